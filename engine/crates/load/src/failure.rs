@@ -121,9 +121,9 @@ impl From<WireError> for Failure {
                 (ErrorKind::AccessDenied, Some(i32::from(refusal.code)))
             }
             WireError::Server(refusal) => (ErrorKind::ServerError, Some(i32::from(refusal.code))),
-            WireError::CleartextRefused | WireError::PublicKeyNotAskedFor => {
-                (ErrorKind::AccessDenied, None)
-            }
+            WireError::CleartextRefused { .. }
+            | WireError::PublicKeyNotAskedFor
+            | WireError::UnsupportedPlugin { .. } => (ErrorKind::AccessDenied, None),
             WireError::NotMySql { .. } => (ErrorKind::NotMysql, None),
             WireError::TlsNotOffered => (ErrorKind::NoTls, None),
             WireError::CompressionNotOffered { .. } => (ErrorKind::NoCompression, None),

@@ -6,7 +6,7 @@ use tlstax_contract::{
     Compression, Endpoint, ErrorKind, Fault, Job, Schedule, Tls, TlsSettings, TlsVersion, Verify,
 };
 use tlstax_tls::{Config, Context, Library, Version};
-use tlstax_wire::{Algorithm, LoginConfig};
+use tlstax_wire::{Algorithm, LoginConfig, ServerIdentity};
 
 use crate::clock::nanoseconds;
 use crate::failure::Failure;
@@ -77,6 +77,10 @@ pub fn login(job: &Job, tls: bool, local_socket: bool) -> LoginConfig {
         password: job.account.password.clone(),
         database: job.account.database.clone(),
         tls,
+        server: match &job.tls {
+            Tls::On(settings) if settings.verify != Verify::None => ServerIdentity::Verified,
+            _ => ServerIdentity::Unknown,
+        },
         compression: match job.compression {
             Compression::Off => None,
             Compression::Zlib => Some(Algorithm::Zlib),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use tlstax_wire::{Fault, Login, LoginConfig, LoginReport, LoginStep, Violation, WireError};
+use tlstax_wire::{
+    AuthPath, Fault, Login, LoginConfig, LoginReport, LoginStep, ServerIdentity, Violation,
+    WireError,
+};
 
 use crate::client_packets::{FIXED_LEN, check_fixed_fields, packets, user};
 use crate::input::{CUTS, Input, WHOLE, pieces};
@@ -13,6 +16,7 @@ pub(crate) const LOCAL_SOCKET: u8 = 4;
 pub(crate) const DATABASE: u8 = 8;
 pub(crate) const ATTRIBUTES: u8 = 16;
 pub(crate) const WITHOUT_KEY: u8 = 32;
+pub(crate) const VERIFIED: u8 = 64;
 
 /// Stands for the password that the caller encrypted; not UTF-8, so it is nobody's password.
 const CIPHERTEXT: [u8; 64] = [0xaa; 64];
@@ -92,6 +96,11 @@ fn config(input: &mut Input<'_>) -> LoginConfig {
         user: input.short_text(),
         password: input.short_text(),
         tls: input.has(TLS),
+        server: if input.has(VERIFIED) {
+            ServerIdentity::Verified
+        } else {
+            ServerIdentity::Unknown
+        },
         local_socket: input.has(LOCAL_SOCKET),
         get_server_public_key: !input.has(WITHOUT_KEY),
         ..LoginConfig::default()
@@ -195,8 +204,19 @@ fn check_misuse(login: &mut Login, out: &mut Vec<u8>) {
 }
 
 /// The client asks for what the server has, names its user, and sends the password in the clear
-/// only where nobody else can read it.
+/// only where nobody else can read it, at the server's word alone only where that is known.
 fn check_client(course: &Course, login: &Login, config: &LoginConfig) {
+    let is_known = config.local_socket || (config.tls && config.server == ServerIdentity::Verified);
+    match &course.end {
+        End::Done(_, report) if report.path == AuthPath::Clear => {
+            assert!(is_known, "anybody got the password");
+        }
+        End::Failed(WireError::CleartextRefused { encrypted }) => {
+            assert!(!is_known, "refused for nothing");
+            assert_eq!(*encrypted, config.tls);
+        }
+        _ => {}
+    }
     let packets = packets(&course.out);
     let Some(greeting) = login.greeting() else {
         assert!(packets.is_empty(), "it spoke before it was greeted");

@@ -51,7 +51,7 @@ pub fn from_recordings() -> Vec<Seed> {
     let mut seeds = vec![("commands", commands())];
     seeds.extend(JOBS.map(|text| ("job", text.into())));
     seeds.extend(FOLDED.map(|text| ("folded", text.into())));
-    for options in [0, auth::TLS, auth::LOCAL_SOCKET] {
+    for options in [0, auth::TLS, auth::TLS | auth::VERIFIED, auth::LOCAL_SOCKET] {
         seeds.push(("auth", clear_password(options)));
     }
     for recording in RECORDINGS {

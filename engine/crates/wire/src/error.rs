@@ -32,8 +32,8 @@ pub enum WireError {
     /// The account authenticates in a way that this client cannot.
     #[error(
         "the account uses the authentication plugin '{plugin}', which this client does not have; \
-         it has mysql_native_password, caching_sha2_password and, over TLS or a Unix socket, \
-         mysql_clear_password"
+         it has mysql_native_password, caching_sha2_password and, over TLS to a verified server or over a \
+         Unix socket, mysql_clear_password"
     )]
     UnsupportedPlugin {
         /// The plugin's name as the server gave it.
@@ -56,12 +56,17 @@ pub enum WireError {
     /// This machine has no memory for compression.
     #[error("this machine has no memory for the compression of a connection")]
     Compressor,
-    /// The server asked for the password in clear text over a channel that can be read.
+    /// The server asked for the password in clear text over a channel that can be read, or may be anybody.
     #[error(
-        "the server asked for the password in clear text (mysql_clear_password) over an \
-         unencrypted TCP connection; it was not sent: use TLS or a Unix socket"
+        "the server asked for the password in clear text (mysql_clear_password) over {}; it was not sent: \
+         have the server's certificate verified (--ssl-mode=VERIFY_IDENTITY with --ssl-ca), or use a Unix \
+         socket",
+        readable(*.encrypted)
     )]
-    CleartextRefused,
+    CleartextRefused {
+        /// Whether TLS was up, to a server that nothing vouched for.
+        encrypted: bool,
+    },
     /// The server asked for the whole password over a channel that can be read, and its RSA key may
     /// not be asked for.
     #[error(
@@ -113,7 +118,7 @@ impl WireError {
             | Self::ServerTooOld { .. } => Fault::Server,
             Self::NotMySql { .. }
             | Self::PacketTooLarge { .. }
-            | Self::CleartextRefused
+            | Self::CleartextRefused { .. }
             | Self::PublicKeyNotAskedFor
             | Self::NulByte { .. } => Fault::Job,
             Self::UnsupportedPlugin { .. } | Self::Compressor | Self::Misuse { .. } => {
@@ -134,6 +139,14 @@ impl WireError {
     /// answered a command.
     pub fn leaves_connection_usable(&self) -> bool {
         matches!(self, Self::Server(error) if !error.closes_connection())
+    }
+}
+
+fn readable(encrypted: bool) -> &'static str {
+    if encrypted {
+        "TLS to a server whose certificate was not verified"
+    } else {
+        "an unencrypted TCP connection"
     }
 }
 

@@ -32,7 +32,9 @@ pub use capability::{Capabilities, Status};
 pub use compression::{Algorithm, Packer, Unpacked, Unpacker};
 pub use error::{Fault, ServerError, Violation, WireError};
 pub use greeting::Greeting;
-pub use login::{AuthPath, AuthPlugin, Encryption, Login, LoginConfig, LoginReport, LoginStep};
+pub use login::{
+    AuthPath, AuthPlugin, Encryption, Login, LoginConfig, LoginReport, LoginStep, ServerIdentity,
+};
 pub use packet::{DEFAULT_MAX_PAYLOAD, Packet, PacketDecoder, append_packet};
 pub use prepare::{PrepareParser, PrepareProgress, Prepared};
 pub use response::{Progress, Response, ResponseParser};

@@ -8,7 +8,7 @@ mod request;
 
 use std::sync::Arc;
 
-pub use config::LoginConfig;
+pub use config::{LoginConfig, ServerIdentity};
 pub use report::{AuthPath, AuthPlugin, LoginReport};
 
 use crate::error::{Violation, WireError};

@@ -212,9 +212,15 @@ impl Peer {
 
 /// What a server with a certificate of its own needs for TLS; `tickets` go out after the handshake.
 pub fn tls_config(tickets: usize) -> Arc<ServerConfig> {
+    certified(tickets).0
+}
+
+/// The same, and its certificate (PEM), by which a client can verify it.
+pub fn certified(tickets: usize) -> (Arc<ServerConfig>, String) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    let certificate = params.self_signed(&key).unwrap().der().clone();
+    let certificate = params.self_signed(&key).unwrap();
+    let (certificate, pem) = (certificate.der().clone(), certificate.pem());
     let key = PrivatePkcs8KeyDer::from(key.serialize_der());
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -223,5 +229,5 @@ pub fn tls_config(tickets: usize) -> Arc<ServerConfig> {
         .with_single_cert(vec![certificate], key.into())
         .unwrap();
     config.send_tls13_tickets = tickets;
-    Arc::new(config)
+    (Arc::new(config), pem)
 }

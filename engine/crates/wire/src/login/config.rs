@@ -5,6 +5,16 @@ use std::fmt;
 use crate::compression::Algorithm;
 use crate::error::WireError;
 
+/// Whether it is known who is at the other end of TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ServerIdentity {
+    /// Anybody: the certificate is not looked at.
+    #[default]
+    Unknown,
+    /// The handshake fails unless the certificate passes a check.
+    Verified,
+}
+
 /// The account to log in as, and over what.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct LoginConfig {
@@ -16,6 +26,8 @@ pub struct LoginConfig {
     pub database: Option<String>,
     /// Whether to start TLS; a server that does not offer it is then an error.
     pub tls: bool,
+    /// Who that TLS leads to.
+    pub server: ServerIdentity,
     /// How both sides compress after the login; a server that does not offer it is then an error.
     pub compression: Option<Algorithm>,
     /// Whether the channel cannot be read by others even without TLS: a Unix socket.
@@ -28,6 +40,13 @@ pub struct LoginConfig {
 }
 
 impl LoginConfig {
+    /// Whether `mysql_clear_password` may be answered: the client does not choose it, so whoever ends an
+    /// unverified connection could ask for it. (`caching_sha2_password` in full wants any TLS, as in every
+    /// client: MySQL's manual, "Caching SHA-2 Pluggable Authentication".)
+    pub(super) fn takes_the_password_itself(&self) -> bool {
+        self.local_socket || (self.tls && self.server == ServerIdentity::Verified)
+    }
+
     /// Refuses what the protocol, which ends these fields with a NUL, cannot carry.
     pub(super) fn check(&self) -> Result<(), WireError> {
         let database = self.database.as_deref().unwrap_or("");
@@ -51,6 +70,7 @@ impl fmt::Debug for LoginConfig {
             .field("user", &self.user)
             .field("database", &self.database)
             .field("tls", &self.tls)
+            .field("server", &self.server)
             .field("compression", &self.compression)
             .field("local_socket", &self.local_socket)
             .field("get_server_public_key", &self.get_server_public_key)

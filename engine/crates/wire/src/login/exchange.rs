@@ -216,8 +216,9 @@ impl Exchange {
         };
         self.plugin = plugin;
         if plugin == AuthPlugin::Clear {
-            if !self.channel_is_secure() {
-                return Err(WireError::CleartextRefused);
+            if !self.config.takes_the_password_itself() {
+                let encrypted = self.config.tls;
+                return Err(WireError::CleartextRefused { encrypted });
             }
             return self.send_password(AuthPath::Clear, sequence, out);
         }
@@ -306,10 +307,6 @@ impl Exchange {
             return Err(Violation::EndlessLogin(MAX_ROUND_TRIPS).into());
         }
         Ok(())
-    }
-
-    fn channel_is_secure(&self) -> bool {
-        self.config.tls || self.config.local_socket
     }
 }
 

@@ -9,7 +9,7 @@ pub enum AuthPlugin {
     Native,
     /// `caching_sha2_password`.
     CachingSha2,
-    /// `mysql_clear_password`, over a secure channel only.
+    /// `mysql_clear_password`, over TLS to a verified server or a Unix socket only.
     Clear,
 }
 
@@ -46,7 +46,7 @@ pub enum AuthPath {
     FullSocket,
     /// `caching_sha2_password` in full: the password encrypted with the server's RSA key.
     FullRsa,
-    /// `mysql_clear_password`: the password itself, over a secure channel.
+    /// `mysql_clear_password`: the password itself, over TLS to a verified server or a Unix socket.
     Clear,
     /// The server said OK at once, without saying that it looked at the password (`auth_socket`).
     Direct,

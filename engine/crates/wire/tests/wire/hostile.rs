@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tlstax_wire::{
     Capabilities, DiscardRows, Fault, Login, LoginConfig, LoginStep, PrepareParser, Progress,
-    ResponseParser, RowCollector, Violation, WireError,
+    ResponseParser, RowCollector, ServerIdentity, Violation, WireError,
 };
 
 use crate::greetings::login_error;
@@ -15,26 +15,45 @@ use crate::splits::pieces;
 const MODERN: Capabilities = Capabilities::DEPRECATE_EOF;
 
 #[test]
-fn a_clear_text_password_is_sent_over_a_secure_channel_only() {
-    let greeting = &server_bytes("mysql-5.6.24", "no_tls");
-    let switch = packet(2, b"\xfemysql_clear_password\0");
-    let mut account = config("fast");
-    let mut login = Login::new(Arc::new(account.clone())).unwrap();
-    let mut out = Vec::new();
-    assert_eq!(login.feed(greeting, &mut out), Ok(LoginStep::Send));
-    out.clear();
-    assert_eq!(
-        login.feed(&switch, &mut out),
-        Err(WireError::CleartextRefused)
-    );
-    assert!(out.is_empty());
-
-    account.local_socket = true;
-    let mut login = Login::new(Arc::new(account)).unwrap();
-    assert_eq!(login.feed(greeting, &mut out), Ok(LoginStep::Send));
-    out.clear();
-    assert_eq!(login.feed(&switch, &mut out), Ok(LoginStep::Send));
-    assert_eq!(out, packet(3, b"correct horse\0"));
+fn a_clear_text_password_is_sent_only_where_the_other_end_is_known() {
+    let greeting = |tls: bool| {
+        let mut bytes = server_bytes("mysql-9.7.4", if tls { "fast_tls" } else { "fast" });
+        bytes.truncate(4 + usize::from(bytes[0]));
+        bytes
+    };
+    let channels = [
+        // TLS, to whom, local socket; what is said to be wrong with it.
+        (false, ServerIdentity::Unknown, false, Some(false)),
+        (false, ServerIdentity::Verified, false, Some(false)),
+        (true, ServerIdentity::Unknown, false, Some(true)),
+        (true, ServerIdentity::Verified, false, None),
+        (false, ServerIdentity::Unknown, true, None),
+    ];
+    for (tls, server, local_socket, refusal) in channels {
+        let account = LoginConfig {
+            tls,
+            server,
+            local_socket,
+            ..config("fast")
+        };
+        let mut login = Login::new(Arc::new(account)).unwrap();
+        let mut out = Vec::new();
+        login.feed(&greeting(tls), &mut out).unwrap();
+        if tls {
+            login.tls_established(&mut out).unwrap();
+        }
+        out.clear();
+        let number = if tls { 3 } else { 2 };
+        let switch = packet(number, b"\xfemysql_clear_password\0");
+        let step = login.feed(&switch, &mut out);
+        if let Some(encrypted) = refusal {
+            assert_eq!(step, Err(WireError::CleartextRefused { encrypted }));
+            assert!(out.is_empty());
+        } else {
+            assert_eq!(step, Ok(LoginStep::Send));
+            assert_eq!(out, packet(number + 1, b"correct horse\0"));
+        }
+    }
 }
 
 /// Plain bytes behind the greeting would otherwise pass for the first ones inside TLS.
