@@ -63,7 +63,7 @@ unseen() {
     local guard=()
     if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
     stop_with=TERM
-    TMPDIR=$scratch "${guard[@]}" env -u TLSTAX_PASSWORD timeout --kill-after=10 3600 "$@" </dev/null >&"$to_log" 2>&1 &
+    TMPDIR=$scratch "${guard[@]}" timeout --kill-after=10 3600 "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
     await_running
 }
@@ -71,7 +71,7 @@ unseen() {
 # The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
 unseen_whole() {
     stop_with=
-    env -u TLSTAX_PASSWORD setsid -- "$@" </dev/null >&"$to_log" 2>&1 &
+    setsid -- "$@" </dev/null >&"$to_log" 2>&1 &
     running=$!
     await_running
 }

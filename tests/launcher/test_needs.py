@@ -192,10 +192,39 @@ def long_ago(file: Path) -> None:
     os.utime(file, (when, when))
 
 
-def test_set_up_does_not_see_the_password_and_the_laboratory_does(clone: Clone) -> None:
-    done = clone.start(TLSTAX_PASSWORD="secret")
-    assert "password secret\n" in done.stdout
-    assert (clone.state / "password-of-pip").read_text() == "none\n"
+TELLS = """#!/bin/sh
+case "${TLSTAX_PASSWORD+told}${MYSQL_PWD+told}" in ?*) what=told ;; *) what=untold ;; esac
+echo "${0##*/} $what" >>"$FAKE_STATE/who-was-told"
+exec "%s" "$@"
+"""
+"""Stands before a program of the machine, and writes down whether it was told a password."""
+
+
+@pytest.mark.parametrize("words", [("run",), ("doctor",), ("--version",)], ids=" ".join)
+def test_the_laboratory_alone_is_told_the_passwords(clone: Clone, words: tuple[str, ...]) -> None:
+    clone.machine.mkdir()
+    for program in Path("/usr/bin").iterdir():
+        # The shells that run the launcher and what stands before the others.
+        if program.name not in {"bash", "sh", "dash", "env"} and os.access(program, os.X_OK):
+            stand_in = clone.machine / program.name
+            stand_in.write_text(TELLS % program)
+            stand_in.chmod(0o755)
+    for shell in ("bash", "sh", "env"):
+        (clone.machine / shell).symlink_to(Path("/usr/bin") / shell)
+    for _ in range(2):
+        done = clone.start(*words, TLSTAX_PASSWORD="s\udce9cret", MYSQL_PWD="other")
+        assert done.returncode == 0, done.stderr
+    told = (clone.state / "who-was-told").read_text().splitlines()
+    assert "sha256sum untold" in told
+    assert "stat untold" in told
+    assert [line for line in told if line.endswith(" told")] == []
+    if words == ("run",):
+        assert "password s\udce9cret other\n" in done.stdout
+        assert (clone.state / "password-of-pip").read_text() == "none\n"
+
+
+def test_no_password_is_made_up(clone: Clone) -> None:
+    assert "password none none\n" in clone.start().stdout
 
 
 def test_one_that_is_interrupted_while_it_starts_to_wait_ends(clone: Clone) -> None:
