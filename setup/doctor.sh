@@ -29,6 +29,8 @@ check_room() {
     if [[ ! -w $there ]]; then
         check disk missing "$there may not be written to" "Nothing can be set up." \
             "make it writable, or name another folder with TLSTAX_CACHE"
+    elif [[ -n $untrusted ]]; then
+        check disk missing "${untrusted%%;*}" "Nothing that is kept there is run." "${untrusted#*; }"
     elif ((free_mb < 3000)); then
         check disk limited "$free_mb MB free for $cache" "Set-up and a first server take up to 3 GB." \
             "make room, or name a folder on another disk with TLSTAX_CACHE"

@@ -7,6 +7,7 @@
 #   compiler                 the folder of a compiler that was fetched because the machine has none
 #   environment, engine      the virtual environment's folder and the engine's path; "" if not made yet
 #   environment_key, engine_key   the names that they have or will have in the cache
+#   untrusted                why nothing may be run from there, in a sentence: others could have put it there; or ""
 # shellcheck shell=bash
 
 say() { printf 'tlstax: %s\n' "$*" >&2; }
@@ -39,6 +40,7 @@ find_places() {
     engine_key=${sums:0:20}-$HOSTTYPE
     find_environment
     find_engine
+    look_for_others
 }
 
 # What the command in these words needs: Ray only where other machines are asked for, since it is larger than all the rest;
@@ -90,6 +92,81 @@ find_engine() {
         fail "TLSTAX_ENGINE is $TLSTAX_ENGINE, which is not a program: correct it, or unset it"
     fi
     engine=
+}
+
+# Sets `untrusted`. What is run lies in folders that are this user's or root's, and that nobody else may write to, nor to any
+# above them, as sshd has it of authorized_keys (sshd(8)). Python does the same for what it runs (support/trusted.py).
+look_for_others() {
+    local physical='' own_engine='' entry paths=() programs=("$cache/environments" "$cache/engines")
+    untrusted=
+    if [[ -d $cache ]]; then physical=$(cd -P -- "$cache" 2>/dev/null && pwd -P) || true; fi
+    add_with_parents "$cache"
+    if [[ -n $physical && $physical != "$cache" ]]; then add_with_parents "$physical"; fi
+    if [[ -n ${TLSTAX_ENGINE:-} ]]; then
+        own_engine=$(readlink -f -- "$TLSTAX_ENGINE")
+        add_with_parents "$own_engine"
+    elif [[ -n $engine ]]; then
+        programs+=("${engine%/*}" "$engine")
+    fi
+    if [[ -n $environment ]]; then
+        programs+=("$environment" "$environment"/{bin,bin/python,lib} "$environment"/lib/*/site-packages)
+    fi
+    if [[ -e $compiler/complete ]]; then programs+=("$compiler" "$compiler"/{bin,lib,root}); fi
+    # One program for all of them; what is not there (yet) is left out.
+    while IFS= read -r -d '' entry; do
+        if ! is_trusted "$entry"; then return; fi
+    done < <(stat -L --printf '%u %U %G %a %n\0' -- "${paths[@]}" "${programs[@]}" 2>/dev/null)
+}
+
+add_with_parents() {
+    local path=$1
+    while [[ -n $path ]]; do
+        paths+=("$path")
+        path=${path%/*}
+    done
+    paths+=(/)
+}
+
+# Whether a line of stat's is of what only we and root may change; sets `untrusted` where it is not.
+is_trusted() {
+    local owner user group mode name me deep='' remedy='TLSTAX_CACHE to a path of your own'
+    read -r owner user group mode _ <<<"$1"
+    name=${1#"$owner $user $group $mode "}
+    if is_above "$name" "$own_engine/" && ! is_above "$name" "$cache/." && ! is_above "$name" "$physical/."; then
+        remedy='TLSTAX_ENGINE to a path of your own'
+    fi
+    if ((owner != EUID && owner != 0)) && ! is_unmapped "$owner" "$name"; then
+        if [[ $user == UNKNOWN ]]; then user="the user $owner"; fi
+        me=$(id -un -- "$EUID" 2>/dev/null) || me="the user $EUID"
+        untrusted="$name belongs to $user, and what is kept there would be run as $me;"
+        untrusted+=" start tlstax as $user, or set $remedy"
+        return 1
+    fi
+    if ((!(8#$mode & 8#22))) || may_be_shared "$user" "$group" "$mode" "$name"; then return; fi
+    if ! is_above_all "$name"; then deep='-R '; fi
+    printf -v untrusted 'others may write to %s, and what is kept there is run; chmod %s %q as its owner, or set %s' \
+        "$name" "${deep}go-w" "$name" "$remedy"
+    return 1
+}
+
+is_above() { [[ $2 == "${1%/}"/?* ]]; }
+is_above_all() { is_above "$1" "$cache" || is_above "$1" "$physical" || is_above "$1" "$own_engine"; }
+
+# Whether nobody can replace anything there though others may write to it: by a sticky bit above the cache, as of /tmp, or because
+# the group that may is its owner's own, with nobody else in it (many systems give each user one, and make files writable by it).
+may_be_shared() {
+    local user=$1 group=$2 mode=$3 name=$4
+    if ((8#$mode & 8#1000)) && is_above_all "$name"; then return; fi
+    ((!(8#$mode & 8#2))) && [[ $user == "$group" && $(getent group "$group") == *: ]]
+}
+
+# In a user namespace what belongs to anybody outside shows as the overflow user's (user_namespaces(7)), as root's folders above the
+# cache do.
+is_unmapped() {
+    local length overflow
+    if ! is_above_all "$2"; then return 1; fi
+    read -r _ _ length </proc/self/uid_map && read -r overflow </proc/sys/kernel/overflowuid || return
+    ((length < 4294967295 && $1 == overflow))
 }
 
 # Whether this copy of tlstax came in a bundle, which carries all that it needs (`tlstax bundle`).

@@ -4,6 +4,10 @@
 # Takes the lock and makes the log and a scratch folder, all in the cache.
 begin_steps() {
     running='' stop_with='' step_started=$SECONDS
+    if [[ -n $untrusted ]]; then fail "$untrusted"; fi
+    # What is made here nobody else may write to, whatever the user lets others do to what they make.
+    umask_before=$(umask)
+    umask go-w
     # Until the lock is ours, so are neither the log nor the scratch folder.
     log=/dev/null scratch=
     exec {to_log}>/dev/null
@@ -30,6 +34,7 @@ end_steps() {
     rm -f -- "$log"
     trap - INT TERM HUP
     exec {lock}>&- {to_log}>&-
+    umask "$umask_before"
 }
 
 remove_scratch() { if [[ -n $scratch ]]; then rm -rf -- "$scratch"; fi; }

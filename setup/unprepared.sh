@@ -6,7 +6,7 @@ answer_unprepared() {
     local asked
     asked=$(what_is_asked "$@")
     if [[ -z $asked ]]; then return; fi
-    if [[ -n $environment ]]; then # the laboratory answers better, and needs no engine for it
+    if [[ -n $environment && -z $untrusted ]]; then # the laboratory answers better, and needs no engine for it
         note_use
         start_laboratory "$@"
     fi

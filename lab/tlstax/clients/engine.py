@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tlstax import __version__
 from tlstax.records.trial import Specimen
+from tlstax.support import trusted
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.installation import shipped_program
@@ -18,7 +19,7 @@ ENGINE = "tlstax-engine"
 
 
 def engine_command() -> list[str]:
-    """The command that starts the engine; MachineFault when it is not there."""
+    """The command that starts the engine; MachineFault where there is none, or none to be trusted."""
     chosen = os.environ.get(BINARY_VARIABLE, "")
     path = Path(chosen) if chosen else shipped_program(ENGINE)
     if path is None:
@@ -29,6 +30,8 @@ def engine_command() -> list[str]:
         raise MachineFault(
             f"{BINARY_VARIABLE} is {chosen}, which is not a program", remedy="correct it, or unset it"
         )
+    if chosen:
+        trusted.check(path, BINARY_VARIABLE)
     return [str(path)]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tlstax.doctor.check import Check
 from tlstax.observers import cgroup
-from tlstax.support import directories
+from tlstax.support import directories, trusted
+from tlstax.support.errors import MachineFault
 
 MEMORY_WANTED_BYTES = 2_000_000_000
 """A server with its buffers, the client, the laboratory and its statistics."""
@@ -50,6 +51,11 @@ def disk() -> Check:
             meaning="No server can be fetched and none can be started.",
             remedy="make it writable, or name another folder with TLSTAX_CACHE",
         )
+    try:
+        trusted.check(folder, "TLSTAX_CACHE")
+    except MachineFault as fault:
+        meaning = "Nothing that is kept there is run."
+        return Check(name=name, status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy)
     if free_bytes < DISK_WANTED_BYTES:
         return Check(
             name=name,

@@ -18,6 +18,7 @@ from tlstax.specimens.recipe import AptPackages, MavenArtefact, NpmPackage
 from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.needs import server_choices
+from tlstax.support import trusted
 from tlstax.support.checkout import REQUIREMENTS, ROOT, files
 from tlstax.support.directories import cache_dir, ensure_directory
 
@@ -119,6 +120,7 @@ class Parcels:
     def _downloaded(self) -> Path | None:
         """The wheels of the locked packages, kept once they are here; None where they cannot be had."""
         kept = cache_dir() / self.wheels
+        trusted.check(kept, "TLSTAX_CACHE")
         if kept.is_dir():
             return kept
         folder = self._scratch / "wheels"

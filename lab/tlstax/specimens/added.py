@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
+from tlstax.support import trusted
 from tlstax.support.directories import data_dir, ensure_directory, plain
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -41,6 +42,8 @@ class _AddedList(Frozen):
 def entries() -> tuple[Added, ...]:
     """Every server that was added, in the order of their names. MachineFault when they cannot be read."""
     path = data_dir() / FILE
+    # It names programs that are run. Who may write to its folder does not matter: nobody makes files of ours.
+    trusted.check(path, "TLSTAX_DATA", parents=False)
     try:
         return _AddedList.model_validate_json(path.read_text(encoding="utf-8")).added
     except FileNotFoundError:

@@ -33,7 +33,7 @@ from tlstax.specimens.recipe import (
 )
 from tlstax.specimens.sources import apt, companions, compiler, driver, maven, npm, openssl
 from tlstax.specimens.sources.place import Place
-from tlstax.support import directories
+from tlstax.support import directories, trusted
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 
@@ -43,7 +43,10 @@ def present(recipe: Recipe) -> Kept | None:
 
     One that was made of other parts, by an earlier version of tlstax, is not this recipe's.
     """
-    found = manifests.read(directories.specimens_dir() / recipe.name)
+    path = directories.specimens_dir() / recipe.name
+    for place in (path, path / TREE):
+        trusted.check(place, "TLSTAX_CACHE", parents=False)
+    found = manifests.read(path)
     if found is None or found.manifest.recipe.source != recipe.source or broken(recipe):
         return None
     return found

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
+from tlstax.support import trusted
 from tlstax.support.errors import MachineFault, UserMistake
 
 PLAIN = frozenset("/._-+@,=~")
@@ -40,8 +41,11 @@ def data_dir() -> Path:
 
 
 def specimens_dir() -> Path:
-    """The shelf: fetched and built specimens, one directory each; created when missing. A plain path."""
-    return plain(ensure_directory(cache_dir() / "specimens"))
+    """The shelf: fetched and built specimens, one directory each; created when missing. A plain path.
+
+    MachineFault, here and below, where somebody else could put there what is run.
+    """
+    return _of_programs("specimens")
 
 
 def downloads_dir() -> Path:
@@ -49,12 +53,19 @@ def downloads_dir() -> Path:
 
     A plain path.
     """
-    return plain(ensure_directory(cache_dir() / "downloads"))
+    return _of_programs("downloads")
 
 
 def sessions_dir() -> Path:
     """One directory for each running process of the laboratory; created when missing. A plain path."""
-    return plain(ensure_directory(cache_dir() / "sessions"))
+    return _of_programs("sessions")
+
+
+def _of_programs(name: str) -> Path:
+    """A directory of the cache from which things are run, or to which what is run writes."""
+    directory = ensure_directory(cache_dir() / name)
+    trusted.check(directory, "TLSTAX_CACHE")
+    return plain(directory)
 
 
 def plain(directory: Path) -> Path:
@@ -80,10 +91,13 @@ def plain(directory: Path) -> Path:
 
 
 def ensure_directory(path: Path) -> Path:
-    """The directory, created for the current user only when missing; MachineFault when it cannot be used."""
+    """The directory, made for this user alone where missing, with those above; MachineFault when unusable."""
     remedy = "make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA"
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Each by itself, since those above would be made with the modes that the user lets others have.
+        for directory in (*reversed(path.parents), path):
+            if not directory.is_dir():
+                directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise MachineFault(
             f"the directory {path} cannot be created ({error.strerror})", remedy=remedy
