@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from contextlib import suppress
 
 from tlstax.guests import authentication, greeting
 from tlstax.guests import failures as guest_failures
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.chain import Handshake
 from tlstax.guests.tls import DEMANDING
 from tlstax.mysql import login
 from tlstax.mysql.database import Database, SqlError
@@ -27,18 +29,51 @@ KEPT_ALIVE = (
 """Firewalls forget a connection that is silent for minutes; the kernel asks after two hours (tcp(7))."""
 
 
-def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_TIMEOUT_S) -> Database:
+class OldTlsConnection(GuardedConnection):
+    """A connection under TLS that is no longer thought safe: its login counts it as one without TLS.
+
+    So the server gets the answer to its challenge, and never the password (`authentication.py`).
+    """
+
+    @property
+    def _secure(self) -> bool:
+        return False
+
+    @_secure.setter
+    def _secure(self, _: bool) -> None:
+        """Where pymysql notes that TLS is up."""
+
+    def _get_server_information(self) -> None:
+        """Begin with no method that sends the password first and asks later."""
+        super()._get_server_information()  # type: ignore[misc]
+        if getattr(self, "_auth_plugin_name", "") == "sha256_password":
+            self._auth_plugin_name = "mysql_native_password"
+
+
+def connect(
+    access: GuestAccess,
+    schema: str | None,
+    timeout_s: float = CONNECT_TIMEOUT_S,
+    *,
+    old_tls: ssl.SSLContext | None = None,
+    seen: Handshake | None = None,
+) -> Database:
     """Log in, with autocommit; UserMistake or MachineFault with the reason when it fails.
 
     `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
     A server without TLS is refused before the password is sent when TLS is demanded; and who could read the
-    password on the way, or could be somebody else, does not get it (`authentication.py`).
+    password on the way, or could be somebody else, does not get it (`authentication.py`). With `old_tls`, the
+    settings for TLS that is no longer thought safe, nobody gets it. `seen` is told what the server shows.
     """
-    context = access.tls.context()
+    seen = seen or Handshake()
+    context = old_tls or access.tls.context()
+    if context is not None:
+        seen.watch(context)
     channel = _reach(access, timeout_s)
     try:
         offers_tls = _greet(access, channel, timeout_s)
-        connection = GuardedConnection(
+        kind = GuardedConnection if old_tls is None else OldTlsConnection
+        connection = kind(
             host=access.address.host,
             port=access.address.port,
             user=access.user,
@@ -52,7 +87,7 @@ def connect(access: GuestAccess, schema: str | None, timeout_s: float = CONNECT_
             auth_plugin_map=authentication.plugins(access),
             defer_connect=True,
         )
-        _log_in(access, connection, channel)
+        _log_in(access, connection, channel, seen)
     except BaseException:
         channel.close()
         raise
@@ -87,13 +122,15 @@ def _greet(access: GuestAccess, channel: socket.socket, timeout_s: float) -> boo
     return seen.offers_tls
 
 
-def _log_in(access: GuestAccess, connection: Database, channel: socket.socket) -> None:
+def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
     try:
         connection.connect(channel)
     except SqlError as error:
+        seen.server_version = str(getattr(connection, "server_version", ""))
         cause = login.cause_of(error)
         if isinstance(cause, OSError):
-            raise guest_failures.of_tls(access, cause) from error
+            seen.failure = cause if isinstance(cause, ssl.SSLError) else None
+            raise guest_failures.of_tls(access, cause, seen) from error
         raise guest_refusals.fault_of(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 

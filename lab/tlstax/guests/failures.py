@@ -4,16 +4,138 @@ from __future__ import annotations
 
 import socket
 import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from tlstax.findings.inspection.chain_path import path
+from tlstax.findings.inspection.concerns import BROKEN_HASHES, has_weak_key
+from tlstax.guests import chain as chains
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.chain import Handshake
 from tlstax.guests.greeting import Greeting
+from tlstax.results.inspection import Certificate
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import enumerated, shortened
 
-CERTIFICATE_EXPIRED = 10
-CERTIFICATE_NOT_YET_VALID = 9
-WRONG_HOST = (62, 63, 64)
-UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
-"""Results of certificate verification (X509_V_ERR_*, OpenSSL's X509_STORE_CTX_get_error(3))."""
+
+@dataclass(frozen=True)
+class Unverified:
+    """Results of verification that mean the same (X509_V_ERR_*, OpenSSL's X509_STORE_CTX_get_error(3)).
+
+    In the texts stand `{where}`, `{host}`, `{ca}`, what the server sent (`{names}`, `{key}`, `{purposes}`,
+    `{root}`, `{issuer}` who issued the last of its path), and `{whose}`: the certificate that is to blame.
+    """
+
+    codes: tuple[int, ...]
+    fault: type[UserMistake] | type[MachineFault]
+    message: str
+    remedy: str
+
+
+EXPIRED, NOT_YET_VALID, WRONG_PURPOSE, WEAK_KEY, WEAK_DIGEST = (10, 14), (9, 13), (26,), (66, 67), (68,)
+NO_ISSUER = (2, 20, 21)
+
+UNVERIFIED = (
+    Unverified(EXPIRED, MachineFault, "{whose} has expired", "renew it, and have the server load it"),
+    Unverified(
+        NOT_YET_VALID,
+        MachineFault,
+        "{whose} is not valid yet",
+        "check the clocks of both machines, or wait until it is",
+    ),
+    Unverified(
+        (62, 64),
+        UserMistake,
+        "the certificate of {where} was not issued for {host}, but for {names}",
+        "connect by a name that it has, have one issued with {host} in it (subjectAltName), or take any name "
+        "of that authority with --ssl-mode=VERIFY_CA",
+    ),
+    Unverified(
+        (18,),
+        UserMistake,
+        "the certificate of {where} is self-signed, and not the one in {ca}",
+        "copy it from the server and give it with --ssl-ca, or have one issued by an authority",
+    ),
+    Unverified(
+        (19,),
+        UserMistake,
+        "the certificate of {where} was not issued by the authority in {ca}, but under {root}, which is not "
+        "in that file",
+        "give --ssl-ca the certificate of {root}, if that is the authority that you trust",
+    ),
+    Unverified(
+        (7, 4, 6),
+        UserMistake,
+        "{whose} was not signed with the key of {issuer} in {ca}: that authority has the same name and "
+        "another key",
+        "give --ssl-ca the authority's present certificate, or have the server's issued again",
+    ),
+    Unverified(
+        (24, 79, 80, 37),
+        MachineFault,
+        "the certificate of {where} was issued by what is no authority (basicConstraints without CA:TRUE)",
+        "have it issued by an authority's certificate",
+    ),
+    Unverified(
+        (25, 22, 38),
+        MachineFault,
+        "the chain of {where} is longer than an authority in it permits (pathlen)",
+        "have the server's certificate issued by an authority that may issue it",
+    ),
+    Unverified(
+        WRONG_PURPOSE,
+        MachineFault,
+        "{whose} is not for servers: {purposes}",
+        "have it issued with the purpose serverAuth (extendedKeyUsage)",
+    ),
+    Unverified(
+        (32, 39, 81, 82),
+        MachineFault,
+        "the key of a certificate in the chain of {where} is not for what it was used for (keyUsage)",
+        "have it issued with keyUsage keyCertSign for authorities, and digitalSignature for the server",
+    ),
+    Unverified(
+        WEAK_KEY,
+        MachineFault,
+        "{whose} has a key that is too weak for this machine's OpenSSL ({key})",
+        "make a key of EC P-256, or of RSA 2048 or more, and have a certificate issued for it",
+    ),
+    Unverified(
+        WEAK_DIGEST,
+        MachineFault,
+        "{whose} is signed with a digest that is too weak for this machine's OpenSSL ({digest})",
+        "have it signed with SHA-256",
+    ),
+    Unverified(
+        (47, 48, 49),
+        MachineFault,
+        "the certificate of {where} is for {names}, for which an authority in its chain may not issue (name "
+        "constraints)",
+        "have it issued for other names, or by an authority that may issue for these",
+    ),
+    Unverified(
+        (34, 41, 42, 51, 52, 53),
+        MachineFault,
+        "a certificate in the chain of {where} has an extension that this machine's OpenSSL cannot judge",
+        "have it issued without that extension",
+    ),
+    Unverified(
+        (94,),
+        MachineFault,
+        "a certificate in the chain of {where} has a key with curve parameters of its own in place of a name",
+        "make the key with a named curve (openssl genpkey -pkeyopt ec_param_enc:named_curve)",
+    ),
+    Unverified(
+        (23,),
+        MachineFault,
+        "the certificate of {where} has been revoked",
+        "have a new one issued, and ask why the old one was revoked",
+    ),
+)
+
+MOST_NAMES = 3
+"""Of a certificate's, in a sentence."""
 
 
 def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
@@ -58,7 +180,7 @@ def without_tls(access: GuestAccess) -> UserMistake:
     """TLS was asked for and the server's greeting does not offer it."""
     return UserMistake(
         f"{access.address} does not offer TLS, which --ssl-mode={access.tls.mode} demands",
-        remedy="turn TLS on at the server, or use --ssl-mode=DISABLED",
+        remedy="give the server a certificate (ssl_cert and ssl_key); its log says why it has none",
     )
 
 
@@ -82,41 +204,166 @@ def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFaul
     )
 
 
-def of_tls(access: GuestAccess, error: OSError) -> TlstaxError:
-    """The TLS handshake, or the connection during it, failed."""
+def of_tls(access: GuestAccess, error: OSError, seen: Handshake) -> TlstaxError:
+    """The TLS handshake, or the connection during it, failed; `seen` is what the server had shown by then."""
     where = access.address
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _of_certificate(access, error)
+        return _of_certificate(access, error, seen.chain())
     if isinstance(error, TimeoutError):
         return MachineFault(
             f"{where} sent its greeting and then nothing more", remedy="check the server's log"
         )
-    reason = getattr(error, "reason", None) or error.strerror or str(error)
+    reason = str(getattr(error, "reason", None) or error.strerror or error)
+    for known in HANDSHAKES:
+        if known.reason in reason:
+            said = known.message.format(version=seen.version or "an old version")
+            return MachineFault(f"the TLS handshake with {where} failed: {said}", remedy=known.remedy)
     return MachineFault(
-        f"the TLS handshake with {where} failed ({reason})",
-        remedy="check the TLS settings at both ends, or use --ssl-mode=DISABLED",
+        f"the TLS handshake with {where} failed ({reason})", remedy=f"look into the server's log; {ASK_EACH}"
     )
 
 
-def _of_certificate(access: GuestAccess, error: ssl.SSLCertVerificationError) -> TlstaxError:
-    where, code = access.address, error.verify_code
-    if code == CERTIFICATE_EXPIRED:
-        return MachineFault(
-            f"the certificate of {where} has expired",
-            remedy="renew it, or use --ssl-mode=REQUIRED, which does not verify",
-        )
-    if code == CERTIFICATE_NOT_YET_VALID:
-        return MachineFault(
-            f"the certificate of {where} is not valid yet", remedy="check the clocks of both machines"
-        )
-    if code in WRONG_HOST:
+ASK_EACH = "tlstax inspect asks for each version, suite and curve alone, and says what the server takes"
+
+
+@dataclass(frozen=True)
+class FailedHandshake:
+    """Why a handshake failed, by a word of OpenSSL's: what it means, and what would help."""
+
+    reason: str
+    message: str
+    remedy: str
+
+
+HANDSHAKES = (
+    FailedHandshake(
+        "UNSUPPORTED_PROTOCOL",
+        "the server has {version} at most, which this machine's OpenSSL does not take",
+        "upgrade the server or have it offer TLS 1.2 (tls_version); tlstax inspect still talks to it",
+    ),
+    FailedHandshake(
+        "ALERT_PROTOCOL_VERSION",
+        "the server takes neither TLS 1.2 nor TLS 1.3",
+        "upgrade the server or have it offer TLS 1.2 (tls_version); tlstax inspect still talks to it",
+    ),
+    FailedHandshake(
+        "ALERT_HANDSHAKE_FAILURE",
+        "the server takes none of the suites, curves and signatures that this machine's OpenSSL offers",
+        f"have it take ECDHE, with a key of EC P-256 or RSA 2048; {ASK_EACH}",
+    ),
+    FailedHandshake(
+        "DH_KEY_TOO_SMALL",
+        "the server exchanges keys by a Diffie-Hellman group that is too short to be safe",
+        f"have it take ECDHE (ssl_cipher), or upgrade it; {ASK_EACH}",
+    ),
+    FailedHandshake(
+        "KEY_TOO_SMALL",
+        "the server's key is too short for this machine's OpenSSL",
+        "make a key of EC P-256, or of RSA 2048 or more, and have a certificate issued for it",
+    ),
+    FailedHandshake(
+        "UNSAFE_LEGACY_RENEGOTIATION",
+        "the server does not know secure renegotiation (RFC 5746)",
+        "upgrade the server; tlstax inspect still talks to it",
+    ),
+    FailedHandshake(
+        "WRONG_CURVE",
+        "the key of the server's certificate is on a curve that this machine's OpenSSL does not offer",
+        f"have a certificate issued for a key of EC P-256; {ASK_EACH}",
+    ),
+    FailedHandshake(
+        "SIGNATURE",
+        "the server signs in a way that this machine's OpenSSL does not take",
+        f"have a certificate issued for a key of EC P-256 or RSA 2048; {ASK_EACH}",
+    ),
+)
+"""In this order, since words of OpenSSL's contain each other."""
+
+
+def _of_certificate(
+    access: GuestAccess, error: ssl.SSLCertVerificationError, chain: Sequence[Certificate]
+) -> TlstaxError:
+    if error.verify_code in NO_ISSUER:
+        return _of_issuer(access, chain)
+    for known in UNVERIFIED:
+        if error.verify_code in known.codes:
+            words = _words(access, error.verify_code, chain)
+            return known.fault(known.message.format_map(words), remedy=known.remedy.format_map(words))
+    return MachineFault(
+        f"the certificate of {access.address} cannot be verified ({error.verify_message})",
+        remedy="have one issued that clients can verify",
+    )
+
+
+def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake:
+    """A certificate's issuer was neither sent nor found in the user's file.
+
+    2, 20 and 21 are told apart by what was sent and what the file has: OpenSSL says one or the other of the
+    same chain, depending on its version and on how long that is.
+    """
+    where, ca = access.address, access.tls.ca_file
+    way = path(chain)
+    if not way:
         return UserMistake(
-            f"the certificate of {where} was not issued for {where.host}",
-            remedy="use a host name that it contains, or --ssl-mode=VERIFY_CA",
-        )
-    if code in UNKNOWN_AUTHORITY:
-        return UserMistake(
-            f"the certificate of {where} was not issued by the authority in {access.tls.ca_file}",
+            f"the certificate of {where} was not issued by the authority in {ca}",
             remedy="give --ssl-ca the certificate of the authority that issued the server's",
         )
-    return MachineFault(f"the certificate of {where} cannot be verified ({error.verify_message})")
+    issuer = way[-1].issuer
+    trusted = {own.subject: own for own in chains.of_file(ca)} if ca else {}
+    if issuer in trusted and not trusted[issuer].is_self_signed:
+        above = trusted[issuer].issuer
+        return UserMistake(
+            f"{ca} has {issuer}, and not {above}, who issued that",
+            remedy=f"append the certificate of {above} to {ca}",
+        )
+    if issuer in trusted:
+        return UserMistake(
+            f"the certificate of {where} was issued by another {issuer} than the authority in {ca}",
+            remedy="give --ssl-ca the certificate of the authority that issued the server's",
+        )
+    what = "the certificate" if len(way) == 1 else f"the certificate of {way[-1].subject} in the chain"
+    return UserMistake(
+        f"{what} of {where} was issued by {issuer}, whose certificate the server did not send and {ca} "
+        "not have",
+        remedy=f"append the certificate of {issuer} to the file that the server's ssl_cert names; or give "
+        "it with --ssl-ca, if that is the authority that you trust",
+    )
+
+
+def _words(access: GuestAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
+    """What stands in the texts of `UNVERIFIED`."""
+    way = path(chain)
+    blamed = next((own for own in way if _is_to_blame(own, code)), None)
+    named = f"the certificate of {access.address}"
+    if blamed is None and way and code in {*EXPIRED, *NOT_YET_VALID, *WEAK_KEY, *WEAK_DIGEST}:
+        named = f"the certificate of an authority in {access.tls.ca_file} that issued for {access.address}"
+    elif blamed is not None and blamed is not way[0]:
+        named = f"the certificate of {blamed.subject}, which {access.address} sends with its own,"
+    own = blamed or (way[0] if way else None)
+    return {
+        "where": access.address,
+        "host": access.address.host,
+        "ca": access.tls.ca_file,
+        "whose": named,
+        "names": shortened(way[0].names or (way[0].subject,), MOST_NAMES) if way else "other names",
+        "key": own.key if own else "unknown",
+        "digest": own.signature if own else "unknown",
+        "purposes": f"its purposes are {enumerated(own.purposes)}"
+        if own and own.purposes
+        else "its purposes or its key's usage are others",
+        "root": way[-1].subject if way else "another authority",
+        "issuer": way[-1].issuer if way else "its issuer",
+    }
+
+
+def _is_to_blame(own: Certificate, code: int) -> bool:
+    now = datetime.now(UTC)
+    if code in EXPIRED:
+        return datetime.fromisoformat(own.not_after) <= now
+    if code in NOT_YET_VALID:
+        return datetime.fromisoformat(own.not_before) > now
+    if code in WRONG_PURPOSE:
+        return bool(own.purposes) and not {"serverAuth", "anyExtendedKeyUsage"} & {*own.purposes}
+    if code in WEAK_KEY:
+        return has_weak_key(own)
+    return code in WEAK_DIGEST and own.signature in BROKEN_HASHES and not own.is_self_signed

@@ -1,28 +1,43 @@
-"""One handshake and login at a time: whether the server agrees to what alone is offered."""
+"""One handshake and login at a time: what the server agrees to, and what such a connect costs."""
 
 from __future__ import annotations
 
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Account, Endpoint, Job, Ready, Statement, TlsOn, TlsView, Workload
+from tlstax.contract import Account, Done, Endpoint, Job, Ready, Statement, TlsOn, TlsView, Workload
+from tlstax.findings.core import histograms
 from tlstax.inspection.questions import Question
 from tlstax.mysql.session import ASKS_NOTHING
-from tlstax.results.inspection import Asked
+from tlstax.results.inspection import Asked, ConnectCost, ConnectPhase
+from tlstax.study.key_groups import group_name
 from tlstax.support.errors import MachineFault
 
 WITHIN_S = 20.0
 """For a handshake, a login and two answers, at any distance."""
 
+CONNECTS = 8
+"""Enough for a median; a server that is far away is asked for no more."""
+
+PROVED = 1
+"""The engine makes one more before it begins, to see what is negotiated."""
+
+PHASES = ("tcp_connect", "greeting", "tls_handshake", "authentication")
+"""In the order in which a connection meets them."""
+
 CANNOT_ASK = frozenset({"bad_job", "tls_library"})
 """The client's own library does not know what was to be offered."""
+
+
+UNREACHED = frozenset({"resolve", "connect", "access_denied", "limits", "internal"})
+"""What no other question would fare better with."""
 
 
 def ask(question: Question, endpoint: Endpoint, account: Account) -> Asked:
     """Connect once (twice, for resumption) as the question says, log in, and hang up in order.
 
     Every agreement ends in a whole login, so that the server counts no aborted one: after a number of those
-    in a row it may refuse the host (max_connect_errors). Raises MachineFault where it fails for another
-    reason than TLS.
+    in a row it may refuse the host (max_connect_errors). Each question stands for itself: what becomes of it
+    is its answer. Raises MachineFault where the others would fail as well.
     """
     named = Asked(topic=question.topic, name=question.name)
     try:
@@ -34,17 +49,26 @@ def ask(question: Question, endpoint: Endpoint, account: Account) -> Asked:
     except ClientFailure as failure:
         return _refused(named, failure)
     view = _seen(ready)
+    why_not = _why_not(question, view)
+    return named.model_copy(update={"why_not": why_not} if why_not else {"agreed": view})
+
+
+def _why_not(question: Question, view: TlsView | None) -> str:
+    """Why an agreement is none to what was asked for; empty where it is."""
     if question.topic == "resumption" and not (view and view.resumed):
-        return named.model_copy(update={"why_not": "the second connection was not resumed"})
-    return named.model_copy(update={"agreed": view})
+        return "the second connection was not resumed"
+    used = group_name(view.group) if view else ""
+    if question.topic == "group" and used != question.name:
+        return f"the server agreed with {used or 'no group at all'}"
+    return ""
 
 
 def _refused(named: Asked, failure: ClientFailure) -> Asked:
-    if failure.tls_was_refused():
-        return named.model_copy(update={"why_not": failure.errors[-1].message})
-    if any(error.kind in CANNOT_ASK for error in failure.errors):
-        return named.model_copy(update={"why_not": failure.errors[-1].message, "could_ask": False})
-    raise MachineFault(f"{named.name} could not be tried: {failure}") from failure
+    kinds = {error.kind for error in failure.errors}
+    if not failure.errors or (kinds & UNREACHED and not failure.tls_was_refused()):
+        raise MachineFault(f"{named.name} could not be tried: {failure}") from failure
+    could_ask = not kinds & CANNOT_ASK or failure.tls_was_refused()
+    return named.model_copy(update={"why_not": failure.errors[-1].message, "could_ask": could_ask})
 
 
 def _seen(ready: Ready) -> TlsView | None:
@@ -70,4 +94,39 @@ def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | 
         operations=connects or 1,
         seed=1,
         row_samples=0,
+    )
+
+
+def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> ConnectCost:
+    """Make `CONNECTS` connects, one after another. Raises MachineFault where that fails."""
+    job = least_job(tls, endpoint, account, CONNECTS)
+    try:
+        with LoadClient(engine_command(), job) as client:
+            client.wait_ready(WITHIN_S)
+            client.go()
+            return _cost(client.wait_done(2 * WITHIN_S))
+    except ClientFailure as failure:
+        raise MachineFault(f"what a connect costs could not be measured: {failure}") from failure
+
+
+def _cost(done: Done) -> ConnectCost:
+    """Each phase by itself, and all of them together."""
+    if "connect" not in done.phase_wire or "connect" not in done.histograms_ns:
+        raise MachineFault("what a connect costs could not be measured: none of the connects succeeded")
+    return ConnectCost(
+        connects=done.phase_wire["connect"].times,
+        whole=_phase(done, "connect"),
+        phases=tuple(_phase(done, name) for name in PHASES if name in done.phase_wire),
+    )
+
+
+def _phase(done: Done, name: str) -> ConnectPhase:
+    wire = done.phase_wire[name]
+    (median_us,) = histograms.decode(done.histograms_ns[name]).percentiles_us((50.0,))
+    return ConnectPhase(
+        name=name,
+        round_trips=wire.round_trips / wire.times,
+        sent_bytes=wire.bytes_sent / wire.times,
+        received_bytes=wire.bytes_received / wire.times,
+        median_us=median_us,
     )

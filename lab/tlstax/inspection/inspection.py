@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, TcpEndpoint, TlsOn
-from tlstax.findings.inspection.concerns import concerns
+from tlstax.findings.inspection.concerns import OLD_VERSIONS, concerns
 from tlstax.findings.inspection.payments import payments
-from tlstax.guests import connection as guest_connection
 from tlstax.guests.access import GuestAccess
-from tlstax.inspection import chain, questions
-from tlstax.inspection.asking import ask
-from tlstax.inspection.connects import CONNECTS, PROVED, connect_cost
-from tlstax.inspection.inside import inside
-from tlstax.inspection.questions import Question
-from tlstax.inspection.server_word import word
-from tlstax.mysql import tls_facts
-from tlstax.mysql.answers import message_of
-from tlstax.mysql.database import SqlError
-from tlstax.results.inspection import Asked, Certificate, ConnectCost, Inside, InspectedServer, ServerWord
+from tlstax.inspection import questions
+from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
+from tlstax.inspection.own_connection import Own, own_connection
+from tlstax.results.inspection import KEPT_BACK, Asked, ConnectCost, InspectedServer
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
+
+PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
+"""Methods by which a login sends the password, and no answer to a challenge."""
 
 
 class Watcher(Protocol):
@@ -33,16 +26,6 @@ class Watcher(Protocol):
 
     def step(self, text: str) -> None:
         """Something begins."""
-
-
-@dataclass(frozen=True)
-class _Own:
-    """What the laboratory's own connection shows."""
-
-    word: ServerWord
-    offers_tls: bool
-    chain: tuple[Certificate, ...]
-    inside: Inside
 
 
 @dataclass
@@ -57,26 +40,29 @@ class _Found:
 def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedServer:
     """Everything that the account sees, its counters over `watch_s` too; Ctrl-C keeps what was asked.
 
-    Nothing is made there, and no more connections than are said beforehand, one at a time. A handshake that
-    fails for another reason than TLS ends it, with what was found. UserMistake or MachineFault where the
-    account cannot log in at all.
+    Nothing is made there, and no more connections than are said beforehand, one at a time. What ends it
+    before all is asked is in the document with what was found. A server whose certificate does not stand the
+    check is asked for no more, since nobody logs in there. UserMistake or MachineFault where no connection
+    is made.
     """
     client = _client(access)
-    planned = questions.questions(client)
-    most = questions.connections(planned) + CONNECTS + PROVED
+    most = questions.connections(questions.questions(client)) + CONNECTS + PROVED
     watcher.step(f"{access.address} gets {counted(most, 'connection')} at most, one at a time")
-    own = _own_connection(access, watch_s)
-    found = _Found(connections=questions.OWN_CONNECTIONS)
+    own = own_connection(access, watch_s, watcher.step)
+    found = _Found(connections=own.connections)
     status: Literal["complete", "interrupted", "failed"] = "complete"
     why = ""
     try:
-        if own.offers_tls:
-            _ask_all(access, client, planned, found, watcher)
+        if own.unverified:
+            status, why = "failed", own.unverified
+        elif own.offers_tls:
+            _ask_all(access, client, own, found, watcher)
     except Interrupted:
         status, why = "interrupted", "interrupted"
     except MachineFault as fault:
         status, why = "failed", fault.sentence()
     now = datetime.now(UTC)
+    version = own.word.version
     return InspectedServer(
         server=str(access.address),
         at=now.isoformat(timespec="seconds"),
@@ -95,40 +81,32 @@ def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedS
             host=access.address.host,
             offers_tls=own.offers_tls,
             now=now,
+            refused=own.refused,
+            refused_certificate=own.unverified,
+            is_verified=access.tls.verify != "none" and not own.unverified,
         ),
-        payments=payments(found.asked, own.chain, found.connect, own.inside.watched),
+        payments=payments(version, found.asked, own.chain, found.connect, own.inside.watched),
         status=status,
         stopped_because=why,
     )
 
 
-def _ask_all(
-    access: GuestAccess, client: TlsOn, planned: Sequence[Question], found: _Found, watcher: Watcher
-) -> None:
+def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
     """One question after another, then what a connect costs; what is known goes into `found` at once."""
+    planned = questions.questions(client, own.old_tls.of(client) if own.old_tls else None)
     for number, question in enumerate(planned, start=1):
         watcher.step(f"asking for {question.words()} ({number} of {len(planned)})")
+        if own.word.account_plugin in PASSWORD_ITSELF and question.name in OLD_VERSIONS:
+            found.asked.append(
+                Asked(topic=question.topic, name=question.name, why_not=KEPT_BACK, could_ask=False)
+            )
+            continue
         found.connections += question.connections
         found.asked.append(ask(question, _endpoint(access), _account(access)))
     if found.asked[0].agreed is not None:
         watcher.step(f"what a connect costs, over {CONNECTS} of them")
         found.connections += CONNECTS + PROVED
         found.connect = connect_cost(client, _endpoint(access), _account(access))
-
-
-def _own_connection(access: GuestAccess, watch_s: float) -> _Own:
-    """What is seen on a connection of the laboratory's own."""
-    with closing(guest_connection.connect(access, access.address.schema)) as database:
-        try:
-            channel = getattr(database, "_sock", None)
-            return _Own(
-                word=word(database),
-                offers_tls=tls_facts.offers_tls(database),
-                chain=chain.shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
-                inside=inside(database, watch_s),
-            )
-        except SqlError as error:
-            raise MachineFault(f"{access.address} did not answer: {message_of(error)}") from error
 
 
 def _client(access: GuestAccess) -> TlsOn:

@@ -42,20 +42,22 @@ class Question:
         return f"resumption of {self.name}" if self.topic == "resumption" else self.name
 
 
-def questions(client: TlsOn) -> tuple[Question, ...]:
+def questions(client: TlsOn, old: TlsOn | None = None) -> tuple[Question, ...]:
     """All of them, what clients left to themselves get first.
 
-    `client` has what every handshake has: whom to verify and what to show. Resumption takes two connections,
-    one to get a session and one to resume it.
+    `client` has what every handshake has: whom to verify and what to show. `old` has what else a server needs
+    that agrees to nothing of today's: ciphers at a lower security level, and the curve of its key. Resumption
+    takes two connections, one to get a session and one to resume it.
     """
+    base = old or client
     return (
         Question("default", "a client left to itself", client),
-        *(Question("version", f"TLS {version}", _version(client, version)) for version in VERSIONS),
-        *(Question("suite", name, _suite(client, name)) for name in SUITES),
-        *(Question("suite", name, _family(client, words)) for name, words in FAMILIES.items()),
-        *(Question("group", name, client.model_copy(update={"groups": name})) for name in KEY_GROUPS),
+        *(Question("version", f"TLS {version}", _version(base, version)) for version in VERSIONS),
+        *(Question("suite", name, _suite(base, name)) for name in SUITES),
+        *(Question("suite", name, _family(base, words)) for name, words in FAMILIES.items()),
+        *(Question("group", name, _group(base, name)) for name in KEY_GROUPS),
         *(
-            Question("resumption", f"TLS {version}", _resuming(client, version), connections=2)
+            Question("resumption", f"TLS {version}", _resuming(base, version), connections=2)
             for version in VERSIONS[-2:]
         ),
     )
@@ -67,7 +69,7 @@ def connections(asked: Sequence[Question]) -> int:
 
 
 def _version(client: TlsOn, version: TlsVersion) -> TlsOn:
-    ciphers = legacy_tls.cipher_list(version)
+    ciphers = legacy_tls.cipher_list(version) or client.cipher_list
     return client.model_copy(update={"min_version": version, "max_version": version, "cipher_list": ciphers})
 
 
@@ -76,7 +78,16 @@ def _suite(client: TlsOn, name: str) -> TlsOn:
 
 
 def _family(client: TlsOn, words: str) -> TlsOn:
-    return client.model_copy(update={"min_version": "1.2", "max_version": "1.2", "cipher_list": words})
+    """Suites before TLS 1.3; of a server that agrees to nothing of today's in whatever version it has."""
+    is_old = client.cipher_list is not None
+    ciphers = f"{words.partition(':')[0]}:@SECLEVEL=0" if is_old else words
+    least: TlsVersion = "1.0" if is_old else "1.2"
+    return client.model_copy(update={"min_version": least, "max_version": "1.2", "cipher_list": ciphers})
+
+
+def _group(client: TlsOn, name: str) -> TlsOn:
+    """The group first, and behind it the curve without which the server cannot sign."""
+    return client.model_copy(update={"groups": ":".join(filter(None, (name, client.groups)))})
 
 
 def _resuming(client: TlsOn, version: TlsVersion) -> TlsOn:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.results.inspection import InspectedServer
+from tlstax.results.inspection import InspectedServer, Step
 from tlstax.results.interval import Interval
 
 Change = Literal["pool", "certificate", "resumption", "group", "version", "chain", "compression"]
@@ -43,13 +43,6 @@ class Saving(Frozen):
     time_us: Interval | None = None
     round_trips: float = 0.0
     bytes: float = 0.0
-
-
-class Step(Frozen):
-    """What to do, where: lines to paste into a file, to run, or to put into a program."""
-
-    where: str
-    lines: tuple[str, ...]
 
 
 class Advised(Frozen):

@@ -13,11 +13,16 @@ Topic = Literal["default", "version", "suite", "group", "resumption"]
 """What is asked: what clients left to themselves get, and each thing when it alone is offered."""
 
 
+KEPT_BACK = "the account's login sends the password itself, which no old version gets"
+"""Why a question was not asked that this machine's library could ask."""
+
+
 class Asked(Frozen):
     """One question, which is one handshake with one thing offered, and what became of it.
 
     `agreed` is what the client saw; None where there was no agreement, and `why_not` says in whose words. A
-    question that this machine's TLS library cannot ask has `could_ask` false.
+    question that was not asked has `could_ask` false: this machine's TLS library cannot ask it, or
+    `KEPT_BACK`.
     """
 
     topic: Topic
@@ -32,7 +37,11 @@ COMMON_RSA_BITS = 2048
 
 
 class Certificate(Frozen):
-    """A certificate that the server shows. `key` is kind and size, `names` whom it is for, dates are UTC."""
+    """A certificate that the server shows. `key` is kind and size, `names` whom it is for, dates are UTC.
+
+    `version` is X.509's. `is_authority` says whether it may issue others, None where it does not say;
+    `purposes` are those that its key is restricted to, empty where it is not.
+    """
 
     subject: str
     issuer: str
@@ -44,11 +53,14 @@ class Certificate(Frozen):
     not_after: str
     size_bytes: PositiveInt
     sha256: str
+    version: PositiveInt = 3
+    is_authority: bool | None = None
+    purposes: tuple[str, ...] = ()
 
     @property
     def is_costly_rsa(self) -> bool:
         """Whether its key is an RSA key of more bits than common, which each full handshake pays for."""
-        found = re.fullmatch(r"RSA (\d+)", self.key)
+        found = re.fullmatch(r"RSA(?:-PSS)? (\d+)", self.key)
         return found is not None and int(found[1]) > COMMON_RSA_BITS
 
 
@@ -125,24 +137,36 @@ class ConnectCost(Frozen):
     phases: tuple[ConnectPhase, ...]
 
 
+class Step(Frozen):
+    """What to do, where: lines to paste into a file, to run, or to put into a program."""
+
+    where: str
+    lines: tuple[str, ...]
+
+
 class Payment(Frozen):
-    """What connects pay for and need not: what was seen, what it costs them, and what avoids it."""
+    """What connects pay for and need not: what was seen, what it costs them, and what avoids it.
+
+    `steps` has the lines to paste, for this product and version.
+    """
 
     what: str
     costs: str
     remedy: str
+    steps: tuple[Step, ...] = ()
 
 
 Danger = Literal["unsafe", "soon unsafe", "weak"]
 
 
 class Concern(Frozen):
-    """Something that is unsafe: what, why it matters, and what mends it."""
+    """Something that is unsafe: what, why it matters, what mends it, and the lines to paste for that."""
 
     danger: Danger
     what: str
     why: str
     remedy: str
+    steps: tuple[Step, ...] = ()
 
 
 class InspectedServer(Frozen):

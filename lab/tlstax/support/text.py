@@ -29,6 +29,12 @@ def enumerated(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def shortened(names: Sequence[str], most: int) -> str:
+    """Names in a row, the first of many: "a, b, c and 297 more"."""
+    left = len(names) - most
+    return enumerated([*names[:most], f"{left} more"] if left > 1 else names)
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """A hint at the known word most like this one, or nothing."""
     near = get_close_matches(word, list(known), n=1)

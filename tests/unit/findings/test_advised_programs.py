@@ -9,6 +9,7 @@ import pytest
 from inspected_servers import inspected, program
 from tlstax.findings.advice.programs import TOPICS, ProgramLines, all_programs, connected
 from tlstax.findings.advice.steps import ELSEWHERE, PROGRAMS, steps_for
+from tlstax.findings.core.remedies import ADMINISTRATOR
 from tlstax.results.advice import Change
 from tlstax.study.driver_catalogue import DRIVERS
 
@@ -52,4 +53,4 @@ def test_who_is_connected_gets_their_own_line(change: Change) -> None:
 
 def test_mariadb_has_no_cache_to_turn_on() -> None:
     assert [own.where for own in steps_for("resumption", "11.8.9-MariaDB")] == [PROGRAMS]
-    assert [own.where for own in steps_for("resumption", "9.7.4")] == ["the server's my.cnf", PROGRAMS]
+    assert [own.where for own in steps_for("resumption", "9.7.4")] == [ADMINISTRATOR, PROGRAMS]

@@ -50,9 +50,23 @@ def taken(*names: str) -> tuple[Asked, ...]:
 
 
 def found(
-    *chain: Certificate, word: ServerWord = WORD, asked: tuple[Asked, ...] = (), offers_tls: bool = True
+    *chain: Certificate,
+    word: ServerWord = WORD,
+    asked: tuple[Asked, ...] = (),
+    offers_tls: bool = True,
+    is_verified: bool = True,
 ) -> list[Concern]:
-    return list(concerns(word, asked, chain, host="db.example", offers_tls=offers_tls, now=NOW))
+    return list(
+        concerns(
+            word,
+            asked,
+            chain,
+            host="db.example",
+            offers_tls=offers_tls,
+            now=NOW,
+            is_verified=is_verified,
+        )
+    )
 
 
 def only(*chain: Certificate, **more: object) -> Concern:
@@ -120,7 +134,8 @@ def test_a_certificate_for_another_host_is_refused_by_who_verifies() -> None:
         "the certificate is for O=us, and not for db.example",
         "the certificate is for nobody, and not for db.example",
     ]
-    assert found(certificate(), certificate(names=("CA",))) == [], "only the server's own has to be for it"
+    authority = certificate(names=("CA",), subject="CN=somebody", sha256="01")
+    assert found(certificate(), authority) == [], "only the server's own has to be for it"
 
 
 def test_a_certificate_that_the_server_made_is_known_to_nobody() -> None:
@@ -144,6 +159,76 @@ def test_a_certificate_that_the_server_made_is_known_to_nobody() -> None:
 )
 def test_whom_a_certificate_is_for(names: tuple[str, ...], host: str, right: bool) -> None:
     assert is_for(certificate(names=names, subject="O=us,CN=server"), host) is right
+
+
+def root(name: str = "CN=root", sha256: str = "0r") -> Certificate:
+    return certificate(subject=name, issuer=name, is_self_signed=True, sha256=sha256, names=())
+
+
+def authority(issuer: str = "CN=root", sha256: str = "0a") -> Certificate:
+    return certificate(subject="CN=somebody", issuer=issuer, sha256=sha256, names=())
+
+
+def test_an_issuer_that_was_not_sent_is_named_unless_the_chain_was_verified() -> None:
+    alone = only(certificate(), is_verified=False)
+    assert (
+        alone.what == "the server sends its own certificate alone, without that of CN=somebody, who issued it"
+    )
+    assert "append the certificate of CN=somebody to the file that ssl_cert names" in alone.remedy
+    assert alone.steps
+    cut = only(certificate(), authority(), is_verified=False)
+    assert "sends an incomplete chain, without that of CN=root" in cut.what
+    assert found(certificate(), authority(), root(), is_verified=False) == []
+
+
+def test_what_is_sent_in_disorder_twice_or_for_nothing_is_named() -> None:
+    assert "not sent in the order" in only(certificate(), root(), authority()).what
+    assert only(certificate(), authority(), authority(), root()).what == (
+        "the server sends the certificate of CN=somebody more than once"
+    )
+    strangers = [root(f"CN=stranger {number}", f"{number}") for number in range(5)]
+    assert only(certificate(), authority(), *strangers).what == (
+        "the server sends the certificates of CN=stranger 0, CN=stranger 1, CN=stranger 2 and 2 more that "
+        "did not issue the server's"
+    )
+
+
+def test_a_certificate_that_is_not_for_servers() -> None:
+    client = only(certificate(purposes=("clientAuth",)))
+    assert (client.danger, client.what) == (
+        "unsafe",
+        "the certificate is for clientAuth, and not for servers",
+    )
+    assert found(certificate(purposes=("serverAuth", "clientAuth"))) == []
+    assert found(certificate(purposes=("anyExtendedKeyUsage",))) == []
+
+
+def test_a_certificate_of_version_1_has_no_names() -> None:
+    assert "is X.509 version 1" in only(certificate(version=1)).what
+    assert found(certificate(), authority(), root().model_copy(update={"version": 1})) == []
+
+
+def test_who_agrees_to_nothing_of_todays_says_what_it_takes() -> None:
+    said = concerns(
+        WORD,
+        taken("TLS 1.0"),
+        (),
+        host="db",
+        offers_tls=True,
+        now=NOW,
+        refused="the server has TLS 1.0 at most",
+    )
+    assert said[0].what == "clients left to themselves agree to no TLS with it"
+    assert said[0].why == "the server has TLS 1.0 at most; it takes TLS 1.0"
+    curve = concerns(
+        WORD, taken("TLS 1.2"), (), host="db", offers_tls=True, now=NOW, refused="no common curve"
+    )
+    assert "EC P-256" in curve[0].remedy
+
+
+def test_many_names_are_shortened() -> None:
+    many = only(certificate(names=tuple(f"host{number}" for number in range(300))))
+    assert many.what == "the certificate is for host0, host1, host2 and 297 more, and not for db.example"
 
 
 def test_the_gravest_comes_first() -> None:

@@ -48,7 +48,7 @@ def used(statements_per_connect: float | None) -> Use:
 
 
 def found(*asked: Asked, chain: tuple[Certificate, ...] = (), watched: Use | None = None) -> list[Payment]:
-    return list(payments(asked, chain, COST, watched))
+    return list(payments("9.7.4", asked, chain, COST, watched))
 
 
 def test_nothing_is_paid_for_in_vain_where_nothing_was_seen() -> None:
@@ -62,7 +62,7 @@ def test_a_second_hello_is_a_round_trip_of_each_connect() -> None:
     (paid,) = found(default(RETRIED))
     assert paid.costs == "one round trip of 5 of each connect, resumed or not"
     assert "P-256:X25519" in paid.remedy
-    (unknown,) = payments([default(RETRIED)], (), None, None)
+    (unknown,) = payments("9.7.4", [default(RETRIED)], (), None, None)
     assert unknown.costs == "one round trip of each connect, resumed or not"
 
 
@@ -74,11 +74,61 @@ def test_sessions_that_are_not_resumed_where_the_version_is_spoken(spoken: bool,
 
 @pytest.mark.parametrize(
     ("name", "costs"),
-    [("RSA 4096", "two to four times"), ("RSA 3072", "more of"), ("RSA 2048", None), ("EC P-384", None)],
+    [
+        ("RSA 4096", "two to four times"),
+        ("RSA 3072", "more of"),
+        ("RSA-PSS 4096", "more of"),
+        ("RSA 2048", None),
+        ("EC P-256", None),
+        ("EC P-521", "several times"),
+    ],
 )
 def test_a_long_key_is_paid_for_in_each_full_handshake(name: str, costs: str | None) -> None:
     paid = found(chain=(key(name), key("RSA 4096")))
     assert [one.costs.startswith(costs or "") for one in paid] == ([True] if costs else [])
+
+
+@pytest.mark.parametrize(
+    ("cipher", "group", "slow"),
+    [
+        ("DHE-RSA-AES256-GCM-SHA384", "ffdhe2048", "DHE (ffdhe2048)"),
+        ("DHE-RSA-AES256-GCM-SHA384", None, "DHE"),
+        ("TLS_AES_128_GCM_SHA256", "ffdhe3072", "DHE (ffdhe3072)"),
+        ("TLS_AES_128_GCM_SHA256", "secp521r1", "P-521"),
+        ("TLS_AES_128_GCM_SHA256", "secp256r1", None),
+        ("ECDHE-RSA-AES256-GCM-SHA384", "x25519", None),
+        ("AES256-GCM-SHA384", None, None),
+    ],
+)
+def test_a_slow_key_exchange_is_the_cause_of_the_time(
+    cipher: str, group: str | None, slow: str | None
+) -> None:
+    view = TlsView(version="TLSv1.2", cipher=cipher, resumed=False, group=group)
+    whole = WHOLE.model_copy(update={"median_us": 12_600.0})
+    tls = WHOLE.model_copy(update={"name": "tls_handshake", "median_us": 12_200.0})
+    cost = ConnectCost(connects=8, whole=whole, phases=(tls,))
+    paid = payments("9.7.4", [default(view)], (), cost, None)
+    assert [own.what for own in paid] == (
+        [f"clients left to themselves exchange keys by {slow}"] if slow else []
+    )
+    for own in paid:
+        assert own.costs.startswith("12.2 of 12.6 ms of a connect from here are TLS")
+        assert bool(own.steps) == (slow is not None and slow.startswith("DHE"))
+
+
+def test_clients_in_the_clear_are_not_told_what_tls_costs_them() -> None:
+    (plain,) = found(watched=used(1.0).model_copy(update={"tls_share": 0.0}))
+    assert "none of them uses TLS" in plain.costs
+
+
+def test_no_variable_is_named_that_the_server_has_not() -> None:
+    asked = [
+        Asked(topic="version", name="TLS 1.2", agreed=AT_ONCE),
+        Asked(topic="resumption", name="TLS 1.2"),
+    ]
+    for version, has_it in (("8.0.29", True), ("8.0.28", False), ("11.8.9-MariaDB", False)):
+        (paid,) = payments(version, asked, (), None, None)
+        assert ("ssl_session_cache_mode" in str(paid)) == has_it
 
 
 def test_few_statements_a_connection_come_first() -> None:

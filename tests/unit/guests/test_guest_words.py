@@ -12,6 +12,7 @@ from tlstax.guests import greeting
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.chain import Handshake
 from tlstax.guests.greeting import Greeting
 from tlstax.guests.tls import GuestTls
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
@@ -113,13 +114,13 @@ def test_no_number_means_two_things() -> None:
         (64, UserMistake, "not issued for db.example"),
         (19, UserMistake, "was not issued by the authority in ca"),
         (20, UserMistake, "was not issued by the authority in ca"),
-        (7, MachineFault, "cannot be verified (a reason)"),
+        (8, MachineFault, "cannot be verified (a reason)"),
     ],
 )
 def test_each_certificate_fault_has_its_sentence(code: int, fault: type[TlstaxError], words: str) -> None:
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code, error.verify_message = code, "a reason"
-    failure = guest_failures.of_tls(ACCESS, error)
+    failure = guest_failures.of_tls(ACCESS, error, Handshake())
     assert type(failure) is fault
     assert words in failure.sentence()
     assert "db.example:3307" in failure.message

@@ -6,7 +6,7 @@ import pytest
 from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
-from tlstax.inspection.inside import inside
+from tlstax.inspection.own_connection import inside
 from tlstax.mysql.database import SqlError
 
 COUNTERS = (("Uptime", "10"), ("Connections", "20"), ("Ssl_finished_accepts", "5"))

@@ -9,12 +9,13 @@ import pytest
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection import inspection
+from tlstax.inspection.own_connection import Own
 from tlstax.inspection.questions import Question
 from tlstax.results.inspection import Asked, Inside, InspectedServer, ServerWord
 from tlstax.support.errors import Interrupted, MachineFault
 
 ACCESS = GuestAccess(address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret")
-OWN = inspection._Own(
+OWN = Own(
     word=ServerWord(
         version="9.7.4", tls_library=None, account_plugin=None, requires_tls=True, account_is_encrypted=True
     ),
@@ -34,7 +35,7 @@ class Steps:
 
 def inspected(monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Asked]) -> tuple[InspectedServer, Steps]:
     steps = Steps()
-    monkeypatch.setattr(inspection, "_own_connection", lambda *_: OWN)
+    monkeypatch.setattr(inspection, "own_connection", lambda *_: OWN)
     monkeypatch.setattr(inspection, "ask", ask)
     return inspection.inspect(ACCESS, 0.0, steps), steps
 

@@ -29,7 +29,7 @@ SQL_ELSEWHERE = {
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
     "probes/drivers/probed.py": "what probed drivers say",
-    "findings/advice/steps.py": "lines for administrators to paste; nothing here says them",
+    "findings/core/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
     "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",
     "specimens/mysql_server.py": "carried out by a server's program before it takes a login",

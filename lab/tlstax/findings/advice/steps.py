@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.findings.advice.programs import ProgramLines, Topic
-from tlstax.results.advice import Change, Step
+from tlstax.findings.core.remedies import SERVER, entry_for, reload_for
+from tlstax.results.advice import Change
+from tlstax.results.inspection import Step
 
-SERVER, CLIENT_HOST = "the server's my.cnf", "clients' openssl.cnf"
-SHELL, ADMINISTRATOR, PROGRAMS = "a shell", "the server, as an administrator", "clients"
-
-RELOAD_MYSQL, RELOAD_MARIADB = "ALTER INSTANCE RELOAD TLS;", "FLUSH SSL;"
+CLIENT_HOST, SHELL, PROGRAMS = "clients' openssl.cnf", "a shell", "clients"
 
 GROUPS_FIRST = "P-256:X25519:P-384:P-521"
 
@@ -25,10 +24,9 @@ ELSEWHERE = "docs/advising.md has the line for each driver"
 
 def steps_for(change: Change, version: str, programs: Sequence[ProgramLines] = ()) -> tuple[Step, ...]:
     """What to do for a change at a server that says so of its version, with these programs connected."""
-    is_mariadb = "mariadb" in version.lower()
     topic = _OF_PROGRAMS.get(change)
     own = () if topic is None else (_in_programs(topic, programs),)
-    return (*_STEPS[change](is_mariadb), *own)
+    return (*_STEPS[change](version), *own)
 
 
 def _in_programs(topic: Topic, programs: Sequence[ProgramLines]) -> Step:
@@ -46,7 +44,7 @@ _MOST: dict[Topic, str] = {
 }
 
 
-def _certificate(is_mariadb: bool) -> tuple[Step, ...]:
+def _certificate(version: str) -> tuple[Step, ...]:
     return (
         Step(
             where=SHELL,
@@ -63,23 +61,18 @@ def _certificate(is_mariadb: bool) -> tuple[Step, ...]:
                 "[mysqld]",
                 "ssl_key = /path/to/server-key.pem",
                 "ssl_cert = /path/to/server-cert.pem",
-                "ssl_ca = /path/to/the/authority's.pem",
+                "ssl_ca = /path/to/authority.pem",
             ),
         ),
-        _reloaded(is_mariadb),
+        reload_for(version),
     )
 
 
-def _reloaded(is_mariadb: bool) -> Step:
-    return Step(where=ADMINISTRATOR, lines=(RELOAD_MARIADB if is_mariadb else RELOAD_MYSQL,))
+def _resumption(version: str) -> tuple[Step, ...]:
+    return entry_for("resumption", version).steps
 
 
-def _resumption(is_mariadb: bool) -> tuple[Step, ...]:
-    """MariaDB resumes unless its OpenSSL is told otherwise."""
-    return () if is_mariadb else (Step(where=SERVER, lines=("[mysqld]", "ssl_session_cache_mode = ON")),)
-
-
-def _group(_: bool) -> tuple[Step, ...]:
+def _group(_: str) -> tuple[Step, ...]:
     return (
         Step(
             where=CLIENT_HOST,
@@ -96,25 +89,27 @@ def _group(_: bool) -> tuple[Step, ...]:
     )
 
 
-def _nothing(_: bool) -> tuple[Step, ...]:
+def _nothing(_: str) -> tuple[Step, ...]:
     return ()
 
 
-def _version(_: bool) -> tuple[Step, ...]:
-    return (Step(where=SERVER, lines=("[mysqld]", "tls_version = TLSv1.2,TLSv1.3")),)
+def _version(version: str) -> tuple[Step, ...]:
+    return entry_for("versions", version).steps
 
 
-def _chain(is_mariadb: bool) -> tuple[Step, ...]:
+def _chain(version: str) -> tuple[Step, ...]:
     """MySQL reloads a certificate only if it can verify it with ssl_ca alone."""
     lines = (
         "[mysqld]",
-        "ssl_cert = a file with the server's certificate and those between it and the root, no root",
-        "ssl_ca = a file with those between and the root",
+        "# the server's certificate, then those between it and the root, and not the root",
+        "ssl_cert = /path/to/server-cert.pem",
+        "# those between and the root",
+        "ssl_ca = /path/to/authority.pem",
     )
-    return (Step(where=SERVER, lines=lines), _reloaded(is_mariadb))
+    return (Step(where=SERVER, lines=lines), reload_for(version))
 
 
-def _compression(_: bool) -> tuple[Step, ...]:
+def _compression(_: str) -> tuple[Step, ...]:
     line = "leave compression out: useCompression=false, --compress=0, compress=False"
     return (Step(where=PROGRAMS, lines=(line,)),)
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
-from tlstax.support.text import counted, enumerated
+from tlstax.findings.core.remedies import Remedy, entry_for
+from tlstax.findings.inspection.chain_path import (
+    duplicates,
+    is_out_of_order,
+    missing_issuer,
+    path,
+    unrelated,
+)
+from tlstax.results.inspection import Asked, Certificate, Concern, Danger, Program, ServerWord
+from tlstax.support.text import counted, enumerated, shortened
 
 SOON = timedelta(days=30)
 """Within which a certificate's end is reported."""
@@ -24,9 +33,29 @@ BROKEN_HASHES = ("MD5", "SHA1")
 SELF_MADE = "_Auto_Generated_CA_Certificate"
 """In the issuer of what MySQL makes where it has none (manual, "Creating SSL and RSA Certificates")."""
 
+X509_V3 = 3
+"""The version that has extensions (RFC 5280, 4.1.2.1); old roots are of version 1, and are not verified."""
+
+MOST_NAMES = 3
+"""Of many, in a sentence."""
+
 VERIFY = "clients that verify certificates refuse it, and those that do not could be talking to anybody"
 
 ORDER = ("unsafe", "soon unsafe", "weak")
+
+
+@dataclass(frozen=True)
+class Mender:
+    """Makes concerns of one server, each with the lines that mend it there."""
+
+    version: str
+
+    def concern(self, danger: Danger, what: str, why: str, remedy: str, by: Remedy | None = None) -> Concern:
+        """A concern; `by` names the entry of the table of remedies whose lines go with it."""
+        entry = entry_for(by, self.version) if by is not None else None
+        steps = entry.steps if entry is not None else ()
+        words = f"{remedy} ({entry.says})" if entry is not None and entry.says else remedy
+        return Concern(danger=danger, what=what, why=why, remedy=words, steps=steps)
 
 
 def concerns(  # noqa: PLR0913 (each is another thing that was seen)
@@ -38,80 +67,174 @@ def concerns(  # noqa: PLR0913 (each is another thing that was seen)
     host: str,
     offers_tls: bool,
     now: datetime,
+    refused: str = "",
+    refused_certificate: str = "",
+    is_verified: bool = False,
 ) -> tuple[Concern, ...]:
-    """All of them, the gravest first. `host` is by what name the server was asked."""
-    found = [*_of_plaintext(word, offers_tls=offers_tls), *_of_versions(asked), *_of_suites(asked)]
-    found += [concern for certificate in chain for concern in _of_certificate(certificate, now)]
-    found += [concern for certificate in chain[:1] for concern in _of_identity(certificate, host)]
+    """All of them, the gravest first. `host` is by what name the server was asked.
+
+    `refused` is why a client left to itself agrees to no TLS there, `refused_certificate` why one that
+    verifies as the user does refuses the certificate; both are empty where they do not. `is_verified` says
+    that one was verified.
+    """
+    mend = Mender(word.version)
+    found = [*_of_refusal(mend, refused, refused_certificate, asked)]
+    found += [*_of_plaintext(mend, word, offers_tls=offers_tls), *_of_versions(mend, asked)]
+    found += _of_suites(mend, asked)
+    found += [concern for certificate in path(chain) for concern in _of_certificate(mend, certificate, now)]
+    found += [concern for certificate in chain[:1] for concern in _of_identity(mend, certificate, host)]
+    found += _of_chain(mend, chain, is_verified=is_verified or bool(refused_certificate))
     found += _of_programs(programs, chain, now)
     return tuple(sorted(found, key=lambda concern: ORDER.index(concern.danger)))
 
 
-def _of_plaintext(word: ServerWord, *, offers_tls: bool) -> Iterator[Concern]:
+def _of_refusal(
+    mend: Mender, refused: str, refused_certificate: str, asked: Sequence[Asked]
+) -> Iterator[Concern]:
+    taken = [own.name for own in asked if own.topic in {"version", "suite", "group"} and own.agreed]
+    default = next((own for own in asked if own.topic == "default"), None)
+    why = refused or (default.why_not if default is not None and not default.agreed else "")
+    if why:
+        takes = f"takes {enumerated(taken)}" if taken else "took nothing else that was asked for either"
+        old = all(name in OLD_VERSIONS for name in taken)
+        yield mend.concern(
+            "unsafe",
+            "clients left to themselves agree to no TLS with it",
+            f"{why}; it {takes}",
+            "upgrade the server, or have it offer TLS 1.2 and TLS 1.3"
+            if old
+            else "give it a key that clients take: EC P-256, or RSA 2048",
+            "versions" if old else "certificate",
+        )
+    if refused_certificate:
+        yield mend.concern(
+            "unsafe",
+            "a client that verifies as you do refuses the certificate",
+            refused_certificate,
+            "a certificate and its chain that clients can verify, in the file that ssl_cert names",
+            "certificate",
+        )
+
+
+def _of_plaintext(mend: Mender, word: ServerWord, *, offers_tls: bool) -> Iterator[Concern]:
     if not offers_tls:
-        yield Concern(
-            danger="unsafe",
-            what="the server offers no TLS",
-            why="statements, rows and logins can be read and changed on the way",
-            remedy="give the server a certificate (ssl_cert, ssl_key); MySQL makes one where it may write",
+        yield mend.concern(
+            "unsafe",
+            "the server offers no TLS",
+            "statements, rows and logins can be read and changed on the way",
+            "give the server a certificate",
+            "certificate",
         )
-    elif word.requires_tls is False:
-        yield Concern(
-            danger="weak",
-            what="connections in the clear are accepted",
-            why="a client that is not told to encrypt, or whose offer somebody takes away, does not",
-            remedy="SET PERSIST require_secure_transport = ON, or ALTER USER … REQUIRE SSL for each account",
+    elif not word.requires_tls and word.requires_tls is not None:
+        yield mend.concern(
+            "weak",
+            "connections in the clear are accepted",
+            "a client that is not told to encrypt, or whose offer somebody takes away, does not",
+            "have it require TLS",
+            "require TLS",
         )
 
 
-def _of_versions(asked: Sequence[Asked]) -> Iterator[Concern]:
+def _of_versions(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
     old = [own.name for own in asked if own.topic == "version" and own.agreed and own.name in OLD_VERSIONS]
     if old:
-        yield Concern(
-            danger="unsafe",
-            what=f"{' and '.join(old)} {'is' if len(old) == 1 else 'are'} accepted",
-            why="both are deprecated, with hashes that are broken (RFC 8996)",
-            remedy="tls_version = TLSv1.2,TLSv1.3",
+        yield mend.concern(
+            "unsafe",
+            f"{' and '.join(old)} {'is' if len(old) == 1 else 'are'} accepted",
+            "deprecated, with hashes that are broken (RFC 8996)",
+            "have it take TLS 1.2 and TLS 1.3 alone",
+            "versions",
         )
 
 
-def _of_suites(asked: Sequence[Asked]) -> Iterator[Concern]:
+def _of_suites(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
     if any(own.name == "RSA key exchange" and own.agreed for own in asked):
-        yield Concern(
-            danger="weak",
-            what="TLS 1.2 accepts key exchange by RSA",
-            why="whoever gets the server's key later can read what was recorded before: no forward secrecy",
-            remedy="ssl_cipher = ECDHE+AESGCM:ECDHE+CHACHA20 (for TLS 1.2; TLS 1.3 has no such suites)",
+        yield mend.concern(
+            "weak",
+            "TLS 1.2 accepts key exchange by RSA",
+            "whoever gets the server's key later can read what was recorded before: no forward secrecy",
+            "name the suites of TLS 1.2 with ECDHE (TLS 1.3 has no others)",
+            "ciphers",
         )
 
 
-def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Concern]:
+def has_weak_key(certificate: Certificate) -> bool:
+    """Whether its key has less than 112 bits of security (NIST SP 800-57, part 1)."""
+    bits = re.fullmatch(r"(?:RSA|RSA-PSS|DSA) (\d+)", certificate.key)
+    return bits is not None and int(bits[1]) < LEAST_RSA_BITS
+
+
+def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> Iterator[Concern]:
     named = f"the certificate of {certificate.subject or 'the server'}"
     begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
-    renew = "renew it, and ALTER INSTANCE RELOAD TLS (MariaDB: FLUSH SSL)"
     if ends <= now:
-        yield Concern(danger="unsafe", what=f"{named} ended on {ends:%-d %B %Y}", why=VERIFY, remedy=renew)
+        yield mend.concern("unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate")
     elif ends - now <= SOON:
         what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
-        yield Concern(danger="soon unsafe", what=what, why=VERIFY, remedy=renew)
+        yield mend.concern("soon unsafe", what, VERIFY, "renew it", "certificate")
     if begins > now:
         what = f"{named} is not valid before {begins:%-d %B %Y}"
-        yield Concern(danger="unsafe", what=what, why=VERIFY, remedy="set the clocks, or renew it")
-    bits = re.fullmatch(r"(?:RSA|DSA) (\d+)", certificate.key)
-    if bits and int(bits[1]) < LEAST_RSA_BITS:
-        yield Concern(
-            danger="unsafe",
-            what=f"{named} has a key of {certificate.key}",
-            why="it has less than 112 bits of security (NIST SP 800-57)",
-            remedy="make a key of EC P-256, which also costs less, or of RSA 2048",
+        yield mend.concern("unsafe", what, VERIFY, "set the clocks, or renew it", "certificate")
+    if has_weak_key(certificate):
+        yield mend.concern(
+            "unsafe",
+            f"{named} has a key of {certificate.key}",
+            "it has less than 112 bits of security (NIST SP 800-57)",
+            "make a key of EC P-256, which also costs less, or of RSA 2048",
+            "certificate",
         )
     if certificate.signature in BROKEN_HASHES and not certificate.is_self_signed:
-        yield Concern(
-            danger="unsafe",
-            what=f"{named} is signed with {certificate.signature}",
-            why="somebody may have made another one with the same signature (RFC 9155)",
-            remedy="have it signed with SHA-256",
+        yield mend.concern(
+            "unsafe",
+            f"{named} is signed with {certificate.signature}",
+            "somebody may have made another one with the same signature (RFC 9155)",
+            "have it signed with SHA-256",
+            "certificate",
         )
+    if certificate.version < X509_V3 and not certificate.is_self_signed:
+        yield mend.concern(
+            "weak",
+            f"{named} is X.509 version {certificate.version}",
+            "it has no names and no purpose (subjectAltName, extendedKeyUsage), by which clients verify",
+            "have one of version 3 issued, with the host in subjectAltName",
+            "certificate",
+        )
+
+
+def _of_chain(mend: Mender, chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Concern]:
+    """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2)."""
+    issuer = missing_issuer(chain)
+    if issuer and not is_verified and SELF_MADE not in issuer:
+        alone = "its own certificate alone" if len(path(chain)) == 1 else "an incomplete chain"
+        yield mend.concern(
+            "weak",
+            f"the server sends {alone}, without that of {issuer}, who issued it",
+            f"unless {issuer} is a root that clients have, none that verifies can tell that the server is "
+            "the right one",
+            f"append the certificate of {issuer} to the file that ssl_cert names, if it is no root; "
+            "--ssl-ca=root.pem tells whether clients with that root accept it",
+            "certificate",
+        )
+    if is_out_of_order(chain):
+        yield mend.concern(
+            "weak",
+            "the certificates are not sent in the order in which they issued each other",
+            "clients with TLS 1.2 may refuse that (RFC 5246, 7.4.2)",
+            "in the file that ssl_cert names: the server's own first, then its issuer's, and so on",
+            "certificate",
+        )
+    ballast = [own.subject for own in unrelated(chain)]
+    twice = [own.subject for own in dict.fromkeys(duplicates(chain))]
+    for names, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
+        if names:
+            yield mend.concern(
+                "weak",
+                f"the server sends the certificate{'s' if len(names) > 1 else ''} of "
+                f"{shortened(names, MOST_NAMES)} {what}",
+                "each full handshake carries them, and clients with TLS 1.2 may refuse them",
+                "take them out of the file that ssl_cert names",
+                "certificate",
+            )
 
 
 def _of_programs(
@@ -132,22 +255,31 @@ def _of_programs(
     )
 
 
-def _of_identity(certificate: Certificate, host: str) -> Iterator[Concern]:
-    """Whether clients that verify could: by the authority, and by the name."""
+def _of_identity(mend: Mender, certificate: Certificate, host: str) -> Iterator[Concern]:
+    """Whether clients that verify could: by the authority, by the name, and by the purpose."""
+    if certificate.purposes and not {"serverAuth", "anyExtendedKeyUsage"} & {*certificate.purposes}:
+        yield mend.concern(
+            "unsafe",
+            f"the certificate is for {enumerated(certificate.purposes)}, and not for servers",
+            VERIFY,
+            "have one issued with the purpose serverAuth (extendedKeyUsage)",
+            "certificate",
+        )
     if SELF_MADE in certificate.issuer:
-        yield Concern(
-            danger="weak",
-            what="the server made its certificate and its authority by itself",
-            why="no client knows that authority, so none can tell the server from somebody in between",
-            remedy="give clients its ca.pem and --ssl-mode=VERIFY_CA, or use an authority that they know",
+        yield mend.concern(
+            "weak",
+            "the server made its certificate and its authority by itself",
+            "no client knows that authority, so none can tell the server from somebody in between",
+            "give clients its ca.pem and --ssl-mode=VERIFY_CA, or use an authority that they know",
         )
     elif not is_for(certificate, host):
-        names = enumerated(certificate.names) or certificate.subject or "nobody"
-        yield Concern(
-            danger="weak",
-            what=f"the certificate is for {names}, and not for {host}",
-            why="clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
-            remedy="name the host in it (subjectAltName)",
+        names = shortened(certificate.names, MOST_NAMES) or certificate.subject or "nobody"
+        yield mend.concern(
+            "weak",
+            f"the certificate is for {names}, and not for {host}",
+            "clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
+            "name the host in it (subjectAltName)",
+            "certificate",
         )
 
 

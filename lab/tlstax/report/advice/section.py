@@ -11,6 +11,7 @@ from tlstax.report.core.marks import RatioMark, Style
 from tlstax.report.core.panel import Panel, at_both_widths
 from tlstax.report.core.section import Block, Charts, Claim, Claims, Dump, Items, Section
 from tlstax.results.advice import Advice, Advised, Change
+from tlstax.results.inspection import Step
 from tlstax.results.interval import Interval
 
 LABELS: dict[Change, str] = {
@@ -37,7 +38,8 @@ def _sections(found: Advice) -> Iterator[Section]:
     concerns = found.inspected.concerns
     if concerns:
         claims = tuple(
-            Claim(says=own.what, verdict=own.danger, lines=(own.why, own.remedy)) for own in concerns
+            Claim(says=own.what, verdict=own.danger, lines=(own.why, own.remedy), blocks=_dumped(own.steps))
+            for own in concerns
         )
         yield Section((Claims(claims),), "Unsafe: mend first")
     blocks: list[Block] = [*_picture([*found.advised, *found.little])]
@@ -52,9 +54,13 @@ def _sections(found: Advice) -> Iterator[Section]:
 
 
 def _claim(own: Advised) -> Claim:
-    steps = tuple(Dump(step.where, step.lines) for step in own.steps)
+    steps = _dumped(own.steps)
     first, *more = [*saving_lines(own.saving), "what it saves was not measured"]
     return Claim(says=own.what, verdict=first, lines=tuple(more[:-1]), source=own.seen, blocks=steps)
+
+
+def _dumped(steps: Sequence[Step]) -> tuple[Dump, ...]:
+    return tuple(Dump(step.where, step.lines) for step in steps)
 
 
 def _picture(found: Sequence[Advised]) -> Iterator[Charts]:

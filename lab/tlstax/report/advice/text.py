@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from tlstax.report.advice.words import end_words, little_words, saving_lines, use_words
-from tlstax.report.core.printed import grid, printed, styled
+from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.advice import Advice, Advised
-from tlstax.results.inspection import Concern
+from tlstax.results.inspection import Concern, Step
 
 
 def advice_text(found: Advice, *, width: int, colour: bool) -> str:
@@ -32,7 +32,9 @@ def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
     for title, some in (("Unsafe: mend first", grave), ("Weak", weak)):
         if some:
             yield styled(title, "bold red" if some is grave else "bold")
-            yield _marked([("•", (own.what, f"{own.why}; {own.remedy}")) for own in some])
+            yield from _marked(
+                [("•", (own.what, f"{own.why}; {own.remedy}", *_steps(own.steps))) for own in some]
+            )
             yield Text()
 
 
@@ -42,34 +44,48 @@ def _advised(found: Sequence[Advised]) -> Iterator[RenderableType]:
         yield Text()
         return
     yield styled("Worth changing", "bold")
-    yield _marked([(str(place), tuple(_lines(own))) for place, own in enumerate(found, 1)])
+    yield from _marked([(str(place), tuple(_lines(own))) for place, own in enumerate(found, 1)])
     yield Text()
 
 
-def _lines(own: Advised) -> Iterator[str | Padding]:
+def _lines(own: Advised) -> Iterator[str | Pasted]:
     yield own.what
     yield from saving_lines(own.saving)
     if own.seen:
         yield f"seen: {own.seen}"
-    for step in own.steps:
+    yield from _steps(own.steps)
+
+
+def _steps(steps: Sequence[Step]) -> Iterator[str | Pasted]:
+    for step in steps:
         yield f"{step.where}:"
-        yield from (Padding(styled(line, "dim"), (0, 0, 0, 4)) for line in step.lines)
+        yield Pasted(step.lines, indent=7)
 
 
-def _marked(rows: Sequence[tuple[str, tuple[str | Padding, ...]]]) -> RenderableType:
+def _marked(rows: Sequence[tuple[str, tuple[str | Pasted, ...]]]) -> Iterator[RenderableType]:
     """Each thing behind its mark: its first line plain, and what follows below it dimmed."""
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     for mark, (first, *rest) in rows:
-        table.add_row(styled(mark), first if isinstance(first, Padding) else styled(first))
+        table = _hanging()
+        table.add_row(styled(mark), first if isinstance(first, Pasted) else styled(first))
         for line in rest:
-            table.add_row(Text(), line if isinstance(line, Padding) else styled(line, "dim"))
+            if isinstance(line, Pasted):
+                yield from (table, line)
+                table = _hanging()
+            else:
+                table.add_row(Text(), styled(line, "dim"))
+        if table.rows:
+            yield table
+
+
+def _hanging() -> Table:
+    table = grid()
+    table.add_column(no_wrap=True, min_width=1)
+    table.add_column(overflow="fold")
     return table
 
 
 def _little(found: Sequence[Advised]) -> Iterator[RenderableType]:
     if found:
         yield styled("Possible, and of little or unknown worth here", "bold")
-        yield _marked([("•", (little_words(own),)) for own in found])
+        yield from _marked([("•", (little_words(own),)) for own in found])
         yield Text()

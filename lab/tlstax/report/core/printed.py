@@ -37,7 +37,7 @@ def printed(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str
         _environ={},
     )
     for part in parts:
-        console.print(_Harmless(part))
+        console.print(_Harmless(part), crop=False)
     return "\n".join(line.rstrip() for line in written.getvalue().split("\n"))
 
 
@@ -71,6 +71,22 @@ def bullets(items: Iterable[str]) -> Iterator[Table]:
         table.add_column(overflow="fold")
         table.add_row(Text("\N{BULLET}", style="dim"), styled(item))
         yield table
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """Lines to be pasted, behind an indent and never broken: a break would be pasted too.
+
+    A terminal that is narrower goes on in its next row, and copies them whole.
+    """
+
+    lines: tuple[str, ...]
+    indent: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines:
+            yield Segment(" " * self.indent + printable(line))
+            yield Segment.line()
 
 
 @dataclass(frozen=True)

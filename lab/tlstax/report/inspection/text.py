@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
@@ -9,8 +10,9 @@ from rich.text import Text
 
 from tlstax.contract import TlsView
 from tlstax.findings.core.wording import percent
-from tlstax.report.core.printed import grid, printed, styled
+from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.inspection import (
+    KEPT_BACK,
     Asked,
     Certificate,
     Concern,
@@ -19,11 +21,15 @@ from tlstax.results.inspection import (
     InspectedServer,
     Payment,
     Program,
+    Step,
     Topic,
     Use,
 )
 from tlstax.study.key_groups import group_name
-from tlstax.support.text import counted, duration, enumerated
+from tlstax.support.text import counted, duration, enumerated, shortened
+
+MOST_NAMES = 3
+"""Of a certificate, or of what the same lines mend."""
 
 MOST_PROGRAMS = 6
 """Kinds of connections that are named, those with the most connections first."""
@@ -135,15 +141,18 @@ def _taken(asked: Sequence[Asked]) -> str:
     """What is taken, what is not, and what this machine's library cannot ask for."""
     taken = [own.name for own in asked if own.agreed]
     refused = [own.name for own in asked if not own.agreed and own.could_ask]
-    unasked = [own.name for own in asked if not own.could_ask]
+    unasked = [own for own in asked if not own.could_ask]
+    kept_back = [own.name for own in unasked if own.why_not.startswith(KEPT_BACK)]
+    unknown = [own.name for own in unasked if own.name not in kept_back]
     parts = [enumerated(taken) or "none"]
     parts += [f"not {enumerated(refused)}"] if refused else []
-    parts += [f"not asked, since the library here does not know it: {enumerated(unasked)}"] if unasked else []
+    parts += [f"not asked, since the library here does not know it: {enumerated(unknown)}"] if unknown else []
+    parts += [f"not asked, since {KEPT_BACK}: {enumerated(kept_back)}"] if kept_back else []
     return "; ".join(parts)
 
 
 def _certificate(certificate: Certificate) -> str:
-    names = f" for {enumerated(certificate.names)}" if certificate.names else ""
+    names = f" for {shortened(certificate.names, MOST_NAMES)}" if certificate.names else ""
     issuer = "self-signed" if certificate.is_self_signed else f"issued by {certificate.issuer}"
     return (
         f"{certificate.key}{names}, {issuer}, with {certificate.signature}, {certificate.size_bytes:,} bytes"
@@ -157,6 +166,7 @@ def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
         return
     yield Text("Mend first", style="bold")
     yield _points((f"{own.danger}: {own.what}: {own.why}", f"mend it: {own.remedy}") for own in found)
+    yield from _steps(found)
 
 
 def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
@@ -165,6 +175,21 @@ def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
     yield Text()
     yield Text("What connects pay for", style="bold")
     yield _points((f"{own.what}: {own.costs}", f"avoid it: {own.remedy}") for own in found)
+    yield from _steps(found)
+
+
+def _steps(found: Sequence[Concern] | Sequence[Payment]) -> Iterator[RenderableType]:
+    """The lines to paste, each set once, with what it is for."""
+    remedies: dict[tuple[Step, ...], list[str]] = {}
+    for own in found:
+        if own.steps:
+            remedies.setdefault(own.steps, []).append(re.split(r",| \(|;", own.remedy)[0])
+    for steps, words in remedies.items():
+        yield Text()
+        yield styled(f"{shortened(list(dict.fromkeys(words)), MOST_NAMES)}:", "bold")
+        for step in steps:
+            yield styled(f"   {step.where}:")
+            yield Pasted(step.lines, indent=7)
 
 
 def _points(found: Iterable[tuple[str, str]]) -> RenderableType:

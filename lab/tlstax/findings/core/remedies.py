@@ -1,0 +1,144 @@
+"""What mends a server's TLS, in lines to paste, by its product and version: one table, tried by a test.
+
+Sources: MySQL's reference manuals 5.6 to 9.7, "Server System Variables", "Encrypted Connection TLS Protocols
+and Ciphers" and "ALTER INSTANCE"; MariaDB's documentation, "SSL/TLS System Variables", "FLUSH" and "ALTER
+USER".
+tests/servers/test_remedies.py pastes each line into each server that it is for. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from tlstax.results.inspection import Step
+
+Product = Literal["mysql", "mariadb"]
+Release = tuple[int, int, int]
+
+SERVER, ADMINISTRATOR = "the server's my.cnf", "the server, as an administrator"
+RESTART = Step(where="then", lines=("restart the server",))
+FIRST: Release = (0, 0, 0)
+
+Remedy = Literal["require TLS", "versions", "ciphers", "certificate", "resumption"]
+REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
+
+ECDHE = ":".join(
+    f"ECDHE-{key}-{cipher}"
+    for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")
+    for key in ("ECDSA", "RSA")
+)
+"""Suites of TLS 1.2 by their names: not every library that servers are built with knows words for kinds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What mends it at a product from a release on. `says` stands where there are no lines to paste."""
+
+    remedy: Remedy
+    product: Product
+    since: Release
+    steps: tuple[Step, ...] = ()
+    says: str = ""
+
+
+def _option(*lines: str) -> Step:
+    return Step(where=SERVER, lines=("[mysqld]", *lines))
+
+
+def _sql(*lines: str) -> Step:
+    return Step(where=ADMINISTRATOR, lines=lines)
+
+
+RELOAD = _sql("ALTER INSTANCE RELOAD TLS;")
+FLUSH = _sql("FLUSH SSL;")
+FILES = _option("ssl_key = /path/to/server-key.pem", "ssl_cert = /path/to/server-cert.pem")
+"""ssl_cert holds the server's own certificate first, then those between it and the root."""
+
+VERSIONS, CIPHERS = "TLSv1.2,TLSv1.3", f"ssl_cipher = {ECDHE}"
+ACCOUNT = "GRANT USAGE ON *.* TO 'user'@'host' REQUIRE SSL;"
+"""For an account that exists: before MySQL 5.7.6 and MariaDB 10.2.0, ALTER USER does not take REQUIRE."""
+
+TABLE = (
+    Entry("require TLS", "mysql", FIRST, (_sql(ACCOUNT),), "each account by itself"),
+    Entry(
+        "require TLS",
+        "mysql",
+        (5, 7, 8),
+        (_sql("SET GLOBAL require_secure_transport = ON;"), _option("require_secure_transport = ON")),
+    ),
+    Entry("require TLS", "mysql", (8, 0, 0), (_sql("SET PERSIST require_secure_transport = ON;"),)),
+    Entry("require TLS", "mariadb", FIRST, (_sql(ACCOUNT),), "each account by itself"),
+    Entry(
+        "require TLS",
+        "mariadb",
+        (10, 5, 2),
+        (_sql("SET GLOBAL require_secure_transport = ON;"), _option("require_secure_transport = ON")),
+    ),
+    Entry("versions", "mysql", FIRST, says="this server has no setting for it: upgrade it"),
+    Entry("versions", "mysql", (5, 7, 28), (_option("tls_version = TLSv1.2"), RESTART)),
+    Entry(
+        "versions",
+        "mysql",
+        (8, 0, 16),
+        (_sql(f"SET PERSIST tls_version = '{VERSIONS}';", *RELOAD.lines),),
+    ),
+    Entry("versions", "mariadb", FIRST, says="this server has no setting for it: upgrade it"),
+    Entry("versions", "mariadb", (10, 4, 6), (_option(f"tls_version = {VERSIONS}"), RESTART)),
+    Entry("ciphers", "mysql", FIRST, says="its TLS library may have no other suites: upgrade it"),
+    Entry("ciphers", "mysql", (5, 7, 28), (_option(CIPHERS), RESTART)),
+    Entry("ciphers", "mysql", (8, 0, 16), (_sql(f"SET PERSIST ssl_cipher = '{ECDHE}';", *RELOAD.lines),)),
+    Entry("ciphers", "mariadb", FIRST, says="its TLS library may have no other suites: upgrade it"),
+    Entry("ciphers", "mariadb", (10, 4, 6), (_option(CIPHERS), RESTART)),
+    Entry("certificate", "mysql", FIRST, (FILES, RESTART)),
+    Entry("certificate", "mysql", (8, 0, 16), (FILES, RELOAD)),
+    Entry("certificate", "mariadb", FIRST, (FILES, RESTART)),
+    Entry("certificate", "mariadb", (10, 4, 1), (FILES, FLUSH)),
+    Entry(
+        "resumption", "mysql", FIRST, says="this server has no setting for it: MySQL 8.0.29 and newer resume"
+    ),
+    Entry(
+        "resumption",
+        "mysql",
+        (8, 0, 29),
+        (_sql("SET PERSIST ssl_session_cache_mode = ON;", *RELOAD.lines),),
+    ),
+    Entry(
+        "resumption",
+        "mariadb",
+        FIRST,
+        says="MariaDB resumes by tickets, unless its TLS library is wolfSSL or yaSSL, or its OpenSSL's "
+        "configuration forbids them (Options = -SessionTicket)",
+    ),
+)
+"""For each remedy and product, the last entry that is not newer than the server is what holds."""
+
+
+def product_of(version: str) -> Product:
+    """The product, by what SELECT VERSION() answers."""
+    return "mariadb" if "mariadb" in version.lower() else "mysql"
+
+
+def release_of(version: str) -> Release:
+    """Its numbers: (10, 5, 29) for "5.5.5-10.5.29-MariaDB", which old clients are told. FIRST for none."""
+    numbers = re.search(r"(\d+)\.(\d+)\.(\d+)", version.removeprefix("5.5.5-"))
+    return FIRST if numbers is None else (int(numbers[1]), int(numbers[2]), int(numbers[3]))
+
+
+def entry_for(remedy: Remedy, version: str) -> Entry:
+    """What mends it at a server that says so of its version."""
+    product, release = product_of(version), release_of(version)
+    return max(_entries(remedy, product, release), key=lambda entry: entry.since)
+
+
+def _entries(remedy: Remedy, product: Product, release: Release) -> Iterator[Entry]:
+    for entry in TABLE:
+        if (entry.remedy, entry.product) == (remedy, product) and entry.since <= release:
+            yield entry
+
+
+def reload_for(version: str) -> Step:
+    """What makes a server take a new certificate."""
+    return entry_for("certificate", version).steps[-1]

@@ -1,0 +1,207 @@
+"""The laboratory's own connection to an inspected server: what it shows, and what the server says of itself.
+
+It is made as a client left to itself makes one. Where no TLS is agreed to, once more with what is no longer
+thought safe, so that the servers that need it most can be inspected: old versions, short keys, curves that
+nobody offers. Such a connection gives nobody the password, only the answer to a challenge.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from tlstax.contract import TlsOn
+from tlstax.findings.inspection.use import use
+from tlstax.guests import connection as guest_connection
+from tlstax.guests.access import GuestAccess
+from tlstax.guests.chain import Handshake, shown
+from tlstax.mysql import answers, server_facts, tls_facts, use_counters
+from tlstax.mysql.database import Database, SqlError
+from tlstax.results.inspection import Certificate, Inside, Program, ServerWord
+from tlstax.support.errors import MachineFault, TlstaxError
+
+PERMIT = "the account would need SELECT on performance_schema"
+
+OWN_STATEMENTS = 2
+"""That the server counts as asked while it is watched: who is connected, and the second reading."""
+
+LEGACY_SERVER_CONNECT = 0x4
+"""SSL_OP_LEGACY_SERVER_CONNECT (SSL_CTX_set_options(3)), which Python names from 3.12 on."""
+
+Wait = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class OldTls:
+    """Settings under which a server is reached that agrees to nothing else, and what that means in words.
+
+    `curve` is offered alone, in OpenSSL's spelling: a server signs with no key on a curve that its client
+    does not offer (RFC 8422, 5.1), and TLS 1.3 knows none of these.
+    """
+
+    words: str
+    ciphers: str
+    curve: str | None = None
+
+    def context(self, access: GuestAccess) -> ssl.SSLContext:
+        """The settings for Python's ssl, which verifies as the user wants it."""
+        context = access.tls.context() or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(self.ciphers)
+        context.options |= LEGACY_SERVER_CONNECT
+        if self.curve is not None:
+            context.set_ecdh_curve(self.curve)
+        return context
+
+    def of(self, client: TlsOn) -> TlsOn:
+        """The same settings for the load client."""
+        return client.model_copy(update={"groups": self.curve, "cipher_list": self.ciphers})
+
+
+OLD_TLS = (
+    OldTls("a version before TLS 1.2, or a short key", "DEFAULT:!DHE:@SECLEVEL=0"),
+    OldTls("a short Diffie-Hellman group", "DEFAULT:@SECLEVEL=0"),
+    *(
+        OldTls(f"a key on the curve {curve}", "DEFAULT:@SECLEVEL=0", curve)
+        for curve in ("secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1", "secp224r1")
+    ),
+)
+"""What is tried one after another where a client left to itself is refused, what is likeliest first."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the laboratory's own connection shows.
+
+    `old_tls` is what it was made with where a client left to itself was refused, for the reason `refused`.
+    `unverified` is the sentence by which the certificate was refused: then nobody logged in.
+    """
+
+    word: ServerWord
+    offers_tls: bool
+    chain: tuple[Certificate, ...]
+    inside: Inside
+    connections: int = 1
+    old_tls: OldTls | None = None
+    refused: str = ""
+    unverified: str = ""
+
+
+def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], None]) -> Own:
+    """Log in and ask. UserMistake or MachineFault where that cannot be done.
+
+    A certificate that does not stand the check is no fault: what was shown until then is what is known. `say`
+    is told beforehand where more than one connection is needed.
+    """
+    seen = Handshake()
+    try:
+        return _asked(access, guest_connection.connect(access, access.address.schema, seen=seen), watch_s)
+    except TlstaxError as fault:
+        if seen.is_unverified:
+            return _unverified(seen, fault)
+        if seen.failure is None:
+            raise
+        say(f"{fault.message}; older ways are tried, with {len(OLD_TLS)} more connections at most")
+        return _over_old_tls(access, watch_s, fault)
+
+
+def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Own:
+    """As `own_connection`, where a client left to itself was refused by this fault."""
+    for tried, old_tls in enumerate(OLD_TLS, start=2):
+        seen = Handshake()
+        try:
+            context = old_tls.context(access)
+        except (ssl.SSLError, ValueError):
+            continue  # This machine's OpenSSL no longer knows it.
+        try:
+            database = guest_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
+        except TlstaxError as error:
+            if seen.is_unverified:
+                return _unverified(seen, error)
+            if seen.failure is None:
+                raise
+            continue
+        return _asked(access, database, watch_s, connections=tried, old_tls=old_tls, refused=fault.message)
+    raise MachineFault(
+        f"{fault.message}; nor did it agree to anything older ({len(OLD_TLS)} ways were tried)",
+        remedy="look into the server's log for why its TLS fails",
+    ) from fault
+
+
+def _unverified(seen: Handshake, fault: TlstaxError) -> Own:
+    word = ServerWord(
+        version=seen.server_version,
+        tls_library=None,
+        account_plugin=None,
+        requires_tls=None,
+        account_is_encrypted=False,
+    )
+    nothing = Inside(since_start=None, watched=None, programs=(), unread=())
+    return Own(word, offers_tls=True, chain=seen.chain(), inside=nothing, unverified=fault.sentence())
+
+
+def _asked(  # noqa: PLR0913 (what is known already)
+    access: GuestAccess,
+    connected: Database,
+    watch_s: float,
+    *,
+    connections: int = 1,
+    old_tls: OldTls | None = None,
+    refused: str = "",
+) -> Own:
+    with closing(connected) as database:
+        channel = getattr(database, "_sock", None)
+        try:
+            return Own(
+                word=word(database),
+                offers_tls=tls_facts.offers_tls(database),
+                chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
+                inside=inside(database, watch_s),
+                connections=connections,
+                old_tls=old_tls,
+                refused=refused,
+            )
+        except SqlError as error:
+            raise MachineFault(f"{access.address} did not answer: {answers.message_of(error)}") from error
+
+
+def word(database: Database) -> ServerWord:
+    """What the server says of itself to an ordinary account. Raises SqlError."""
+    return ServerWord(
+        version=server_facts.version(database),
+        tls_library=tls_facts.read(database).library_version,
+        account_plugin=getattr(database, "_auth_plugin_name", "") or None,
+        requires_tls=server_facts.requires_tls(database),
+        account_is_encrypted=isinstance(getattr(database, "_sock", None), ssl.SSLSocket),
+    )
+
+
+def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Inside:
+    """How the server is used, as far as the account may see. Raises SqlError.
+
+    Reads the counters, waits, and reads them again; in between, who is connected: three statements, all of
+    the server's own counters.
+    """
+    before, began = use_counters.read(database), time.monotonic()
+    programs, unread = _programs(database)
+    wait(max(0.0, watch_s - (time.monotonic() - began)))
+    after, over_s = use_counters.read(database), time.monotonic() - began
+    return Inside(
+        since_start=use({}, before, float(before.get(use_counters.UPTIME, 0))),
+        watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
+        programs=programs,
+        unread=unread,
+    )
+
+
+def _programs(database: Database) -> tuple[tuple[Program, ...], tuple[str, ...]]:
+    """Who is connected, or why that cannot be read."""
+    try:
+        found = use_counters.connected(database)
+    except SqlError as error:
+        return (), (f"who is connected, and how: {answers.message_of(error)}; {PERMIT}",)
+    return tuple(Program(**row._asdict()) for row in found), ()
