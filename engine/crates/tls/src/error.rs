@@ -66,7 +66,7 @@ pub enum TlsError {
         reason: String,
     },
     /// The server's certificate did not stand the check.
-    #[error("the server's certificate was refused: {reason}")]
+    #[error("the server's certificate was refused: {}{reason}", meaning(*.code))]
     Certificate {
         /// OpenSSL's `X509_V_ERR_` number.
         code: i32,
@@ -110,4 +110,53 @@ pub enum TlsError {
         /// OpenSSL's own reason.
         reason: String,
     },
+}
+
+/// What OpenSSL's `X509_V_ERR_` number means, in the words of the laboratory (`guests/failures.py`);
+/// empty where OpenSSL's own have to do.
+fn meaning(code: i32) -> &'static str {
+    match code {
+        10 | 14 => "it has expired: ",
+        9 | 13 => "it is not valid yet: ",
+        62 | 64 => "it was not issued for this host: ",
+        18 => "it is self-signed, and not the one in the file: ",
+        19 => "it was issued under a root that is not in the file: ",
+        2 | 20 | 21 => {
+            "it was issued by an authority whose certificate the server did not send and the file does not have: "
+        }
+        4 | 6 | 7 => "it was signed with another key than that of the authority of this name: ",
+        24 | 37 | 79 | 80 => "it was issued by what is no authority: ",
+        22 | 25 | 38 => "its chain is longer than an authority in it permits: ",
+        26 => "it is not for servers: ",
+        32 | 39 | 81 | 82 => "a key in its chain is not for what it was used for: ",
+        66 | 67 => "a key in its chain is too weak for this OpenSSL: ",
+        68 => "it is signed with a digest that is too weak for this OpenSSL: ",
+        47..=49 => "it is for names for which an authority in its chain may not issue: ",
+        34 | 41 | 42 | 51..=53 => "it has an extension that this OpenSSL cannot judge: ",
+        94 => "it has a key with curve parameters of its own: ",
+        23 => "it has been revoked: ",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TlsError;
+
+    #[test]
+    fn a_refused_certificate_says_what_is_wrong_before_openssl_does() {
+        let refused = |code, reason: &str| {
+            let reason = reason.to_owned();
+            TlsError::Certificate { code, reason }.to_string()
+        };
+        assert_eq!(
+            refused(10, "certificate has expired"),
+            "the server's certificate was refused: it has expired: certificate has expired"
+        );
+        assert!(refused(20, "unable").contains("did not send"));
+        assert_eq!(
+            refused(69, "invalid call"),
+            "the server's certificate was refused: invalid call"
+        );
+    }
 }
