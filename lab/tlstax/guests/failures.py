@@ -24,7 +24,8 @@ class Unverified:
     """Results of verification that mean the same (X509_V_ERR_*, OpenSSL's X509_STORE_CTX_get_error(3)).
 
     In the texts stand `{where}`, `{host}`, `{ca}`, what the server sent (`{names}`, `{key}`, `{purposes}`,
-    `{root}`, `{issuer}` who issued the last of its path), and `{whose}`: the certificate that is to blame.
+    `{root}`, `{issuer}` who issued the last of its path, `{signed}` by `{signer}` that is no authority), and
+    `{whose}`: the certificate that is to blame.
     """
 
     codes: tuple[int, ...]
@@ -74,8 +75,8 @@ UNVERIFIED = (
     Unverified(
         (24, 79, 80, 37),
         MachineFault,
-        "the certificate of {where} was issued by what is no authority (basicConstraints without CA:TRUE)",
-        "have it issued by an authority's certificate",
+        "{signed} was issued by {signer}, whose certificate is not that of an authority",
+        "have it issued by an authority: basicConstraints CA:TRUE, and keyUsage keyCertSign if it has any",
     ),
     Unverified(
         (25, 22, 38),
@@ -324,7 +325,7 @@ def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake
     what = "the certificate" if len(way) == 1 else f"the certificate of {way[-1].subject} in the chain"
     return UserMistake(
         f"{what} of {where} was issued by {issuer}, whose certificate the server did not send and {ca} "
-        "not have",
+        "does not have",
         remedy=f"append the certificate of {issuer} to the file that the server's ssl_cert names; or give "
         "it with --ssl-ca, if that is the authority that you trust",
     )
@@ -332,18 +333,20 @@ def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake
 
 def _words(access: GuestAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
     """What stands in the texts of `UNVERIFIED`."""
-    way = path(chain)
-    blamed = next((own for own in way if _is_to_blame(own, code)), None)
+    way, ca = path(chain), access.tls.ca_file
+    trusted = chains.of_file(ca) if ca else ()
+    blamed = next((own for own in (*way, *trusted) if _is_to_blame(own, code)), None)
+    own = blamed or (way[0] if way else None)
     named = f"the certificate of {access.address}"
-    if blamed is None and way and code in {*EXPIRED, *NOT_YET_VALID, *WEAK_KEY, *WEAK_DIGEST}:
-        named = f"the certificate of an authority in {access.tls.ca_file} that issued for {access.address}"
+    if blamed in trusted:
+        named = f"the certificate of {blamed.subject} in {ca}"
     elif blamed is not None and blamed is not way[0]:
         named = f"the certificate of {blamed.subject}, which {access.address} sends with its own,"
-    own = blamed or (way[0] if way else None)
+    signer = next((place for place, each in enumerate(way) if place and not each.is_authority), 1)
     return {
         "where": access.address,
         "host": access.address.host,
-        "ca": access.tls.ca_file,
+        "ca": ca,
         "whose": named,
         "names": shortened(way[0].names or (way[0].subject,), MOST_NAMES) if way else "other names",
         "key": own.key if own else "unknown",
@@ -353,6 +356,8 @@ def _words(access: GuestAccess, code: int, chain: Sequence[Certificate]) -> dict
         else "its purposes or its key's usage are others",
         "root": way[-1].subject if way else "another authority",
         "issuer": way[-1].issuer if way else "its issuer",
+        "signed": f"the certificate of {way[signer - 1].subject} at {access.address}" if way else named,
+        "signer": way[signer - 1].issuer if way else "its issuer",
     }
 
 
@@ -363,7 +368,7 @@ def _is_to_blame(own: Certificate, code: int) -> bool:
     if code in NOT_YET_VALID:
         return datetime.fromisoformat(own.not_before) > now
     if code in WRONG_PURPOSE:
-        return bool(own.purposes) and not {"serverAuth", "anyExtendedKeyUsage"} & {*own.purposes}
+        return bool(own.purposes) and "serverAuth" not in own.purposes
     if code in WEAK_KEY:
         return has_weak_key(own)
     return code in WEAK_DIGEST and own.signature in BROKEN_HASHES and not own.is_self_signed

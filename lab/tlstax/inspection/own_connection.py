@@ -1,8 +1,8 @@
 """The laboratory's own connection to an inspected server: what it shows, and what the server says of itself.
 
 It is made as a client left to itself makes one. Where no TLS is agreed to, once more with what is no longer
-thought safe, so that the servers that need it most can be inspected: old versions, short keys, curves that
-nobody offers. Such a connection gives nobody the password, only the answer to a challenge.
+thought safe, so that the servers that need it most can be inspected. Such a connection gives nobody the
+password, only the answer to a challenge.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlstax.contract import TlsOn
 from tlstax.findings.inspection.use import use
@@ -36,15 +36,14 @@ Wait = Callable[[float], None]
 
 @dataclass(frozen=True)
 class OldTls:
-    """Settings under which a server is reached that agrees to nothing else, and what that means in words.
+    """Settings under which a server is reached that agrees to nothing else, in OpenSSL's spelling.
 
-    `curve` is offered alone, in OpenSSL's spelling: a server signs with no key on a curve that its client
-    does not offer (RFC 8422, 5.1), and TLS 1.3 knows none of these.
+    Python's ssl cannot offer `groups`, so they are for the load client alone. A server signs with no key on a
+    curve that its client does not offer (RFC 8422, 5.1), and TLS 1.3 knows none of the rare ones.
     """
 
-    words: str
     ciphers: str
-    curve: str | None = None
+    groups: str | None = None
 
     def context(self, access: GuestAccess) -> ssl.SSLContext:
         """The settings for Python's ssl, which verifies as the user wants it."""
@@ -53,24 +52,22 @@ class OldTls:
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(self.ciphers)
         context.options |= LEGACY_SERVER_CONNECT
-        if self.curve is not None:
-            context.set_ecdh_curve(self.curve)
         return context
 
     def of(self, client: TlsOn) -> TlsOn:
         """The same settings for the load client."""
-        return client.model_copy(update={"groups": self.curve, "cipher_list": self.ciphers})
+        return client.model_copy(update={"groups": self.groups, "cipher_list": self.ciphers})
 
 
-OLD_TLS = (
-    OldTls("a version before TLS 1.2, or a short key", "DEFAULT:!DHE:@SECLEVEL=0"),
-    OldTls("a short Diffie-Hellman group", "DEFAULT:@SECLEVEL=0"),
-    *(
-        OldTls(f"a key on the curve {curve}", "DEFAULT:@SECLEVEL=0", curve)
-        for curve in ("secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1", "secp224r1")
-    ),
+OLD_TLS = (OldTls("DEFAULT:!DHE:@SECLEVEL=0"), OldTls("DEFAULT:@SECLEVEL=0"))
+"""What is tried one after another where a client left to itself is refused: versions before TLS 1.2 and short
+keys, without and with Diffie-Hellman, whose groups may be shorter than OpenSSL takes at any level."""
+
+RARE_CURVES = OldTls(
+    "DEFAULT:@SECLEVEL=0",
+    "P-256:P-384:P-521:secp256k1:brainpoolP256r1:brainpoolP384r1:brainpoolP512r1:secp224r1",
 )
-"""What is tried one after another where a client left to itself is refused, what is likeliest first."""
+"""What the load client alone asks with, where neither was agreed to."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +107,14 @@ def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], Non
 
 
 def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Own:
-    """As `own_connection`, where a client left to itself was refused by this fault."""
+    """As `own_connection`, where a client left to itself was refused by this fault.
+
+    Where nothing is agreed to here, nobody logs in, and what the server takes is left to the questions.
+    """
     for tried, old_tls in enumerate(OLD_TLS, start=2):
         seen = Handshake()
         try:
             context = old_tls.context(access)
-        except (ssl.SSLError, ValueError):
-            continue  # This machine's OpenSSL no longer knows it.
-        try:
             database = guest_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
         except TlstaxError as error:
             if seen.is_unverified:
@@ -126,13 +123,15 @@ def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Ow
                 raise
             continue
         return _asked(access, database, watch_s, connections=tried, old_tls=old_tls, refused=fault.message)
-    raise MachineFault(
-        f"{fault.message}; nor did it agree to anything older ({len(OLD_TLS)} ways were tried)",
-        remedy="look into the server's log for why its TLS fails",
-    ) from fault
+    return replace(_unseen(seen), connections=1 + len(OLD_TLS), old_tls=RARE_CURVES, refused=fault.message)
 
 
 def _unverified(seen: Handshake, fault: TlstaxError) -> Own:
+    return replace(_unseen(seen), unverified=fault.sentence())
+
+
+def _unseen(seen: Handshake) -> Own:
+    """What is known of a server without a login: its greeting, and what it sent of a handshake."""
     word = ServerWord(
         version=seen.server_version,
         tls_library=None,
@@ -141,7 +140,7 @@ def _unverified(seen: Handshake, fault: TlstaxError) -> Own:
         account_is_encrypted=False,
     )
     nothing = Inside(since_start=None, watched=None, programs=(), unread=())
-    return Own(word, offers_tls=True, chain=seen.chain(), inside=nothing, unverified=fault.sentence())
+    return Own(word, offers_tls=True, chain=seen.chain(), inside=nothing)
 
 
 def _asked(  # noqa: PLR0913 (what is known already)

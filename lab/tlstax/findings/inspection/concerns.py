@@ -96,6 +96,8 @@ def _of_refusal(
     why = refused or (default.why_not if default is not None and not default.agreed else "")
     if why:
         takes = f"takes {enumerated(taken)}" if taken else "took nothing else that was asked for either"
+        keys = {own.agreed.certificate_key for own in asked if own.agreed and own.agreed.certificate_key}
+        takes += f", with a key of {enumerated(sorted(keys))}" if keys else ""
         old = all(name in OLD_VERSIONS for name in taken)
         yield mend.concern(
             "unsafe",
@@ -202,13 +204,16 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
 
 
 def _of_chain(mend: Mender, chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Concern]:
-    """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2)."""
+    """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2).
+
+    A root need not be sent, and looks from outside as an intermediate does that was forgotten: only what is
+    sent without any issuer is doubted, and by no one who could verify it.
+    """
     issuer = missing_issuer(chain)
-    if issuer and not is_verified and SELF_MADE not in issuer:
-        alone = "its own certificate alone" if len(path(chain)) == 1 else "an incomplete chain"
+    if issuer and len(path(chain)) == 1 and not is_verified and SELF_MADE not in issuer:
         yield mend.concern(
             "weak",
-            f"the server sends {alone}, without that of {issuer}, who issued it",
+            f"the server sends its own certificate alone, without that of {issuer}, who issued it",
             f"unless {issuer} is a root that clients have, none that verifies can tell that the server is "
             "the right one",
             f"append the certificate of {issuer} to the file that ssl_cert names, if it is no root; "
@@ -257,7 +262,7 @@ def _of_programs(
 
 def _of_identity(mend: Mender, certificate: Certificate, host: str) -> Iterator[Concern]:
     """Whether clients that verify could: by the authority, by the name, and by the purpose."""
-    if certificate.purposes and not {"serverAuth", "anyExtendedKeyUsage"} & {*certificate.purposes}:
+    if certificate.purposes and "serverAuth" not in certificate.purposes:
         yield mend.concern(
             "unsafe",
             f"the certificate is for {enumerated(certificate.purposes)}, and not for servers",

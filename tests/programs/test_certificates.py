@@ -1,0 +1,50 @@
+"""A login that verifies says of each planted certificate what is wrong with it, and openssl(1) agrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from certificates import access_to, login_words, openssl_code, responder
+from planted_certificates import KINDS, Kind
+
+from tlstax.guests.chain import of_file
+from tlstax.guests.tls import GuestTls
+
+CHAIN_FAULTS = {
+    "no intermediate": "CN=an intermediate",
+    "another root": "CN=a root",
+}
+"""Whose certificate is missing."""
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_each_fault_has_its_own_sentence(kind: Kind, tmp_path: Path) -> None:
+    planted = kind.make()
+    with responder(planted, tmp_path) as port:
+        authorities = tmp_path / "root.pem"
+        said = login_words(access_to(port, GuestTls("VERIFY_IDENTITY", str(authorities))))
+        assert (openssl_code(port, authorities) == 0) == (said == "")
+    assert bool(said) == bool(kind.refused)
+    assert re.search(kind.refused, said), said
+    assert "DISABLED" not in said
+    if kind.name in CHAIN_FAULTS:
+        assert f"append the certificate of {CHAIN_FAULTS[kind.name]} to the file" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "is_so"),
+    [
+        ("RSA-PSS", lambda own: own.key == "RSA-PSS 2048"),
+        ("X.509 version 1", lambda own: own.version == 1 and own.names == ()),
+        ("for clients", lambda own: own.purposes == ("clientAuth",)),
+        ("EC secp256k1", lambda own: own.key == "EC secp256k1"),
+        ("300 names", lambda own: len(own.names) == 301 and own.is_authority is False),
+    ],
+)
+def test_a_certificate_is_read(name: str, is_so: Callable[..., bool], tmp_path: Path) -> None:
+    (kind,) = (own for own in KINDS if own.name == name)
+    chain, _, _ = kind.make().files(tmp_path)
+    assert is_so(of_file(str(chain))[0])
