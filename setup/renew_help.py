@@ -1,4 +1,4 @@
-"""Writes setup/help.txt, for a launcher that has nothing set up yet, and the manual page docs/tlstax.1.
+"""Writes setup/help.txt and setup/words.txt, for a launcher that has nothing set up yet, and docs/tlstax.1.
 
 `setup/renew-help` runs it in the right environment.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 
@@ -18,14 +19,40 @@ from tlstax.cli.command_tree import command_tree
 WIDTH = 78
 """What an 80-column terminal gives."""
 FILE = Path(__file__).with_name("help.txt")
+WORDS = Path(__file__).with_name("words.txt")
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 MANUAL = DOCS / "tlstax.1"
 
 
 def text() -> str:
     """The whole help: a line with the version, then a heading and its help for each command."""
-    sections = (f"==> {' '.join(words)}\n{help_text}\n" for words, help_text in _commands())
+    shown = ((words, command, context) for words, command, context in _commands() if not command.hidden)
+    sections = (f"==> {' '.join(words)}\n{command.get_help(context)}\n" for words, command, context in shown)
     return f"tlstax {__version__}\n" + "".join(sections)
+
+
+def words() -> str:
+    """Which words each command takes, a line each with tabs between.
+
+    First its own and whether it has others in it, then its options, `--name=` where a value follows, and its
+    arguments in their order, as `:how many:name in errors`. An exclamation mark is before what must be given.
+    """
+    lines = []
+    for words, command, context in _commands():
+        kind = "group" if hasattr(command, "commands") else "command"
+        lines.append("\t".join([" ".join(words), kind, *_items(command, context)]))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _items(command: Any, context: Any) -> Iterator[str]:
+    for parameter in command.get_params(context):
+        must = "!" if parameter.required else ""
+        if parameter.param_type_name == "argument":
+            yield f"{must}:{parameter.nargs}:{parameter.get_error_hint()}"
+            continue
+        value = "" if parameter.is_flag else "="
+        # All names of one option, so that it is known to be given by any of them.
+        yield must + ",".join(f"{name}{value}" for name in (*parameter.opts, *parameter.secondary_opts))
 
 
 def manual() -> str:
@@ -33,19 +60,20 @@ def manual() -> str:
     return manual_page(command_tree(), (DOCS / "command-line.md").read_text(encoding="utf-8"))
 
 
-def _commands() -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every command with the words that lead to it, groups before what is in them."""
+def _commands() -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    """Every command with the words that lead to it and its context, groups before what is in them."""
     waiting = [(("tlstax",), get_command(app), None)]
     while waiting:
         words, command, parent = waiting.pop(0)
         context = type(command).context_class(
             command, info_name=words[-1], parent=parent, terminal_width=WIDTH, max_content_width=WIDTH
         )
-        yield words, command.get_help(context)
+        yield words, command, context
         inside = getattr(command, "commands", {})
-        waiting += [((*words, name), inner, context) for name, inner in inside.items() if not inner.hidden]
+        waiting += [((*words, name), inner, context) for name, inner in inside.items()]
 
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
+    WORDS.write_text(words(), encoding="utf-8")
     MANUAL.write_text(manual(), encoding="utf-8")

@@ -5,6 +5,11 @@
 answer_unprepared() {
     local asked
     asked=$(what_is_asked "$@")
+    if [[ -z $asked || $asked == script || $asked == doctor ]]; then
+        # shellcheck source=setup/mistakes.sh
+        source "$root/setup/mistakes.sh"
+        refuse_mistakes "$@"
+    fi
     if [[ -z $asked ]]; then return; fi
     if [[ -n $environment && -z $untrusted ]]; then # the laboratory answers better, and needs no engine for it
         note_use

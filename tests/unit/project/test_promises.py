@@ -32,6 +32,10 @@ def test_the_launchers_help_is_the_commands_own() -> None:
     assert read("setup/help.txt") == renew_help.text(), "run setup/renew-help"
 
 
+def test_the_launchers_list_of_words_is_the_commands_own() -> None:
+    assert read("setup/words.txt") == renew_help.words(), "run setup/renew-help"
+
+
 def test_the_manual_page_is_the_commands_own() -> None:
     page = read("docs/tlstax.1")
     assert page == renew_help.manual(), "run setup/renew-help"
