@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,24 @@ class Ended:
     out: str
     summary: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict)
+    output_text: str = ""
+
+    @property
+    def commands(self) -> list[str]:
+        """What the runner would take for its commands: lines of `::name`, but for those between its stops.
+
+        GitHub, Workflow commands for GitHub Actions, Stopping and starting workflow commands.
+        """
+        found, stopped = [], ""
+        for line in self.out.splitlines():
+            if stopped:
+                stopped = "" if line == f"::{stopped}::" else stopped
+            elif line.startswith("::stop-commands::"):
+                stopped = line.removeprefix("::stop-commands::")
+            elif line.startswith("::"):
+                found.append(line)
+        assert not stopped, "the runner hears no command from here on"
+        return found
 
 
 def action() -> dict[str, Any]:
@@ -49,20 +68,21 @@ def run_action(work: Path, tool: Path, environment: Mapping[str, str], **inputs:
     temp, summary = work / "temp", work / "summary.md"
     temp.mkdir(exist_ok=True)
     summary.touch()
-    said, status, outputs = [], 0, {}
+    said, status, outputs, texts = [], 0, {}, []
     for number, step in enumerate(found["runs"]["steps"]):
         output = work / f"output-{number}"
-        output.touch()
+        output.write_text("")
         own = {name: _evaluated(value, known, temp) for name, value in step.get("env", {}).items()}
         files = {"GITHUB_OUTPUT": output, "GITHUB_STEP_SUMMARY": summary, "RUNNER_TEMP": temp}
         runner = {name: str(path) for name, path in files.items()} | {"GITHUB_ACTION_PATH": str(tool)}
         done = _bash(step["run"], work, {**environment, **runner, **own})
         said.append(done.stdout)
-        outputs |= {f"{step.get('id', number)}.{name}": value for name, value in _outputs(output.read_text())}
+        texts.append(output.read_text())
+        outputs |= {f"{step.get('id', number)}.{name}": value for name, value in _outputs(texts[-1])}
         status = done.returncode
         if status:
             break
-    return Ended(status, "".join(said), summary.read_text(encoding="utf-8"), outputs)
+    return Ended(status, "".join(said), summary.read_text(encoding="utf-8"), outputs, "".join(texts))
 
 
 def run_template(work: Path, environment: Mapping[str, str], **inputs: str) -> Ended:
@@ -107,5 +127,11 @@ def _bash(script: str, work: Path, environment: Mapping[str, str]) -> subprocess
 
 def _outputs(text: str) -> list[tuple[str, str]]:
     """The lines `name=value`, and values between markers: GitHub, Workflow commands for GitHub Actions."""
-    marked = re.findall(r"^(\w+)<<(\S+)\n(.*?)\n\2$", text, re.MULTILINE | re.DOTALL)
-    return [(name, value) for name, _, value in marked] + re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE)
+    found, lines = [], iter(text.splitlines())
+    for line in lines:
+        if marked := re.fullmatch(r"(\w+)<<(\S+)", line):
+            found.append((marked[1], "\n".join(takewhile(marked[2].__ne__, lines))))
+        else:
+            name, _, value = line.partition("=")
+            found.append((name, value))
+    return found

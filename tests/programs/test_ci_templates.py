@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from ci_jobs import ACTION, TEMPLATE, Ended, action, run_action, run_template, template
+
+ODD = 'é/a b?c#d%e[f]{g}"\\h'
+ODD_ENCODED = "%C3%A9%2Fa%20b%3Fc%23d%25e%5Bf%5D%7Bg%7D%22%5Ch"
+"""The name of a branch, and as a part of a path (RFC 3986, section 2.1)."""
 
 HARMFUL = '$(touch harmed) `touch harmed`"; touch harmed; #'
 """What would be run, were an input put into a script as it is."""
@@ -20,8 +24,11 @@ FAKE = r"""#!/usr/bin/env bash
 printf '%s\n' "$@" >>calls.txt
 while [[ $# -gt 0 ]]; do
   case $1 in
-    check) echo 'what the check says'; exit "${CHECK_STATUS:-0}" ;;
-    run | ab) [[ ${RUN_STATUS:-0} == 0 ]] || { echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; } ;;
+    check) echo "${SAYS:-what the check says}"; exit "${CHECK_STATUS:-0}" ;;
+    run | ab)
+      echo "${SAYS:-measured}"
+      [[ ${RUN_STATUS:-0} == 0 ]] || { echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; }
+      ;;
     -o) echo "${REPORT:-# What TLS costs}" >"$2"; shift ;;
   esac
   shift
@@ -74,8 +81,8 @@ def test_the_action_answers_for_each_status(  # noqa: PLR0913, PLR0917 (a row of
 ) -> None:
     ended = run_action(work, tool, {"CHECK_STATUS": str(check)}, against=main_pack, untold=untold)
     assert (ended.status, ended.outputs["check.verdict"]) == (status, verdict)
-    assert re.findall(r"^::\w+", ended.out, re.MULTILINE) == ([annotation] if annotation else [])
-    assert ended.summary == "# What TLS costs\n```\nwhat the check says\n```\n"
+    assert [command.partition(" ")[0] for command in ended.commands] == ([annotation] if annotation else [])
+    assert ended.summary == "# What TLS costs\n\n    what the check says\n"
     assert ended.outputs["report.pack"] == "tlstax-run.tlstax"
     assert (work / "tlstax-run.tlstax").exists()
 
@@ -94,7 +101,7 @@ def test_an_earlier_run_that_is_not_there(
 ) -> None:
     ended = run_action(work, tool, {}, against="main.tlstax", missing=missing)
     assert (ended.status, ended.outputs["check.verdict"]) == (status, "NONE")
-    assert ended.out.startswith(annotation)
+    assert [command.partition(" ")[0] for command in ended.commands] == ([annotation] if annotation else [])
     assert "check" not in (work / "calls.txt").read_text().split("\n")
 
 
@@ -153,6 +160,29 @@ def test_inputs_are_words_and_never_programs(work: Path, tool: Path) -> None:
     assert not list(work.rglob("harmed"))
 
 
+def test_an_input_of_many_lines_sets_no_other_output(work: Path, tool: Path, main_pack: str) -> None:
+    """Whichever line it may take for the end of the value, that of an earlier run among them."""
+    pack = "a\ntlstax-end\nverdict=PASS\nverdict<<b\nPASS\nb"
+    first, again = (
+        run_action(work, tool, {"CHECK_STATUS": "4"}, against=main_pack, pack=pack) for _ in range(2)
+    )
+    assert first.outputs == {"report.pack": pack, "check.verdict": "FAIL"} == again.outputs
+    ends = [text.split("\n")[0] for text in (first.output_text, again.output_text)]
+    assert ends[0].startswith("pack<<")
+    assert ends[0] != ends[1]
+
+
+def test_what_is_printed_is_no_command_to_the_runner(work: Path, tool: Path, main_pack: str) -> None:
+    says = "::error::not ours\n```\n# not ours"
+    ended = run_action(work, tool, {"SAYS": says}, against=main_pack)
+    assert ended.commands == []
+    assert ended.status == 0
+    shown = ended.summary.partition("\n\n")[2]
+    assert shown == "    ::error::not ours\n    ```\n    # not ours\n"
+    failed = run_action(work, tool, {"SAYS": says, "RUN_STATUS": "3"}, against=main_pack)
+    assert (failed.status, failed.commands) == (3, [])
+
+
 def test_no_script_has_an_input_in_it() -> None:
     steps = action()["runs"]["steps"]
     assert [step["name"] for step in steps if "${{" in step["run"]] == []
@@ -173,11 +203,23 @@ def test_both_check_alike(path: Path) -> None:
 
 
 class _Artifacts(BaseHTTPRequestHandler):
-    """The default branch's pack, for whoever shows the job's token."""
+    """The default branch's pack, for whoever shows the job's token; that of some branches is elsewhere."""
+
+    elsewhere = ""
+    tokens_elsewhere: ClassVar[list[str | None]] = []
 
     def do_GET(self) -> None:
-        wanted = "/api/projects/7/jobs/artifacts/main/raw/tlstax-run.tlstax?job=tlstax"
-        is_there = self.path == wanted and self.headers["JOB-TOKEN"] == "a token"
+        artifacts = "/api/projects/7/jobs/artifacts"
+        wanted = [f"{artifacts}/{name}/raw/tlstax-run.tlstax?job=tlstax" for name in ("main", ODD_ENCODED)]
+        is_there = self.path in wanted and self.headers["JOB-TOKEN"] == "a token"
+        if self.path == "/elsewhere":
+            self.tokens_elsewhere.append(self.headers["JOB-TOKEN"])
+            is_there = True
+        if "/stored/" in self.path or "/around/" in self.path:
+            self.send_response(302)
+            self.send_header("Location", self.elsewhere if "/stored/" in self.path else self.path)
+            self.end_headers()
+            return
         self.send_response(200 if is_there else 404)
         self.end_headers()
         self.wfile.write(b"tlstax pack" if is_there else b"not found")
@@ -190,6 +232,8 @@ class _Artifacts(BaseHTTPRequestHandler):
 def gitlab() -> Iterator[dict[str, str]]:
     """What GitLab sets, with an interface that has the default branch's pack."""
     with HTTPServer(("127.0.0.1", 0), _Artifacts) as server:
+        _Artifacts.elsewhere = f"http://localhost:{server.server_port}/elsewhere"
+        _Artifacts.tokens_elsewhere = []
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield {
@@ -233,6 +277,28 @@ def test_a_default_branch_without_a_run(
     assert ended.status == status
     assert "no earlier run of the default branch" in ended.out
     assert "a token" not in ended.out
+
+
+def test_the_token_is_shown_to_gitlab_alone(work: Path, tool: Path, gitlab: dict[str, str]) -> None:
+    """GitLab may keep artifacts in a store of objects, and sends on to it."""
+    ended = run_job(work, tool, {**gitlab, "CI_DEFAULT_BRANCH": "stored"})
+    assert ended.status == 0, ended.out
+    assert (work / "tlstax-main.tlstax").read_bytes() == b"tlstax pack"
+    assert _Artifacts.tokens_elsewhere == [None]
+
+
+def test_a_server_that_sends_around_in_a_circle_has_no_run(
+    work: Path, tool: Path, gitlab: dict[str, str]
+) -> None:
+    ended = run_job(work, tool, {**gitlab, "CI_DEFAULT_BRANCH": "around"}, missing="fail")
+    assert ended.status == 4
+    assert "no earlier run of the default branch" in ended.out
+
+
+def test_a_branch_may_have_any_name(work: Path, tool: Path, gitlab: dict[str, str]) -> None:
+    ended = run_job(work, tool, {**gitlab, "CI_DEFAULT_BRANCH": ODD})
+    assert ended.status == 0, ended.out
+    assert (work / "tlstax-main.tlstax").read_bytes() == b"tlstax pack"
 
 
 def test_the_job_checks_two_sides_without_an_earlier_run(
