@@ -11,10 +11,9 @@ from test_report_browser import CUT_OFF, LIGHT, OVERFLOW, WIDTHS
 
 from report_runs import guest, hostile, not_begun, one_workload_one_level
 from tlstax import __version__
-from tlstax.cli.pack_command import directories
 from tlstax.cli.publish_command import publish_command
 from tlstax.report.page import html as page_html
-from tlstax.store.left_out import without_names
+from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed
 
 PALE = f"""(() => {{{LIGHT}
@@ -50,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     packs = []
     for place, make in enumerate((one_workload_one_level, guest, not_begun, hostile), 1):
-        stored = without_names(make(), directories())
+        stored = anonymous(make())
         name = f"20261121-19550{place}-ab12"
         named = stored.model_copy(update={"header": stored.header.model_copy(update={"run": name})})
         packs.append(folder / f"{name}.tlstax")

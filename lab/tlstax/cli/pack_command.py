@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from tlstax import __version__
@@ -14,9 +13,8 @@ from tlstax.cli.streams import show
 from tlstax.cli.tabulate import write_rows
 from tlstax.records.trial import StoredRun
 from tlstax.store import Store
-from tlstax.store.left_out import DIRECTORY, without_names
+from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import SUFFIX, opened, packed
-from tlstax.support.directories import cache_dir, data_dir
 from tlstax.support.text import counted
 
 
@@ -26,25 +24,13 @@ def pack_command(run: str, output: Path | None, *, with_names: bool) -> int:
         stored = store.load(run)
     path = output or Path(f"{stored.header.run}{SUFFIX}")
     check_writable(path)
-    kept = stored if with_names else without_names(stored, directories())
+    kept = stored if with_names else anonymous(stored)
     content = packed(kept, by=__version__, names_left_out=not with_names)
     write_bytes(path, content)
-    names = "with the names of hosts, accounts and directories" if with_names else "without names"
+    names = "with all names and texts that are in it" if with_names else "without names"
     trials = counted(len(stored.trials), "trial")
     show(f"{path}: run {stored.header.run}, {trials}, {len(content) / 1e6:.1f} MB, {names}\n")
     return 0
-
-
-def directories() -> dict[str, str]:
-    """The directories of this machine that paths of a run begin with, and what is to stand there instead."""
-    return {path: f"{DIRECTORY}/{name}" for name, path in _directories() if len(path) > 1}
-
-
-def _directories() -> Iterator[tuple[str, str]]:
-    yield "home", str(Path.home())
-    yield "cache", str(cache_dir().absolute())
-    yield "data", str(data_dir().absolute())
-    yield "work", str(Path.cwd())
 
 
 def open_command(path: Path) -> int:

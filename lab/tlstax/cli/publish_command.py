@@ -9,13 +9,12 @@ from pathlib import Path
 
 from tlstax.cli.flame_program import draw
 from tlstax.cli.output_directory import NewDirectory, check_replaceable
-from tlstax.cli.pack_command import directories
 from tlstax.cli.streams import show
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import Link, html, site_html
 from tlstax.report.site.index import PackedFile, SiteRun, site_run
-from tlstax.store.left_out import without_names
+from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import content_of, unpacked
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
@@ -61,15 +60,21 @@ def _beside(run: SiteRun) -> tuple[Link, ...]:
 
 
 def _clean(path: Path) -> tuple[bytes, StoredRun]:
-    """A pack's content and its run, in which no name is left. Raises UserMistake."""
+    """A pack's content and its run, in which nothing is but what is public. Raises UserMistake."""
     content = content_of(path)
     first, stored = unpacked(path, content)
     if not _NAME.fullmatch(stored.header.run):
         raise UserMistake(f"{path} has a run by the name of {stored.header.run!r}, which no file can have")
-    passwords = {own.job.account.password for own in stored.trials if own.job is not None}
-    if not first.names_left_out or passwords - {""} or without_names(stored, directories()) != stored:
+    if not first.names_left_out:
         raise UserMistake(
-            f"{path} has names of hosts, accounts or directories in it",
+            f"{path} was packed --with-names, and what it says of its server and machine stays there",
             remedy="pack the run again, without --with-names",
+        )
+    if anonymous(stored) != stored:
+        raise UserMistake(
+            f"{path} has texts in it that are not known to be public: it was packed by another version of "
+            f"tlstax ({first.packed_by}), or changed",
+            remedy=f"where the run is kept, or after `tlstax open {path}`, `tlstax pack {stored.header.run}` "
+            "leaves them out",
         )
     return content, stored

@@ -34,7 +34,7 @@ LONGEST_FIRST_BYTES = 128
 class PackedRun(Frozen):
     """The first of the lines: the run but for its trials, and by which tlstax it was packed.
 
-    With `names_left_out` hosts, accounts, schemas and directories were replaced.
+    With `names_left_out` it has only what is public (`anonymise`); versions before have left out less.
     """
 
     header: RunHeader

@@ -13,10 +13,9 @@ import pytest
 from report_runs import all_invalid, exact_run, guest, hostile, noisy_run, not_begun
 from tlstax import __version__
 from tlstax.cli import output_directory
-from tlstax.cli.pack_command import directories
 from tlstax.cli.publish_command import publish_command
 from tlstax.records.trial import StoredRun
-from tlstax.store.left_out import without_names
+from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed
 from tlstax.support.errors import UserMistake
 
@@ -24,7 +23,7 @@ from tlstax.support.errors import UserMistake
 def pack(folder: Path, stored: StoredRun, name: str, *, clean: bool = True) -> Path:
     """The run under this name, packed as `tlstax pack` does it."""
     named = stored.model_copy(update={"header": stored.header.model_copy(update={"run": name})})
-    kept = without_names(named, directories()) if clean else named
+    kept = anonymous(named) if clean else named
     path = folder / f"{name.replace('/', '_')}.tlstax"
     path.write_bytes(packed(kept, by=__version__, names_left_out=clean))
     return path
@@ -64,7 +63,11 @@ def every_link_leads_somewhere(site: Path) -> None:
 
 @pytest.fixture
 def packs(tmp_path: Path) -> list[Path]:
-    made = {"20261121-195500-aa01": exact_run(), "20261121-195500-aa02": noisy_run(), "one": not_begun()}
+    made = {
+        "20261121-195500-aa01": exact_run(),
+        "20261121-195500-aa02": noisy_run(),
+        "20261121-195500-aa03": not_begun(),
+    }
     return [pack(tmp_path, stored, name) for name, stored in made.items()]
 
 
@@ -143,22 +146,34 @@ def test_a_bad_pack_leaves_the_earlier_site(packs: list[Path], tmp_path: Path) -
 
 
 def test_a_pack_with_names_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserMistake, match="has names of hosts"):
+    with pytest.raises(UserMistake, match="was packed --with-names"):
         publish_command(tmp_path / "site", [pack(tmp_path, exact_run(), "one", clean=False)])
-    stored = exact_run()
-    specimen = stored.header.specimens[0].model_copy(update={"path": f"{Path.home()}/mysqld"})
-    header = stored.header.model_copy(update={"run": "two", "specimens": (specimen,)})
-    path = tmp_path / "two.tlstax"
-    unclean = stored.model_copy(update={"header": header})
-    path.write_bytes(packed(unclean, by=__version__, names_left_out=True))
-    with pytest.raises(UserMistake, match="has names of hosts"):
-        publish_command(tmp_path / "site", [path])
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_pack_of_an_older_version_that_left_names_in_it_is_refused(tmp_path: Path) -> None:
+    """It says of itself that it has none; it is looked through by the rules of today."""
+    stored = anonymous(exact_run())
+    specimen = stored.header.specimens[0].model_copy(update={"path": "/etc/jd/mysqld"})
+    for place, changes in enumerate(
+        ({"specimens": (specimen,)}, {"machines": {"jd": stored.header.machine}})
+    ):
+        path = tmp_path / f"{place}.tlstax"
+        unclean = stored.model_copy(update={"header": stored.header.model_copy(update=changes)})
+        path.write_bytes(packed(unclean, by="0.0.9", names_left_out=True))
+        with pytest.raises(UserMistake, match=r"packed by another version of tlstax \(0.0.9\)") as caught:
+            publish_command(tmp_path / "site", [path])
+        assert f"tlstax open {path}" in caught.value.sentence()
     assert not (tmp_path / "site").exists()
 
 
 def test_a_run_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
+    stored = anonymous(exact_run())
+    header = stored.header.model_copy(update={"run": "../../escaped"})
+    path = tmp_path / "a.tlstax"
+    path.write_bytes(packed(stored.model_copy(update={"header": header}), by="1", names_left_out=True))
     with pytest.raises(UserMistake, match="which no file can have"):
-        publish_command(tmp_path / "site", [pack(tmp_path, exact_run(), "../../escaped")])
+        publish_command(tmp_path / "site", [path])
     assert not list(tmp_path.rglob("escaped*"))
 
 

@@ -1,10 +1,9 @@
-"""A run as a file: read back as it was, refused where a byte is another one, and without names."""
+"""A run as a file: read back as it was, and refused where a byte is another one."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import re
 from pathlib import Path
 from random import Random
 
@@ -12,10 +11,8 @@ import pytest
 
 from fake_trials import fake_run
 from kept_runs import sentence_of
-from tlstax.contract import Account, TcpEndpoint
-from tlstax.records.trial import LoadMachines, Specimen, StoredRun
+from tlstax.records.trial import StoredRun
 from tlstax.store import Store
-from tlstax.store.left_out import without_names
 from tlstax.store.pack import opened, packed
 from tlstax.support.errors import UserMistake
 
@@ -106,66 +103,3 @@ def test_the_store_keeps_it_once(tmp_path: Path) -> None:
         with pytest.raises(UserMistake, match="in the store already"):
             store.adopt(RUN)
         assert len(store.runs()) == 1
-
-
-def guest_run() -> StoredRun:
-    """A run at an external server, with everything that names it, on machines that have names."""
-    url = "mysql://ann@db.example:3307/lent"
-    server = Specimen(name="db.example:3307", kind="server", version="9.7.4", origin=f"a server at {url}")
-    load = LoadMachines(
-        server_address="db.example", machines={"client-of-ann": RUN.header.machine}, offered=1
-    )
-    trials = tuple(
-        own.model_copy(
-            update={
-                "job": own.job.model_copy(
-                    update={
-                        "endpoint": TcpEndpoint(host="db.example", port=3307),
-                        "account": Account(user="ann", password="", database="lent"),
-                    }
-                ),
-                "machine": "client-of-ann",
-                "failure": "db.example:3307 closed the connection of ann",
-                "server_log": "db.example is up",
-                "client_log": "/somewhere/ann/.cache/tlstax/engine: no such file",
-                "claim": None,
-            }
-        )
-        for own in RUN.trials
-        if own.job is not None
-    )
-    header = RUN.header.model_copy(
-        update={
-            "guest": True,
-            "specimens": (server,),
-            "machines": {"client-of-ann": RUN.header.machine},
-            "load": load,
-        }
-    )
-    return StoredRun(header=header, status="complete", trials=trials)
-
-
-def test_without_names_nothing_says_whose_it_was() -> None:
-    run = guest_run()
-    found = without_names(run, {"/somewhere/ann": "/left-out/home"})
-    text = found.model_dump_json()
-    for name in ("db.example", "lent", "client-of-ann", "/somewhere/ann"):
-        assert name not in text, name
-    assert not re.search(r"\bann\b", text)
-    assert "server.invalid closed the connection of user" in text
-    assert found.trials[0].done == run.trials[0].done, "what was measured is as it was"
-    assert [own.verdict.value for own in found.trials] == [own.verdict.value for own in run.trials]
-
-
-def test_directories_are_replaced_where_a_path_begins_with_them() -> None:
-    specimen = Specimen(
-        name="engine", kind="client", version="1", origin="here", path="/somewhere/ann/x/engine", sha256="5f"
-    )
-    header = RUN.header.model_copy(update={"specimens": (specimen,)})
-    run = RUN.model_copy(update={"header": header})
-    found = without_names(run, {"/somewhere/ann": "/left-out/home", "/somewhere/ann/x": "/left-out/cache"})
-    assert found.header.specimens[0].path == "/left-out/cache/engine"
-    assert (
-        without_names(run, {"/somewhere/an": "/left-out/home"}).header.specimens[0].path
-        == "/somewhere/ann/x/engine"
-    )

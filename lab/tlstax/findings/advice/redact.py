@@ -1,51 +1,121 @@
-"""An advice without what says whose server it is: hosts, certificates' names and digests, programs. Pure."""
+"""An advice as it may be shared: what it says in our words, and nothing of whose server it is. Pure."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
-from typing import Any
+from functools import cache
 
-from tlstax.results.advice import Advice
-from tlstax.support.text import SHORTEST_NAME, whole_names
+from tlstax.contract import TlsView
+from tlstax.findings.advice.programs import TOPICS, all_programs
+from tlstax.records import own_sentences
+from tlstax.records import public_texts as texts
+from tlstax.records.public_fields import Fields, Public, always, form, out
+from tlstax.results.advice import Advice, Advised, Saving, Step
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectPhase,
+    Inside,
+    InspectedServer,
+    Payment,
+    Program,
+    ServerWord,
+)
 
 SERVER, NAME = "the server", "(left out)"
 
-KINDS = frozenset({"change", "source", "status", "danger", "topic"})
-"""Fields whose words are the document's own."""
+_ROOMS = (
+    "findings/advice", "findings/inspection", "results/inspection", "inspection", "advice", "guests", "run",
+    "support", "study", "plan", "specimens", "mysql", "clients", "contract",
+)  # fmt: skip
+"""Where sentences of an advice come from."""
 
 
 def redacted(found: Advice) -> Advice:
-    """The same advice, every name in it replaced, wherever it appears."""
-    hosts = _hosts(found)
-    words = {name: SERVER if name in hosts else NAME for name in _names(found)}
-    pattern = re.compile(whole_names(words))
-
-    def without(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: own if key in KINDS else without(own) for key, own in value.items()}
-        if isinstance(value, list):
-            return [without(own) for own in value]
-        return pattern.sub(lambda name: words[name[0]], value) if isinstance(value, str) else value
-
-    return Advice.model_validate(without(json.loads(found.model_dump_json(by_alias=True))))
+    """The same advice with what is public."""
+    return PUBLIC.of(found)
 
 
-def _hosts(found: Advice) -> tuple[str, ...]:
-    server = found.inspected.server
-    return server, server.rpartition(":")[0]
+@cache
+def _said(text: str) -> str:
+    """What of a sentence is ours. What drivers are told is a file's, line by line."""
+    said = text if text in _lines() else own_sentences.ours(text, _ROOMS, texts.is_term)
+    return NAME if said is None else said.replace(own_sentences.LEFT_OUT, NAME)
 
 
-def _names(found: Advice) -> set[str]:
-    return {name for name in _all_names(found) if len(name) >= SHORTEST_NAME}
+@cache
+def _lines() -> frozenset[str]:
+    return frozenset(own.says(topic) for own in all_programs() for topic in TOPICS)
 
 
-def _all_names(found: Advice) -> Iterator[str]:
-    yield from _hosts(found)
-    for certificate in found.inspected.chain:
-        yield from (certificate.subject, certificate.issuer, certificate.sha256, *certificate.names)
-        for part in (*certificate.subject.split(","), *certificate.issuer.split(",")):
-            yield part.partition("=")[2]
-    for program in found.inspected.inside.programs:
-        yield program.program
+def _sentence(text: str) -> str:
+    return _said(text) if text else text
+
+
+def _name(text: str) -> str:
+    """What is asked for by its name: a version, a suite, a group."""
+    is_public = texts.is_term(text) or texts.groups(text) or texts.cipher(text)
+    return text if is_public else _sentence(text)
+
+
+def _day(text: str) -> str:
+    """A time without its hour: with it, public logs of certificates would have few that fit."""
+    return f"{text[:10]}T00:00:00+00:00" if texts.TIME(text) == text else text and "1970-01-01T00:00:00+00:00"
+
+
+def _client(text: str) -> str:
+    """How a driver names itself, where it is a known one."""
+    known = (name for own in all_programs() for name in own.clients)
+    return next((name for name in known if text.startswith(name)), NAME)
+
+
+_IDENTITY = dict.fromkeys(("subject", "issuer"), always(NAME))
+
+FIELDS: Fields = {
+    Advice: {
+        "stand_in": lambda text: text if texts.is_level(text) else NAME,
+        "runs": form(r"\d{8}-\d{6}-[0-9a-f]{4}"),
+        "spent_there": _sentence,
+        "not_measured": _sentence,
+    },
+    Saving: {"measured_on": lambda text: text if texts.is_level(text) else (text and SERVER)},
+    Step: {"where": _sentence, "lines": _sentence},
+    Advised: {"what": _sentence, "seen": _sentence},
+    InspectedServer: {"server": always(SERVER), "at": texts.TIME, "stopped_because": _sentence},
+    Asked: {"name": _name, "why_not": _sentence},
+    TlsView: {
+        "version": texts.TLS_VERSION,
+        "cipher": texts.cipher,
+        "group": texts.groups,
+        "certificate_key": form(texts.KEY.pattern),
+        "certificate_sha256": out,
+    },
+    Certificate: {
+        **_IDENTITY,
+        "key": form(texts.KEY.pattern, NAME),
+        "signature": form(r"(?:SHA|MD)\d[\d-]*|[\d.]+"),
+        "names": out,
+        "not_before": _day,
+        "not_after": _day,
+        "sha256": out,
+    },
+    ServerWord: {
+        "version": texts.version,
+        "tls_library": texts.library_version,
+        "account_plugin": form("caching_sha2_password|mysql_native_password|ed25519|sha256_password|parsec"),
+    },
+    Program: {
+        "client": _client,
+        "version": texts.version,
+        "program": always(NAME),
+        "transport": _name,
+        "tls": _name,
+    },
+    Inside: {"unread": _sentence},
+    ConnectPhase: {"name": _sentence},
+    Payment: dict.fromkeys(("what", "costs", "remedy"), _sentence),
+    Concern: dict.fromkeys(("what", "why", "remedy"), _sentence),
+}
+"""The rule for every field in which any text may stand."""
+
+PUBLIC = Public(FIELDS)

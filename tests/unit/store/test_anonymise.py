@@ -1,0 +1,204 @@
+"""What leaves the machine: of every text only what is known to be public, whatever else stands there."""
+
+from __future__ import annotations
+
+import re
+import typing
+from types import UnionType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captured_runs import captured_run
+from fake_trials import fake_run
+from profiled_runs import profiled_run
+from report_runs import exact_run, guest, hostile, noisy_run
+from tlstax.contract import Account, ErrorEvent, Frozen, TcpEndpoint, TlsOn
+from tlstax.findings.answer.document import document
+from tlstax.records.public_fields import Public, open_fields, types_below
+from tlstax.records.trial import LoadMachines, Specimen, StoredRun, Verdict
+from tlstax.store import anonymise
+from tlstax.store.anonymise import anonymous
+
+RUN = fake_run(number_of_blocks=2)
+DIGEST = "d7" * 32
+PUBLIC = Public(anonymise.fields(anonymise._Names(RUN.header)), anonymise.NOT_AT_ALL)
+
+NAMES = st.from_regex(r"[a-z]{0,4}(jd|qz|xv)[a-z]{0,6}", fullmatch=True)
+SHAPES = st.sampled_from(
+    (
+        "{}",
+        "{}.example",
+        "/home/{}/ca.pem",
+        "8.0.36-{}",
+        "'{}'@'localhost'",
+        "Access denied for user '{}'@'localhost' (using password: YES)",
+        "the server closed the connection of {}; try again",
+        "SELECT secret FROM {} WHERE id = 1",
+        "OpenSSL 3.0.{} 7 Feb 2026",
+        "main [{}]",
+        "option.{}",
+        "Com_{}: {}",
+        "127.0.0.1 {}",
+        "TLS_{}_SHA256",
+    )
+)
+
+
+def test_every_field_is_classified() -> None:
+    assert anonymise.unclassified() == []
+
+
+def test_a_field_that_is_not_classified_is_left_out_and_noticed() -> None:
+    class New(Frozen):
+        said: str
+        maybe: str | None
+        many: tuple[str, ...]
+        number: int
+
+    kept = Public({}).of(New(said="jd", maybe="jd", many=("jd",), number=3))
+    assert kept == New(said="", maybe=None, many=(), number=3)
+    assert Public({}).unclassified(New) == ["New.many", "New.maybe", "New.said"]
+
+
+def holding(annotation: Any, text: str) -> Any:
+    """A value of this type in which the text stands wherever any may; nothing is checked."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Union or isinstance(annotation, UnionType):
+        texts = [own for own in arguments if own is str or typing.get_origin(own)]
+        return holding((texts or list(arguments))[0], text)
+    if origin is dict:
+        return {holding(arguments[0], text): holding(arguments[1], text)}
+    if origin is tuple:
+        return (holding(arguments[0], text),)
+    if origin in {typing.Literal, typing.Annotated}:
+        return holding(arguments[0], text) if origin is typing.Annotated else arguments[0]
+    return text if annotation is str else 1
+
+
+def texts_in(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for pair in value.items() for own in pair for text in texts_in(own)]
+    if isinstance(value, list | tuple):
+        return [text for own in value for text in texts_in(own)]
+    return [value] if isinstance(value, str) else []
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=NAMES, shape=SHAPES)
+def test_nothing_that_is_planted_in_any_field_stays(name: str, shape: str) -> None:
+    text = shape.replace("{}", name)
+    for kind in types_below(StoredRun):
+        for field in open_fields(kind):
+            kept = PUBLIC.field(kind, field, holding(kind.model_fields[field].annotation, text))
+            assert not [said for said in texts_in(kept) if name in said], f"{kind.__name__}.{field}"
+
+
+@pytest.mark.parametrize("field", ["certificate_sha256", "password", "hex", "client_log", "last_line"])
+def test_what_leads_to_a_name_does_not_stay_whatever_its_form(field: str) -> None:
+    """A certificate's digest is in public logs beside the names that it is for."""
+    public = Public(anonymise.fields(anonymise._Names()), anonymise.NOT_AT_ALL)
+    kinds = [kind for kind in types_below(StoredRun) if field in kind.model_fields]
+    assert kinds
+    for kind in kinds:
+        assert not public.field(kind, field, DIGEST)
+
+
+def external_run() -> StoredRun:
+    """A run at an external server, with everything that names it, on machines that have names."""
+    url = "mysql://jd@db.example:3307/zq"
+    server = Specimen(
+        name="db.example:3307", kind="server", version="9.7.4-jdcorp", origin=f"a server at {url}"
+    )
+    load = LoadMachines(server_address="db.example", machines={"client-of-jd": RUN.header.machine}, offered=1)
+    denied = "Access denied for user 'jd'@'10.1.2.3' (using password: YES)"
+    trials = tuple(
+        own.model_copy(
+            update={
+                "job": own.job.model_copy(
+                    update={
+                        "endpoint": TcpEndpoint(host="db.example", port=3307),
+                        "account": Account(user="jd", password="", database="zq"),
+                        "tls": TlsOn(verify="ca", ca_file="/etc/jdcorp/ca.pem", server_name="db.example"),
+                    }
+                ),
+                "machine": "client-of-jd",
+                "failure": denied,
+                "client_errors": (
+                    ErrorEvent(kind="access_denied", fault="server", fatal=True, message=denied, code=1045),
+                ),
+                "verdict": Verdict(value="invalid", reasons=(denied,)),
+                "server_log": "db.example is up",
+                "client_log": "/somewhere/jd/.cache/tlstax/engine: no such file",
+                "claim": None,
+            }
+        )
+        for own in RUN.trials
+        if own.job is not None
+    )
+    header = RUN.header.model_copy(
+        update={
+            "guest": True,
+            "specimens": (server,),
+            "machines": {"client-of-jd": RUN.header.machine},
+            "load": load,
+        }
+    )
+    return StoredRun(header=header, status="failed", stopped_because=denied, trials=trials)
+
+
+def test_a_run_at_an_external_server_says_nothing_of_it() -> None:
+    run = external_run()
+    found = anonymous(run)
+    for text in texts_in(found.model_dump(mode="json", exclude={"trials": {"__all__": {"done"}}})):
+        assert not re.search(r"db\.example|\bzq\b|jd|/etc|/somewhere|10\.1\.2\.3|denied for", text), text
+    assert found.trials[0].failure == "the client ended: access denied 1045", "by its kind and number"
+    assert found.trials[0].verdict.reasons == (found.trials[0].failure,)
+    assert (found.header.specimens[0].name, found.header.specimens[0].version) == ("server.invalid", "9.7.4")
+    assert list(found.header.machines) == ["machine-1"] == [found.trials[0].machine]
+    before, after = run.trials[0].done, found.trials[0].done
+    assert before is not None
+    assert after == before.model_copy(update={"row_samples": ()}), "what was measured is as it was"
+
+
+@pytest.mark.parametrize(
+    "make", [exact_run, noisy_run, guest, hostile, profiled_run, captured_run, external_run]
+)
+def test_once_is_enough(make: Any) -> None:
+    """By this `publish` knows a pack that has nothing else in it."""
+    found = anonymous(make())
+    assert anonymous(found) == found
+
+
+@pytest.mark.parametrize("make", [exact_run, profiled_run])
+def test_the_report_of_a_private_server_stays_as_it_was(make: Any) -> None:
+    before, after = document(make()), document(anonymous(make()))
+    for field in ("answer", "findings", "design", "caveats", "status", "trials"):
+        assert getattr(after, field, None) == getattr(before, field, None), field
+
+
+def test_reasons_are_ours_without_what_was_put_in() -> None:
+    said = anonymise._sentence
+    assert said("12 handshakes used X25519, not P-256") == "12 handshakes used X25519, not P-256"
+    assert (
+        said("rows differ from the server's: SELECT * FROM jd")
+        == "rows differ from the server's: SELECT * FROM …"
+    )
+    assert said("the client was sent to jd.example, which is not loopback") == (
+        "the client was sent to …, which is not loopback"
+    )
+    assert said("ERROR: jd has no room") == anonymise.UNTOLD
+
+
+def test_names_of_the_users_own_stay_apart() -> None:
+    machines = {"jd": RUN.header.machine, "machine-1": RUN.header.machine}
+    names = anonymise._Names(RUN.header.model_copy(update={"machines": machines}))
+    assert (names.level("jd-build"), names.level("other"), names.level("jd-build")) == (
+        "own-1",
+        "own-2",
+        "own-1",
+    )
+    assert (names.machine("jd"), names.machine("machine-1")) == ("machine-2", "machine-1")
+    assert names.changed("server=mysql-9.7,jd-build") == "server=mysql-9.7,own-1"
