@@ -35,11 +35,35 @@ sys.stdin.readline()
 """
 
 
+LISTING = """
+import sys
+from pathlib import Path
+from tlstax.store import Store
+from tlstax.support.errors import UserMistake
+
+with Store.open(Path(sys.argv[1])) as store:
+    print(*(run.status for run in store.runs()))
+    try:
+        store.delete("theirs")
+    except UserMistake as mistake:
+        print(mistake.sentence())
+"""
+
+APART = (
+    "unshare",
+    *(("--user", "--map-root-user") if os.geteuid() else ()),
+    "--pid",
+    "--fork",
+    "--kill-child",
+)
+"""A PID namespace of its own, with its own /proc."""
+
+
 @contextmanager
-def _writing(path: Path, name: str, number_of_blocks: int) -> Iterator[subprocess.Popen[str]]:
+def _writing(path: Path, name: str, number_of_blocks: int, *before: str) -> Iterator[subprocess.Popen[str]]:
     """Another process that writes a run, says each trial that was taken, and then waits."""
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), name, str(number_of_blocks)],
+        [*before, sys.executable, "-c", WRITER, str(path), name, str(number_of_blocks)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -89,6 +113,39 @@ def test_a_run_of_another_process_is_running_until_that_ends(path: Path) -> None
             process.kill()
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             assert store.load("theirs").status == "interrupted"
+
+
+def _listed(path: Path, *before: str) -> list[str]:
+    """What a process says of the store's runs, and of deleting one."""
+    done = subprocess.run(
+        [*before, sys.executable, "-c", LISTING, str(path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def _namespaces() -> bool:
+    """Whether this user may make PID namespaces: where not, they are no way to hide a writer either."""
+    return subprocess.run([*APART, "--mount-proc", "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("reader_is_apart", [True, False])
+def test_a_writer_in_another_pid_namespace_is_seen(path: Path, reader_is_apart: bool) -> None:
+    """As from another container with the same volume; `test_store.py` shows it without namespaces."""
+    apart = (*APART, "--mount-proc") if _namespaces() else ()
+    of_reader, of_writer = (apart, ()) if reader_is_apart else ((), apart)
+    with _writing(path, "theirs", 1, *of_writer) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        status, refused = _listed(path, *of_reader)
+        assert status == "running"
+        assert "run theirs is still running" in refused
+        process.kill()
+        process.stdout.read()
+        assert _listed(path, *of_reader) == ["interrupted"], "the kernel has freed its lock"
 
 
 def test_two_runs_are_written_at_once(path: Path) -> None:

@@ -36,21 +36,24 @@ class RunRow(Frozen):
     started_ticks: int
     boot_id: str
     resumed_at: Json[tuple[str, ...]]
+    locked: int
 
     @property
     def writer(self) -> Writer:
-        """The process that wrote it last."""
+        """The process that wrote it last, by its number where it ran."""
         return Writer(self.pid, self.started_ticks, self.boot_id)
 
-    @property
-    def status_now(self) -> Status:
-        """The status; "interrupted" where the process that wrote a running run is gone."""
-        return "interrupted" if self.status == "running" and not self.writer.is_alive() else self.status
+    def status_now(self, *, is_taken: bool) -> Status:
+        """The status; "interrupted" where nobody writes a running run any more.
 
-    @property
-    def ended_because(self) -> str:
+        `is_taken` is whether a writer holds its lock, which those of before did not have.
+        """
+        is_written = is_taken or (not self.locked and self.writer.is_alive())
+        return "interrupted" if self.status == "running" and not is_written else self.status
+
+    def ended_because(self, status_now: Status) -> str:
         """Why it ended, also where nobody was left to say so."""
-        return self.stopped_because or (KILLED if self.status_now == "interrupted" else "")
+        return self.stopped_because or (KILLED if status_now == "interrupted" else "")
 
 
 def checked(path: Path, columns: dict[str, object]) -> RunRow:

@@ -59,11 +59,19 @@ def _views(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE row_definition (definition TEXT NOT NULL)")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials, _resumed, _views)
+def _locked(connection: sqlite3.Connection) -> None:
+    """To version 4. Whether the writer of a run holds a lock while it writes (`writer`)."""
+    connection.execute("ALTER TABLE kept_runs ADD COLUMN locked INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_runs_and_trials, _resumed, _views, _locked)
 """The step at place i takes a store from version i to i + 1. Steps are only ever added."""
 
 VIEWS_SINCE = 3
 """The version from which `runs` and `trials` are views."""
+
+LOCKS_SINCE = 4
+"""The version from which a writer is known by its lock, and not by a number that others may not see."""
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -80,8 +88,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if 0 < version < VIEWS_SINCE:
-            _check_unwritten(connection, path)
+        if 0 < version < LOCKS_SINCE:
+            _check_unwritten(connection, path, "runs" if version < VIEWS_SINCE else "kept_runs")
         for migration in MIGRATIONS[version:]:
             migration(connection)
         row_tables.define(connection)
@@ -94,9 +102,11 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _check_unwritten(connection: sqlite3.Connection, path: Path) -> None:
+def _check_unwritten(connection: sqlite3.Connection, path: Path, table: str) -> None:
     """UserMistake where an older version of this program is measuring: it would find its tables no more."""
-    running = connection.execute("SELECT run, pid, started_ticks, boot_id FROM runs WHERE status = 'running'")
+    running = connection.execute(
+        f"SELECT run, pid, started_ticks, boot_id FROM {table} WHERE status = 'running'"  # noqa: S608 - ours
+    )
     for run, *writer in running:
         if Writer(*writer).is_alive():
             raise UserMistake(

@@ -21,7 +21,7 @@ from tlstax.store import row_tables
 from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
-from tlstax.store.writer import this_process
+from tlstax.store.writer import RunLocks, this_process
 from tlstax.support import collector
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
@@ -66,9 +66,10 @@ class Store:
     kept, when the file or its disk fails.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, locks: RunLocks) -> None:
         self._connection = connection
         self._path = path
+        self._locks = locks
 
     @classmethod
     def open(cls, path: Path, *, lock_timeout_s: float = 30.0) -> Store:
@@ -94,10 +95,11 @@ class Store:
                 connection.execute("PRAGMA foreign_keys = ON")
                 # A text that is not UTF-8 is no fault of the database; it is no name or status of ours.
                 connection.text_factory = lambda text: str(text, errors="replace")
+                locks = RunLocks(path)
             except BaseException:
                 connection.close()
                 raise
-        return cls(connection, path)
+        return cls(connection, path, locks)
 
     @property
     def path(self) -> Path:
@@ -105,8 +107,9 @@ class Store:
         return self._path
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of runs that were being written."""
         self._connection.close()
+        self._locks.close()
 
     def __enter__(self) -> Self:
         return self
@@ -117,10 +120,10 @@ class Store:
     def begin(self, header: RunHeader) -> None:
         """A run begins, written by this process."""
         writer = this_process()
-        with self._transaction(header.run):
+        with self._transaction(header.run), self._writing(header.run):
             self._connection.execute(
-                "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id) "
-                "VALUES (?, ?, ?, ?, 'running', ?, ?, ?)",
+                "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id, "
+                "locked) VALUES (?, ?, ?, ?, 'running', ?, ?, ?, 1)",
                 (
                     header.run,
                     header.study.name,
@@ -152,7 +155,7 @@ class Store:
         with self._transaction(header.run):
             self._connection.execute(
                 "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
-                "started_ticks, boot_id, resumed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "started_ticks, boot_id, resumed_at, locked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
                 (
                     header.run,
                     header.study.name,
@@ -178,14 +181,14 @@ class Store:
         """
         run, writer = self._found(run_or_prefix), this_process()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction(run):
+        with self._transaction(run), self._writing(run):
             row = self._row(run)
-            if row.status_now == "running" and row.writer != writer:
-                raise UserMistake(f"process {row.pid} is still working on run {run}")
+            if self._status_of(row) == "running" and not row.locked and row.writer != writer:
+                raise _still_written(row)
             row_tables.forget(self._connection, run)
             self._connection.execute(
                 "UPDATE kept_runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
-                "boot_id = ?, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
+                "boot_id = ?, locked = 1, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
                 (writer.pid, writer.started_ticks, writer.boot_id, now, run),
             )
         return self.load(run)
@@ -218,6 +221,7 @@ class Store:
             self._connection.execute(
                 "UPDATE kept_runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
             )
+        self._locks.give_back(run)
 
     def tabulate(self, run: str, rows: Mapping[str, Iterable[Row]]) -> None:
         """Write the rows of a run, by table, for the views: all of them or none."""
@@ -236,6 +240,7 @@ class Store:
         run = self._found(run_or_prefix)
         with reported(self._path), collector.put_off():
             row = self._row(run)
+            status = self._status_of(row)
             header = unpacked(self._path, RunHeader, row.header, run)
             records = self._connection.execute(
                 "SELECT record FROM kept_trials WHERE run = ? ORDER BY block, position", (run,)
@@ -243,8 +248,8 @@ class Store:
             trials = tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records)
         return StoredRun(
             header=header,
-            status=row.status_now,
-            stopped_because=row.ended_because,
+            status=status,
+            stopped_because=row.ended_because(status),
             resumed_at=row.resumed_at,
             trials=trials,
         )
@@ -261,7 +266,7 @@ class Store:
         with self._transaction(run):
             with suppress(MachineFault):  # What is damaged can be deleted.
                 row = self._row(run)
-                if row.status_now == "running":
+                if self._status_of(row) == "running":
                     raise UserMistake(
                         f"run {run} is still running, in process {row.pid}", remedy="end that first"
                     )
@@ -296,13 +301,14 @@ class Store:
     def _summary(self, *columns_and_counts: object) -> RunSummary:
         row = checked(self._path, dict(zip(_COLUMNS, columns_and_counts, strict=False)))
         valid, invalid, unknown = columns_and_counts[-3:]
+        status = self._status_of(row)
         return RunSummary.model_validate(
             {
                 "run": row.run,
                 "study": row.study,
                 "started_at": row.started_at,
-                "status": row.status_now,
-                "stopped_because": row.ended_because,
+                "status": status,
+                "stopped_because": row.ended_because(status),
                 "valid": valid,
                 "invalid": invalid,
                 "unknown": unknown,
@@ -315,6 +321,20 @@ class Store:
         if found is None:
             raise UserMistake(f"there is no run {run!r} any more", remedy="`tlstax runs list` shows all")
         return checked(self._path, dict(zip(_COLUMNS, found, strict=True)))
+
+    def _status_of(self, row: RunRow) -> Status:
+        return row.status_now(is_taken=row.status == "running" and self._locks.is_taken(row.run))
+
+    @contextmanager
+    def _writing(self, run: str) -> Iterator[None]:
+        """Become the writer of a run, unless what is done first fails. UserMistake where another one is."""
+        if not self._locks.take(run):
+            raise _still_written(self._row(run))
+        try:
+            yield
+        except BaseException:
+            self._locks.give_back(run)
+            raise
 
     def _kept(self, run: str) -> str:
         """How many trials of the run are safe, for the sentence about a failure; "" if unknown."""
@@ -337,6 +357,10 @@ class Store:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _still_written(row: RunRow) -> UserMistake:
+    return UserMistake(f"process {row.pid} is still working on run {row.run}", remedy="end that first")
 
 
 @contextmanager

@@ -152,3 +152,23 @@ def test_a_store_to_which_an_older_program_is_writing_is_left_alone(tmp_path: Pa
 def test_views_are_there_before_there_is_a_run(store: Store) -> None:
     store.begin(fake_header())
     assert asked(store.path, "SELECT study, status, valid_trials FROM runs") == [("tax", "running", None)]
+
+
+def test_a_store_of_the_version_before_locks_is_upgraded_when_nobody_writes_to_it(path: Path) -> None:
+    """Its writers hold no lock, and would not see those of others."""
+    with Store.open(path) as store:
+        store.begin(RUN.header)
+    writer = this_process()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE kept_runs DROP COLUMN locked")
+        connection.execute("PRAGMA user_version = 3")
+        connection.commit()
+    with pytest.raises(UserMistake, match=f"in which process {writer.pid} is writing run"):
+        Store.open(path)
+    assert asked(path, "PRAGMA user_version") == [(3,)]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE kept_runs SET boot_id = 'of before'")
+        connection.commit()
+    with Store.open(path) as store:
+        assert store.load("last").status == "interrupted"
+    assert asked(path, "PRAGMA user_version") == [(4,)]

@@ -175,6 +175,37 @@ def test_a_later_process_with_the_same_number_is_not_mistaken_for_the_writer() -
     assert not Writer(me.pid, me.started_ticks, "another boot").is_alive()
 
 
+def test_a_writer_is_known_by_its_lock_and_not_by_a_number(store: Store, path: Path) -> None:
+    """In another PID namespace there is no process of that number, or another one, or another /proc."""
+    store.begin(RUN.header)
+    for pid, boot_id in ((2**22 - 7, ""), (1, this_process().boot_id)):
+        store._connection.execute("UPDATE kept_runs SET pid = ?, boot_id = ?", (pid, boot_id))
+        with Store.open(path) as elsewhere:
+            assert elsewhere.runs()[0].status == elsewhere.load(NAME).status == "running"
+            with pytest.raises(UserMistake, match="is still running"):
+                elsewhere.delete(NAME)
+            with pytest.raises(UserMistake, match="is still working on run"):
+                elsewhere.resume(NAME)
+            assert elsewhere.without_rows() == []
+    store.add_trials(NAME, RUN.trials[:1])
+    store.close()
+    with Store.open(path) as later:
+        assert later.load(NAME).status == "interrupted"
+        assert later.resume(NAME).status == "running"
+        later.finish(NAME, "complete", "")
+        assert later.delete(NAME) == NAME
+
+
+def test_a_run_of_before_has_the_number_of_its_writer(store: Store, path: Path) -> None:
+    store.begin(RUN.header)
+    store._connection.execute("UPDATE kept_runs SET locked = 0")
+    store.close()
+    with Store.open(path) as later:
+        assert later.load(NAME).status == "running"
+        later._connection.execute("UPDATE kept_runs SET started_ticks = started_ticks - 1")
+        assert later.load(NAME).status == "interrupted"
+
+
 def test_many_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     openers = 6
     for attempt in range(10):

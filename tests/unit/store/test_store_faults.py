@@ -256,8 +256,9 @@ def test_a_file_damaged_anywhere_is_told_in_a_sentence(path: Path, tmp_path: Pat
     assert whole_still < 25
 
 
-def test_nothing_but_the_file_is_left_behind(path: Path) -> None:
+def test_nothing_but_the_file_and_its_locks_are_left_behind(path: Path) -> None:
     with Store.open(path) as store:
         keep(store, RUN)
         store.finish(NAME, "complete", "")
-    assert [file.name for file in path.parent.iterdir()] == ["store.sqlite"]
+    left = {file.name: file.stat().st_size > 0 for file in path.parent.iterdir()}
+    assert left == {"store.sqlite": True, "store.sqlite-writers": False}, "locks need a file, and no content"
