@@ -47,6 +47,11 @@ def without_chance(statement: str) -> str:
     return re.sub(r"[0-9a-f]{16,}", "#", statement)[:400]
 
 
+def without_place(packet: bytes) -> bytes:
+    """The packet without the directory that the recorded server had on this machine, as long as it was."""
+    return re.sub(rb"/[!-~]*/sessions/[0-9a-f]+/", lambda path: b"/srv" + b"/" * (len(path[0]) - 4), packet)
+
+
 def packets_of(stream: bytes) -> tuple[list[bytes], bytes]:
     """The whole packets at the beginning of a stream, their headers with them, and what is left."""
     packets = []
@@ -141,7 +146,9 @@ if __name__ == "__main__":
     document = [
         {
             "opening": [packet.hex() for packet in one.opening],
-            "answers": [[said, [packet.hex() for packet in packets]] for said, packets in one.answers],
+            "answers": [
+                [said, [without_place(packet).hex() for packet in packets]] for said, packets in one.answers
+            ],
         }
         for one in _record(int(sys.argv[1]))
     ]

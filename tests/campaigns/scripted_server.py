@@ -18,7 +18,8 @@ Act = bytes | Literal["close", "silence", "endless", "drip"]
 
 OK = b"\x07\0\0\1\0\0\0\2\0\0\0"
 PATIENCE_S, DROP_S = 20.0, 0.02
-_MARK = re.compile(rb"workload [0-9a-f]{32}")
+_SIGN = re.compile(rb"tlstax ([a-z -]{1,60}) [0-9a-f]{16}-[0-9a-f]{32}")
+"""A signed comment of ours: its words, by which the recorded one is found that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ScriptedServer:
     offers_tls: bool = False
     port: int = 0
     heard: list[bytearray] = field(default_factory=list)
-    _mark: bytes = b""
+    _signs: dict[bytes, bytes] = field(default_factory=dict)
     _done: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
@@ -88,8 +89,8 @@ class ScriptedServer:
                     continue
                 statement = statement_of(command[HEADER_BYTES:] or b"\0")
                 said[statement] = said.get(statement, 0) + 1
-                if (mark := _MARK.search(command)) is not None:
-                    self._mark = mark[0]
+                if (sign := _SIGN.search(command)) is not None:
+                    self._signs[sign[1]] = sign[0]
                 packets = self._answer(own, statement, said[statement])
                 self._say(channel, Place(number, statement), packets)
 
@@ -112,8 +113,12 @@ class ScriptedServer:
             found = [packets for said, packets in conversation.answers if said == statement]
             if found:
                 packets = found[min(time_said, len(found)) - 1]
-                return [_MARK.sub(self._mark, packet) for packet in packets] if self._mark else packets
+                return [_SIGN.sub(self._sign_for, packet) for packet in packets]
         return [OK]
+
+    def _sign_for(self, recorded: re.Match[bytes]) -> bytes:
+        """The sign that we made in this visit; the recorded one is of another key."""
+        return self._signs.get(recorded[1], recorded[0])
 
     def _say(self, channel: socket.socket, place: Place, packets: list[bytes]) -> None:
         last = b"\0"

@@ -2,39 +2,52 @@
 
 The record is a table of ours, `tlstax_made`, to which rows are only added: an account needs no more rights
 than for the load tables. By it the next run finds what one that was killed had made, and knows it again by
-its sign (`mysql/schema_objects.py`):
+its sign (`mysql/schema_objects.py`). What counts is only what was signed with this machine's key
+(`ownership.py`), a table as well as a row; what another machine left is named, with what drops it.
 
-- A table gets a comment with a number of its own in the same statement that creates it, and the row with this
-  comment is written before. So whatever bears the comment was made by that statement, whenever the run ended.
+- A table gets a signed comment of its own in the same statement that creates it. So whatever bears the
+  comment, under the name that it was signed for, was made by that statement, whenever the run ended.
 - Anything else, and a table that cannot be given a comment, is created first and then looked at. A run that
   was killed in between leaves a row that proves nothing; what stands there is left and named.
 
 A CREATE that succeeds made the object: the server refuses a name that is taken, and with IF NOT EXISTS
-warns. Before an object is dropped, it must still have the sign that is on record. Between that look and the
+warns. Before an object is dropped, it must still have its sign. Between that look and the
 DROP there is a millisecond in which another could put something else in its place; neither MySQL nor MariaDB
 has a DROP that asks.
+
+The record also says until when a run is at work, for the nodes of a cluster, which do not know of each
+other's locks.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from tlstax.guests import statements
+from tlstax.guests import ownership, statements
+from tlstax.guests.ownership import Ownership
 from tlstax.guests.statements import Creation, Unrecognised
-from tlstax.mysql import answers, error_codes, made_record, schema_objects, server_facts, session, table
+from tlstax.mysql import answers, error_codes, ownership_table, schema_objects, server_facts, session, table
 from tlstax.mysql.database import Database, SqlError
-from tlstax.mysql.made_record import Entry
-from tlstax.mysql.schema_objects import KINDS, Kind, Thing
-from tlstax.support.errors import UserMistake
+from tlstax.mysql.ownership_table import Entry
+from tlstax.mysql.schema_lock import NamedLock
+from tlstax.mysql.schema_objects import DROPPED_FIRST, KINDS, Thing
+from tlstax.mysql.table import Mark
+from tlstax.study.workloads import KEPT
+from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import enumerated
 
-RECORD = made_record.NAME
+RECORD = ownership_table.NAME
 """The record's name, `tlstax_made`."""
 
-_DROPPED_FIRST: tuple[Kind, ...] = ("EVENT", "TRIGGER", "VIEW", "PROCEDURE", "FUNCTION")
-"""What works on others goes before them; a trigger may stand at a table that is not ours."""
+RENEWED_EVERY_S = 60.0
+"""How old the record's last row may become before another says that this run is still at work."""
+
+NAMED_AT_MOST = 12
+"""Statements for pasting in one sentence."""
 
 BROKEN_OFF_S, LOOK_AGAIN_S = 20.0, 0.05
 """How long the server may take to end a statement that was broken off."""
@@ -53,14 +66,15 @@ class StatementRefused(Exception):
 class Made:
     """What this run has made in the schema, load tables among it, and the record of what else it makes."""
 
-    def __init__(self, schema: str, warn: Warn) -> None:
-        self._schema, self._warn = schema, warn
+    def __init__(self, schema: str, owner: Ownership, node: str, warn: Warn) -> None:
+        self._schema, self._owner, self._node, self._warn = schema, owner, node, warn
         self._run = secrets.token_hex(16)
         self._signs: dict[Thing, set[str]] = {}
         self._filled: set[Thing] = set()
         self._named: set[Thing] = set()
-        self._unsettled: tuple[Thing, int] | None = None
-        self._lower_case = False
+        self._unsettled: tuple[Thing, NamedLock] | None = None
+        self._renewed_s = 0.0
+        self.has_begun = False
 
     def remaining(self) -> list[str]:
         """The names of all that was made and is not known to be gone."""
@@ -70,27 +84,63 @@ class Made:
         """What statements of the user's made or found there, as far as it is ours or was named."""
         return {*self._signs, *self._named}
 
-    def begin(self, database: Database, comment: str) -> None:
+    def begin(self, database: Database, load_tables: Iterable[str]) -> None:
         """Make the record anew, with this run in it; what a killed run left is cleared before.
 
-        UserMistake where a table of its name is not ours.
+        UserMistake where a run is at work on another node, or a table of a name that we need is not ours.
         """
-        self._lower_case = server_facts.lowers_table_names(database)
-        if table.exists(database, RECORD):
-            table.check_ours(database, RECORD)
-            self._clear_left_over(database)
+        comments = schema_objects.table_comments(database, self._schema)
+        if RECORD in comments:
+            self._check_idle(database)
+        taken = {name for name in (*load_tables, RECORD) if name in comments}
+        foreign = sorted(name for name in taken if not self._owner.owns("TABLE", name, comments[name]))
+        for name in foreign:
+            if not ownership.looks_ours(comments[name]):
+                raise table.not_ours(name)
+        if foreign:
+            raise self._left_by_another(database, foreign)
+        if RECORD in comments:
+            self._clear_left_over(database, comments, taken)
             table.drop(database, RECORD)
-        self._filled.add(Thing("TABLE", RECORD))
-        made_record.create(database, comment)
+        record = Thing("TABLE", RECORD)
+        self._filled.add(record)
+        self.has_begun = True
+        if not ownership_table.create(database, self._owner.comment(record.kind, RECORD, "record")):
+            self._filled.discard(record)
+            self.has_begun = False
+            raise self._is_busy("")
         self._write(database, "run")
 
-    def fills(self, load_table: str) -> None:
-        """A load table is about to be made."""
+    def fills(self, load_table: str) -> Mark:
+        """A load table is about to be made: by which comment it is known."""
         self._filled.add(Thing("TABLE", load_table))
+        words = "copy of a load table" if load_table.endswith(KEPT) else "load table"
+        return Mark(
+            self._owner.comment("TABLE", load_table, words),
+            lambda comment: self._owner.owns("TABLE", load_table, comment),
+        )
 
     def is_on_record(self, database: Database) -> bool:
         """Whether the record there is still this run's, so that no other run has settled in since."""
-        return table.exists(database, RECORD) and made_record.has(database, self._run)
+        return ownership_table.has(database, self._run)
+
+    def renew(self, database: Database, node: str | None = None) -> None:
+        """Say that this run is still at work, on this node from now on if it is another."""
+        moved = node is not None and node != self._node
+        if node is not None:
+            self._node = node
+        if moved or time.monotonic() - self._renewed_s > RENEWED_EVERY_S:
+            self._write(database, "run")
+
+    def check_load_tables(self, database: Database) -> None:
+        """MachineFault where a load table is no longer the one that was made: trials would empty it."""
+        comments = schema_objects.table_comments(database, self._schema)
+        for thing in sorted(self._filled):
+            if thing.name in comments and not self._owner.owns("TABLE", thing.name, comments[thing.name]):
+                raise MachineFault(
+                    f"another has put a table of its own in the place of {thing.name} in {self._schema}",
+                    remedy="rename that table, and start again",
+                )
 
     def carry_out(self, database: Database, worker: Database, statement: str) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
@@ -115,23 +165,28 @@ class Made:
 
         Nothing is dropped that is no longer known to be ours, or that tables of others refer to.
         """
-        self._filled |= {Thing("TABLE", name) for name in load_tables if table.exists(database, name)}
+        if not self.has_begun:
+            return []
+        comments = schema_objects.table_comments(database, self._schema)
+        self._filled |= {
+            Thing("TABLE", name)
+            for name in load_tables
+            if self._owner.owns("TABLE", name, comments.get(name, ""))
+        }
         left = self._settle(database) + self._drop_all(database)
-        table.drop(database, RECORD)
-        self._filled.discard(Thing("TABLE", RECORD))
+        self._drop(database, Thing("TABLE", RECORD), left)
         return left
 
     def _create(self, database: Database, worker: Database, statement: str, creation: Creation) -> None:
-        name = (
-            creation.name.lower()
-            if self._lower_case and creation.kind in {"TABLE", "VIEW"}
-            else creation.name
-        )
+        is_table = creation.kind in {"TABLE", "VIEW"}
+        name = server_facts.as_kept(database, creation.name) if is_table else creation.name
         thing = Thing(creation.kind, name)
-        comment = f"{table.COMMENT} made this for a workload {secrets.token_hex(16)}"
+        comment = self._owner.comment(thing.kind, name, "made this for a workload")
         marked = statements.with_comment(statement, creation, comment)
         self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
-        self._unsettled = thing, int(worker.thread_id())  # type: ignore[no-untyped-call]
+        at_work = NamedLock(f"tlstax-{secrets.token_hex(16)}")
+        at_work.take(worker)
+        self._unsettled = thing, at_work
         if thing.kind == "TABLE":
             # Before it is made: whatever bears this comment when we are interrupted is ours.
             self._signs.setdefault(thing, set()).add(comment)
@@ -170,44 +225,98 @@ class Made:
         """Where a CREATE was broken off, wait for the server to end it; what it may have made, in words."""
         if self._unsettled is None:
             return []
-        thing, connection = self._unsettled
-        with suppress(SqlError):
-            session.end(database, connection)
+        thing, at_work = self._unsettled
+        at_work.end_holder(database)
         deadline = time.monotonic() + BROKEN_OFF_S
-        while time.monotonic() < deadline and session.is_there(database, connection):
+        while time.monotonic() < deadline and at_work.holder(database) is not None:
             time.sleep(LOOK_AGAIN_S)
         if thing.kind == "TABLE" or schema_objects.sign(database, self._schema, thing) is None:
             return []
-        return [f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there"]
+        return [
+            f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there; "
+            f"if nobody needs it: {self._for_pasting(database, [thing])}"
+        ]
 
-    def _clear_left_over(self, database: Database) -> None:
-        """Drop what a killed run has on record and is still as it was made; name what is not certain."""
-        signs: dict[Thing, set[str]] = {}
-        open_steps: dict[Thing, int] = {}
-        for step, kind, name, sign in made_record.entries(database):
-            if kind not in KINDS:
+    def _clear_left_over(self, database: Database, comments: Mapping[str, str], kept: set[str]) -> None:
+        """Drop what a killed run made and is still as it was made; name what is not certain.
+
+        Tables that are `kept` are used again.
+        """
+        open_steps: Counter[Thing] = Counter()
+        for step, kind, name, sign, proof in ownership_table.entries(database):
+            if kind not in KINDS or not self._owner.proves(proof, step, kind, name, sign):
                 continue
             thing = Thing(kind, name)
-            open_steps[thing] = open_steps.get(thing, 0) + (1 if step == "intended" else -1)
+            open_steps[thing] += 1 if step == "intended" else -1
             if sign:
-                signs.setdefault(thing, set()).add(sign)
-        for thing, steps in open_steps.items():
+                self._signs.setdefault(thing, set()).add(sign)
+        for name, comment in comments.items():
+            if name not in kept and self._owner.owns("TABLE", name, comment):
+                self._signs.setdefault(Thing("TABLE", name), set()).add(comment)
+        uncertain = []
+        for thing in {*open_steps, *self._signs}:
             current = schema_objects.sign(database, self._schema, thing)
-            if current and current in signs.get(thing, ()):
-                self._signs[thing] = signs[thing]
-            elif current is not None and steps > 0:
-                self._warn(
-                    f"a run that was killed may have made {thing} in {self._schema}; that is not certain, "
-                    "so it stays there: drop it if nobody needs it"
-                )
+            if current is None or not self._is_ours(thing, current):
+                self._signs.pop(thing, None)
+                uncertain += [thing] if current is not None and open_steps[thing] > 0 else []
+        if uncertain:
+            things = enumerated([str(thing) for thing in sorted(uncertain)])
+            self._name_left(
+                database, f"a run that was killed may have made {things} in {self._schema}", uncertain
+            )
         for words in self._drop_all(database):
             self._warn(words)
         self._signs.clear()
 
+    def _is_ours(self, thing: Thing, current: str) -> bool:
+        """Whether what has this sign is ours: a table by the sign itself, anything else where we noted it."""
+        if thing.kind == "TABLE":
+            return self._owner.owns(thing.kind, thing.name, current)
+        return bool(current) and current in self._signs.get(thing, ())
+
+    def _check_idle(self, database: Database) -> None:
+        """UserMistake where a run is at work on another node of the cluster, whose lock is not seen here."""
+        busy_s = ownership_table.busy_elsewhere_s(database, self._node)
+        if busy_s:
+            minutes = math.ceil(busy_s / 60)
+            raise self._is_busy(f", on another node of the cluster, for {minutes} min more at the least")
+
+    def _is_busy(self, where: str) -> UserMistake:
+        return UserMistake(
+            f"another tlstax is at work in the schema {self._schema}{where}",
+            remedy="wait for it to end, or name another schema in the URL",
+        )
+
+    def _left_by_another(self, database: Database, tables: Collection[str]) -> UserMistake:
+        """These tables, and what the record among them names, are of a tlstax with another key, or none."""
+        left = {Thing("TABLE", name) for name in tables}
+        for kind, name, sign in ownership_table.claimed_things(database) if RECORD in tables else ():
+            if kind in KINDS and sign and (kind != "TABLE" or ownership.looks_ours(sign)):
+                thing = Thing(kind, name)
+                left |= {thing} if schema_objects.sign(database, self._schema, thing) == sign else set()
+        names = enumerated([str(thing) for thing in sorted(left)])
+        return UserMistake(
+            f"a tlstax of another version or on another machine seems to have left {names} in "
+            f"{self._schema}, and this one drops only its own",
+            remedy=f"look at them, and if nobody needs them: {self._for_pasting(database, left)}",
+        )
+
+    def _for_pasting(self, database: Database, things: Collection[Thing]) -> str:
+        """The statements that drop these, as many as a sentence holds."""
+        statements_ = schema_objects.drop_statements(database, self._schema, things)
+        more = len(statements_) - NAMED_AT_MOST
+        return " ".join(statements_[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+
+    def _name_left(self, database: Database, what: str, things: Collection[Thing]) -> None:
+        self._warn(
+            f"{what}; that is not certain, so it stays there; if nobody needs it: "
+            f"{self._for_pasting(database, things)}"
+        )
+
     def _drop_all(self, database: Database) -> list[str]:
         """All but the record, in an order that foreign keys allow; what has to be left, in words."""
         left: list[str] = []
-        for kind in _DROPPED_FIRST:
+        for kind in DROPPED_FIRST:
             for thing in [one for one in self._signs if one.kind == kind]:
                 self._drop(database, thing, left)
         record = Thing("TABLE", RECORD)
@@ -226,20 +335,20 @@ class Made:
     def _drop(self, database: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
         current = schema_objects.sign(database, self._schema, thing)
-        known = self._signs.get(thing)
         if current is not None:
-            if current in known if known is not None else current.startswith(table.COMMENT):
-                if not schema_objects.drop(database, thing):
-                    return False
-            else:
+            if not self._is_ours(thing, current):
                 left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
+            elif not schema_objects.drop(database, thing):
+                return False
         self._signs.pop(thing, None)
         self._filled.discard(thing)
         return True
 
     def _write(self, database: Database, step: str, thing: Thing | None = None, sign: str = "") -> None:
         kind, name = (thing.kind, thing.name) if thing else ("", "")
-        made_record.add(database, self._run, Entry(step, kind, name, sign))
+        entry = Entry(step, kind, name, sign, self._owner.proof(step, kind, name, sign))
+        ownership_table.add(database, self._run, self._node, entry)
+        self._renewed_s = time.monotonic()
 
 
 def _execute(worker: Database, statement: str) -> None:

@@ -2,9 +2,9 @@
 
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there
-are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by their comment.
-A named lock (GET_LOCK) keeps a second
-tlstax out of the same schema; the server releases it when the connection that holds it ends.
+are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by a signed comment
+(`ownership.py`). A named lock (GET_LOCK) keeps a second tlstax out of the same schema; the server releases it
+when the connection that holds it ends. On the other nodes of a cluster the record's newest row does.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.guests import connection as guest_connection
+from tlstax.guests import ownership
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
-from tlstax.guests.made import RECORD, Made, StatementRefused, Warn
+from tlstax.guests.made import Made, StatementRefused, Warn
+from tlstax.guests.ownership import Ownership
 from tlstax.guests.tls import GuestTls
-from tlstax.mysql import schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.records.trial import Specimen
@@ -34,9 +36,6 @@ GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in 
 """Names that nobody else would give a table."""
 
 OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in ("", KEPT))
-OWN_SCHEMA_COMMENT = f"{table.COMMENT} load table, in a schema that tlstax created"
-LENT_SCHEMA_COMMENT = f"{table.COMMENT} load table"
-
 CONNECTIONS_OF_OUR_OWN = 2
 """The connection that holds the lock, and one for the laboratory's questions."""
 
@@ -60,12 +59,14 @@ def _unsaid(_: str) -> None:
 class GuestServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
-    def __init__(self, access: GuestAccess, database: Database, warn: Warn) -> None:
+    def __init__(self, access: GuestAccess, database: Database, warn: Warn, key: bytes) -> None:
         self._access, self._database, self._warn = access, database, warn
-        self._schema = access.address.schema or OWN_SCHEMA
+        self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._lock = SchemaLock(self._schema)
-        self._made = Made(self._schema, warn)
+        identity = server_facts.identity(database)
+        self._owner = Ownership(key, identity.data, self._schema)
+        self._made = Made(self._schema, self._owner, identity.node, warn)
         self._facts = tls_facts.read(database)
         self._version = server_facts.version(database)
 
@@ -76,10 +77,11 @@ class GuestServer:
         `warn` gets what the user should know although the work goes on: above all, what has to be left.
         UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
-        database = guest_connection.connect(access, access.address.schema)
+        key = ownership.key()
+        database = _connect(access, access.address.schema)
         try:
             with _reported(access):
-                server = cls(access, database, warn)
+                server = cls(access, database, warn, key)
                 server._take_the_lock()
         except BaseException:
             guest_connection.close(database)
@@ -153,14 +155,25 @@ class GuestServer:
 
     def admin(self) -> Database:
         """A new connection of the user's account in the schema, with autocommit; the caller closes it."""
-        return guest_connection.connect(self._access, self._schema)
+        return _connect(self._access, self._schema)
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
         with _reported(self._access):
-            name = GUEST_TABLES[content.shape]
-            self._made.fills(name)
-            return table.prepare(self._database, name, content, comment=self._comment(), progress=progress)
+            name, made = GUEST_TABLES[content.shape], self._made
+            return table.prepare(
+                self._database,
+                name,
+                content,
+                mark=made.fills(name),
+                progress=progress,
+                between=lambda: made.renew(self._database),
+            )
+
+    def keep_copy(self, database: Database, shape: Shape) -> None:
+        """Have a copy of this table beside it, which is dropped at the end."""
+        name = GUEST_TABLES[shape]
+        table.keep_copy(database, name, shape, self._made.fills(name + KEPT))
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates is dropped at the end.
@@ -183,13 +196,20 @@ class GuestServer:
             )
 
     def hold(self) -> None:
-        """See that the schema is still ours alone; a connection that was cut is made again.
+        """See that the schema and the tables in it are still ours; a connection that was cut is made again.
 
-        MachineFault where another tlstax has had it meanwhile, or the server does not answer.
+        MachineFault where another tlstax has had it meanwhile, another table stands in the place of one of
+        ours, or the server does not answer.
         """
+        self._hold()
+        with _reported(self._access):
+            self._made.check_load_tables(self._database)
+
+    def _hold(self) -> None:
         guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         try:
             if self._lock.is_held(self._database):
+                self._stay()
                 return
         except SqlError:
             pass
@@ -246,7 +266,7 @@ class GuestServer:
         self._is_left = True
         try:
             with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
-                self.hold()
+                self._hold()
                 self._clean_up()
         except TlstaxError as error:
             if self._is_anothers or not self._remains():
@@ -299,32 +319,75 @@ class GuestServer:
     def _settle_in(self) -> None:
         """Everything here happens under the lock, the making of the schema too."""
         if self._access.address.schema is None:
-            self._schema_is_ours = schema.create(self._database, OWN_SCHEMA)
+            self._make_schema()
             schema.use(self._database, OWN_SCHEMA)
         session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
-        for name in (*OUR_TABLES, RECORD):
-            if table.exists(self._database, name):
-                table.check_ours(self._database, name)
-                left_over = table.comment_of(self._database, name) == OWN_SCHEMA_COMMENT
-                self._schema_is_ours = self._schema_is_ours or left_over
-        self._made.begin(self._database, self._comment())
+        self._made.begin(self._database, OUR_TABLES)
 
-    def _comment(self) -> str:
-        return OWN_SCHEMA_COMMENT if self._schema_is_ours else LENT_SCHEMA_COMMENT
+    def _make_schema(self) -> None:
+        """Create our own schema, or find out whether the one that is there is what a killed run created.
+
+        The claim is on our disk before the schema is created, and says afterwards that it was. A server that
+        keeps comments of schemas (MariaDB) has a signed one in the same statement, and that decides. Others
+        leave a moment after which only "intended" is known: then the schema may be anybody's, and is named.
+        """
+        database, claim = self._database, self._owner.claim()
+        before, comment = claim.state(), schema.comment_of(database, OWN_SCHEMA)
+        if not schema.exists(database, OWN_SCHEMA):
+            claim.write("intended")
+            words = None
+            if comment is not None:
+                words = self._owner.comment("SCHEMA", OWN_SCHEMA, "schema")
+            # Before it is created: whoever interrupts this finds it to be ours.
+            self._schema_is_ours = True
+            try:
+                self._schema_is_ours = schema.create(database, OWN_SCHEMA, words)
+            except SqlError as error:
+                if not error_codes.is_of_connection(error):
+                    self._schema_is_ours = False
+                    claim.remove()
+                raise
+            if self._schema_is_ours:
+                claim.write("created")
+        elif before != "none" and comment is not None:
+            self._schema_is_ours = self._owner.owns("SCHEMA", OWN_SCHEMA, comment)
+        else:
+            self._schema_is_ours = before == "created"
+            if before == "intended" and not self._why_not_empty():
+                self._warn(
+                    f"a run that was killed may have created the schema {OWN_SCHEMA}; that is not certain, "
+                    f"so it stays there; if nobody needs it: {schema.drop_statement(OWN_SCHEMA)};"
+                )
+                return
+        if not self._schema_is_ours:
+            claim.remove()
+
+    def _stay(self) -> None:
+        """Under the lock: see that no other node of a cluster has let another tlstax in, and stay."""
+        if self._made.has_begun:
+            if not self._made.is_on_record(self._database):
+                raise self._lost()
+            self._made.renew(self._database)
 
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
-        self._database = guest_connection.connect(self._access, self._schema)
+        self._database = _connect(self._access, self._schema if self._made.has_begun else None)
         session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
         guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
-        if not (self._made.is_on_record(self._database) and self._lock.take_again(self._database)):
-            self._is_anothers = True
-            guest_connection.close(self._database)
-            raise MachineFault(
-                f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
-                "was cut, and another tlstax has used the schema since",
-                remedy="start again when that one has ended; what is there is left to it",
-            )
+        is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
+        if not (is_ours and self._lock.take_again(self._database)):
+            raise self._lost()
+        if self._made.has_begun:
+            self._made.renew(self._database, server_facts.identity(self._database).node)
+
+    def _lost(self) -> MachineFault:
+        self._is_anothers = True
+        guest_connection.close(self._database)
+        return MachineFault(
+            f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
+            "was cut, and another tlstax has used the schema since",
+            remedy="start again when that one has ended; what is there is left to it",
+        )
 
     def _clean_up(self) -> None:
         session.heed_foreign_keys(self._database)
@@ -334,18 +397,43 @@ class GuestServer:
             self._drop_schema()
 
     def _drop_schema(self) -> None:
-        objects = schema_objects.listed(self._database, self._schema)
-        stays = f"the schema {self._schema} was created by tlstax and stays there, because"
-        if objects:
-            self._warn(f"{stays} it holds what tlstax did not make: {_named(sorted(objects))}")
-        elif not schema_objects.sees_all(self._database, self._schema):
+        """Drop it only where it holds nothing of any kind that this server has; else it is the user's."""
+        if not schema.exists(self._database, self._schema):
+            pass
+        elif why := self._why_not_empty():
             self._warn(
-                f"{stays} {self._access.user} is not shown whether others have put routines or events "
-                f"into it; drop it if nobody needs it, or grant EVENT and EXECUTE on {self._schema}.* first"
+                f"the schema {self._schema} was created by tlstax and stays there, because {why}; "
+                f"if nobody needs it: {schema.drop_statement(self._schema)};"
             )
         else:
             schema.drop(self._database, self._schema)
-            self._schema_is_ours = False
+        self._owner.claim().remove()
+        self._schema_is_ours = False
+
+    def _why_not_empty(self) -> str:
+        """Why DROP DATABASE might take something of others with it; empty where it cannot."""
+        if objects := schema_objects.listed(self._database, self._schema):
+            return f"it holds what tlstax did not make: {_named(sorted(objects))}"
+        if not schema_objects.sees_all(self._database, self._schema):
+            return (
+                f"{self._access.user} is not shown whether others have put routines or events into it (that "
+                f"takes EVENT and EXECUTE on {self._schema}.*)"
+            )
+        if unknown := schema_objects.unknown_kinds(self._database):
+            return f"tlstax does not know what this server keeps in {_named(unknown)} of information_schema"
+        return ""
+
+
+def _connect(access: GuestAccess, name: str | None) -> Database:
+    """Log in; the server lets nothing be dropped there that tables of others refer to."""
+    database = guest_connection.connect(access, name)
+    try:
+        with _reported(access):
+            session.heed_foreign_keys(database)
+    except BaseException:
+        guest_connection.close(database)
+        raise
+    return database
 
 
 def _named(things: list[str]) -> str:

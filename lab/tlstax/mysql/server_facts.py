@@ -5,6 +5,7 @@ Source: MySQL reference manual, "Information Functions" and "Server System Varia
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,6 +14,24 @@ from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 
 _ASKED_TIMES = 10
+
+
+class Identity(NamedTuple):
+    """Which server answers: itself, and the cluster whose data it holds, empty where it is in none."""
+
+    node: str
+    cluster: str
+
+    @property
+    def data(self) -> str:
+        """What the data is known by, on whichever node it is looked at."""
+        return self.cluster or self.node
+
+
+_NODE_VARIABLES = ("server_uid", "hostname", "port", "datadir", "server_id")
+"""MariaDB has no `server_uuid`; its `server_uid` is of the network card and the port, not of the data."""
+
+_NO_CLUSTER = {"", "00000000-0000-0000-0000-000000000000"}
 
 
 class ConnectionLimits(NamedTuple):
@@ -52,9 +71,28 @@ def round_trip_s(database: Database) -> float:
     return min(took)
 
 
-def lowers_table_names(database: Database) -> bool:
-    """Whether the server keeps names of tables in small letters (`lower_case_table_names` is 1)."""
-    return bool(answers.row(database, "SELECT @@lower_case_table_names", columns=1)[0] == 1)
+def identity(database: Database) -> Identity:
+    """Which server this is. Nodes of a Galera cluster or of MySQL's group replication have one cluster."""
+    names = ("server_uuid", *_NODE_VARIABLES, "group_replication_group_name")
+    asked = f"SHOW GLOBAL VARIABLES WHERE Variable_name IN {names}"
+    found = {str(name): str(value) for name, value in answers.rows(database, asked, columns=2)}
+    status = answers.rows(database, "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'", columns=2)
+    cluster = str(status[0][1]) if status else ""
+    if cluster in _NO_CLUSTER:
+        cluster = found.get("group_replication_group_name", "")
+    named = found.get("server_uuid") or repr([found.get(name, "") for name in _NODE_VARIABLES])
+    return Identity(hashlib.sha256(named.encode()).hexdigest(), cluster)
+
+
+def folds_table_names(database: Database) -> bool:
+    """Whether names of schemas and tables have no case here (`lower_case_table_names` is not 0)."""
+    return bool(answers.row(database, "SELECT @@lower_case_table_names", columns=1)[0] != 0)
+
+
+def as_kept(database: Database, name: str) -> str:
+    """A table's name as the server keeps it: in small letters where `lower_case_table_names` is 1."""
+    asked = "SELECT IF(@@lower_case_table_names = 1, LOWER(%s), %s)"
+    return str(answers.row(database, asked, name, name, columns=1)[0])
 
 
 def requires_tls(database: Database) -> bool | None:

@@ -35,12 +35,11 @@ def warning_codes(database: Database) -> set[int]:
     return {answers.number(code) for _, code, _ in answers.rows(database, "SHOW WARNINGS", columns=3)}
 
 
-def end(database: Database, connection: int) -> None:
-    """Have the server end another connection, by its number."""
-    answers.carry_out(database, f"KILL {connection}")
-
-
-def is_there(database: Database, connection: int) -> bool:
-    """Whether the server still has that connection."""
-    asked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"
-    return bool(answers.row(database, asked, connection, columns=1)[0] != 0)
+def is_of_this_account(database: Database, connection: int) -> bool:
+    """Whether the server has a connection of that number, which the user of this one has logged in on."""
+    host = "SUBSTRING_INDEX(USER(), '@', -1)"
+    asked = (
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %s"  # noqa: S608
+        f" AND USER = LEFT(USER(), CHAR_LENGTH(USER()) - CHAR_LENGTH({host}) - 1)"
+    )
+    return bool(answers.row(database, asked, connection, columns=1)[0] == 1)

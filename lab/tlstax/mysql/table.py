@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from tlstax.mysql import answers
@@ -35,33 +36,46 @@ ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""
 
 COMMENT = "tlstax"
-"""How the comment of our tables begins; a table without it is not ours and is never touched."""
+"""The comment of the tables of a private server, where there are no others."""
 
 
-def prepare(
+@dataclass(frozen=True)
+class Mark:
+    """By which comment a table is known: that of a new one, and whether one that is there is ours."""
+
+    comment: str
+    is_ours: Callable[[str], bool]
+
+
+PRIVATE = Mark(COMMENT, lambda comment: comment == COMMENT)
+
+
+def prepare(  # noqa: PLR0913 (the last three have a default)
     database: Database,
     name: str,
     content: TableContent,
     *,
-    comment: str = COMMENT,
+    mark: Mark = PRIVATE,
     progress: Callable[[str], None] | None = None,
+    between: Callable[[], None] = lambda: None,
 ) -> int:
     """Make the table in the connection's schema, or reuse the one that is there and equal; its row count.
 
     A table of this name that is ours but holds other data (left by a killed run, or changed by a
-    workload) is replaced. UserMistake when a table of this name is not ours.
+    workload) is replaced. UserMistake when a table of this name is not ours. `between` is called
+    every now and then while it is filled.
     """
     _check_name(name)
     report = progress or (lambda _: None)
-    if exists(database, name):
-        check_ours(database, name)
+    if _is_there(database, name, mark):
         if _is_equal(database, name, content):
             return content.rows
         drop(database, name)
     report(f"filling table {name} with {content.rows:,} rows")
     layout = LAYOUTS[content.shape]
-    _create(database, name, layout, comment)
+    _create(database, name, layout, mark.comment)
     for statements in _transactions(name, content):
+        between()
         with database.cursor() as cursor:
             cursor.execute("BEGIN")
             for statement in statements:
@@ -76,18 +90,24 @@ def prepare(
     return content.rows
 
 
-def exists(database: Database, name: str) -> bool:
-    """Whether the connection's schema has a table or view of this name."""
-    return _comment_of(database, name) is not None
+def not_ours(name: str) -> UserMistake:
+    """The table is there, and tlstax did not make it."""
+    return UserMistake(
+        f"the schema already has a table {name} that tlstax did not make",
+        remedy="rename or drop that table, or name another schema in the server's URL",
+    )
 
 
-def check_ours(database: Database, name: str) -> None:
-    """UserMistake when the table, which exists, is not ours."""
-    if not (_comment_of(database, name) or "").startswith(COMMENT):
-        raise UserMistake(
-            f"the schema already has a table {name} that tlstax did not make",
-            remedy="rename or drop that table, or name another schema in the server's URL",
-        )
+def _is_there(database: Database, name: str, mark: Mark) -> bool:
+    """Whether the connection's schema has a table of this name. UserMistake where it is not ours."""
+    asked = (
+        "SELECT TABLE_COMMENT FROM information_schema.TABLES"
+        " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = %s"
+    )
+    comments = [str(comment) for (comment,) in answers.rows(database, asked, name, columns=1)]
+    if not all(map(mark.is_ours, comments)):
+        raise not_ours(name)
+    return bool(comments)
 
 
 def drop(database: Database, name: str) -> None:
@@ -95,22 +115,6 @@ def drop(database: Database, name: str) -> None:
     _check_name(name)
     with database.cursor() as cursor:
         cursor.execute(f"DROP TABLE IF EXISTS `{name}`")
-
-
-def comment_of(database: Database, name: str) -> str:
-    """The table's comment; empty when there is no such table."""
-    return _comment_of(database, name) or ""
-
-
-def _comment_of(database: Database, name: str) -> str | None:
-    with database.cursor() as cursor:
-        cursor.execute(
-            "SELECT TABLE_COMMENT FROM information_schema.TABLES"
-            " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = %s",
-            (name,),
-        )
-        row = cursor.fetchone()
-    return None if row is None else str(row[0])
 
 
 def _check_name(name: str) -> None:
@@ -152,15 +156,17 @@ def expected(name: str, content: TableContent) -> TableState:
     return TableState(table=name, rows=content.rows, checksum=_checksum(content))
 
 
-def keep_copy(database: Database, name: str) -> None:
-    """A copy of the table beside it, from which it can be put back; one of ours that is there is replaced."""
+def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE) -> None:
+    """A copy of the table beside it, from which it can be put back; one of ours that is there is replaced.
+
+    It has no index but its key: nobody asks it for less than all. UserMistake where the copy's name is taken.
+    """
     kept = name + KEPT
-    if exists(database, kept):
-        check_ours(database, kept)
+    _check_name(kept)
+    if _is_there(database, kept, mark):
         drop(database, kept)
-    with database.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE `{kept}` LIKE `{name}`")
-        cursor.execute(f"INSERT INTO `{kept}` SELECT * FROM `{name}`")  # noqa: S608 (the name was checked)
+    _create(database, kept, LAYOUTS[shape], mark.comment)
+    answers.carry_out(database, f"INSERT INTO `{kept}` SELECT * FROM `{name}`")  # noqa: S608 (checked)
 
 
 def put_back(database: Database, name: str) -> None:

@@ -69,7 +69,7 @@ class TrialData:
         for shape in self.needs.changed:
             name = self.server.tables[shape]
             try:
-                table.keep_copy(database, name)
+                self.server.keep_copy(database, shape)
             except SqlError as error:
                 raise MachineFault(
                     f"{self.server.specimen.name} did not copy the table {name} ({answers.message_of(error)})"

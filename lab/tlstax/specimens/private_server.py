@@ -231,6 +231,10 @@ class PrivateServer:
                 f"{self.specimen.name} did not accept the table's data ({error.args[-1]}): {self._reason()}"
             ) from error
 
+    def keep_copy(self, database: Database, shape: Shape) -> None:
+        """Have a copy of this table beside it."""
+        table.keep_copy(database, TABLES[shape], shape)
+
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
         """Carry it out, whatever it creates: all data goes with the server."""
         answers.carry_out(database, statement)

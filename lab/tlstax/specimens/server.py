@@ -75,6 +75,13 @@ class Server(Protocol):
         """Make and fill the table of this shape, or reuse an equal one that is there; its row count."""
         ...
 
+    def keep_copy(self, database: Database, shape: Shape) -> None:
+        """Have a copy of this table beside it, from which it can be put back. Raises SqlError.
+
+        UserMistake where its name is taken by a table that is not the laboratory's.
+        """
+        ...
+
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
         """Carry out a statement of the user's; what it creates goes when the server is left.
 

@@ -13,14 +13,14 @@ from tlstax.mysql import (
     compressions,
     error_codes,
     innodb,
-    made_record,
+    ownership_table,
     row_samples,
     server_facts,
     status,
     tls_switch,
 )
 from tlstax.mysql.database import Database
-from tlstax.mysql.made_record import Entry
+from tlstax.mysql.ownership_table import Entry
 from tlstax.support.errors import MachineFault
 
 LOST = OperationalError(2013, "Lost connection to MySQL server during query")
@@ -106,20 +106,49 @@ def test_counters_that_a_server_does_not_report_count_nothing() -> None:
 
 
 def test_the_record_is_read_as_it_was_written() -> None:
-    server = FakeDatabase(("made", "TABLE", "mine", "a sign"), ("run", "", "", None))
-    assert made_record.entries(database(server)) == [
-        Entry("made", "TABLE", "mine", "a sign"),
-        Entry("run", "", "", ""),
+    server = FakeDatabase(("made", "TABLE", "mine", "a sign", "a proof"), ("run", "", "", None, "another"))
+    assert ownership_table.entries(database(server)) == [
+        Entry("made", "TABLE", "mine", "a sign", "a proof"),
+        Entry("run", "", "", "", "another"),
     ]
-    made_record.add(database(server), "r", Entry("made", "VIEW", "seen", ""))
+    ownership_table.add(database(server), "r", "n", Entry("made", "VIEW", "seen", "", "p"))
     assert server.statements[-1] == (
-        "INSERT INTO tlstax_made (run, step, kind, name, sign) VALUES (r, made, VIEW, seen, )"
+        "INSERT INTO tlstax_made (run, step, kind, name, sign, proof, node, until_utc) VALUES "
+        "(r, made, VIEW, seen, , p, n, UTC_TIMESTAMP() + INTERVAL 900 SECOND)"
     )
 
 
-def test_names_of_tables_are_lowered_by_the_servers_that_say_so() -> None:
-    lowers = {value: server_facts.lowers_table_names(database(FakeDatabase((value,)))) for value in (0, 1, 2)}
-    assert lowers == {0: False, 1: True, 2: False}
+def test_a_table_of_the_records_name_that_is_not_like_it_says_nothing() -> None:
+    other = database(FakeDatabase(error=OperationalError(1054, "Unknown column 'node' in 'where clause'")))
+    assert (ownership_table.busy_elsewhere_s(other, "n"), ownership_table.claimed_things(other)) == (0, [])
+    with pytest.raises(OperationalError):
+        ownership_table.busy_elsewhere_s(database(FakeDatabase(error=LOST)), "n")
+
+
+class ReportingDatabase(FakeDatabase):
+    """It has other rows for its status than for its variables."""
+
+    def __init__(self, variables: dict[str, str], cluster: str) -> None:
+        super().__init__(*variables.items())
+        self._status = [("wsrep_cluster_state_uuid", cluster)] if cluster else []
+
+    def fetchall(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self._status) if "wsrep" in self.statements[-1] else tuple(self.rows)
+
+
+def test_the_nodes_of_a_cluster_are_several_and_their_data_are_the_same() -> None:
+    def identity(cluster: str = "", **variables: str) -> server_facts.Identity:
+        return server_facts.identity(database(ReportingDatabase(variables, cluster)))
+
+    mysql, mariadb = {"server_uuid": "1"}, {"server_uid": "u", "hostname": "h", "datadir": "/d"}
+    for one in (identity(**mysql), identity(**mariadb), identity("0" * 8 + "-0000-0000-0000-" + "0" * 12)):
+        assert one.data == one.node
+    assert identity(**mariadb) != identity(**{**mariadb, "datadir": "/other"})
+    groups = [identity(server_uuid=uuid, group_replication_group_name="g") for uuid in "12"]
+    galera = [identity("w", server_uid=uid) for uid in "12"]
+    for first, second in (groups, galera):
+        assert first.data == second.data
+        assert first.node != second.node
 
 
 def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,115 @@
+"""The table in which a run records what it makes at an external server, and that it is at work there.
+
+Rows are only added. Each says until when its run is at work, by the server's clock; the newest counts.
+`guests/made.py` says why. All functions raise SqlError.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tlstax.mysql import answers, error_codes
+from tlstax.mysql.database import Database, SqlError
+
+NAME = "tlstax_made"
+
+LEASE_S = 15 * 60
+"""How long a run counts as being at work after its last row."""
+
+_COLUMNS = (
+    "id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, run CHAR(32) NOT NULL, step VARCHAR(8) NOT NULL,"
+    " kind VARCHAR(16) NOT NULL, name VARCHAR(64) NOT NULL, sign VARCHAR(128) NOT NULL,"
+    " proof CHAR(64) NOT NULL, node CHAR(64) NOT NULL, until_utc DATETIME NOT NULL"
+)
+
+
+class Entry(NamedTuple):
+    """A step with an object of the schema: its kind, its name, and the sign by which it is known again.
+
+    `proof` shows that the entry is ours (`guests/ownership.py`).
+    """
+
+    step: str
+    kind: str
+    name: str
+    sign: str
+    proof: str = ""
+
+
+def create(database: Database, comment: str) -> bool:
+    """Create the table, empty; the comment marks it as ours. False where there is one of its name."""
+    try:
+        answers.carry_out(
+            database,
+            f"CREATE TABLE {NAME} ({_COLUMNS}) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COMMENT %s",
+            comment,
+        )
+    except SqlError as error:
+        if error_codes.number_of(error) == error_codes.TABLE_EXISTS:
+            return False
+        raise
+    return True
+
+
+def add(database: Database, run: str, node: str, entry: Entry) -> None:
+    """Add an entry of this run, which is at work on this node for the length of a lease from now on."""
+    answers.carry_out(
+        database,
+        f"INSERT INTO {NAME} (run, {', '.join(Entry._fields)}, node, until_utc) VALUES"  # noqa: S608
+        f" (%s, %s, %s, %s, %s, %s, %s, UTC_TIMESTAMP() + INTERVAL {LEASE_S} SECOND)",
+        run,
+        *entry,
+        node,
+    )
+
+
+def has(database: Database, run: str) -> bool:
+    """Whether the table is there and has an entry of this run."""
+    asked = f"SELECT COUNT(*) FROM {NAME} WHERE run = %s"  # noqa: S608 - the name is our own
+    try:
+        return answers.number(answers.row(database, asked, run, columns=1)[0]) > 0
+    except SqlError as error:
+        if error_codes.number_of(error) == error_codes.NO_SUCH_TABLE:
+            return False
+        raise
+
+
+def busy_elsewhere_s(database: Database, node: str) -> int:
+    """How long a run on another node is known to be at work, 0 where none is.
+
+    A row that claims more than a lease is nobody's of ours. A table without these columns, as an older tlstax
+    makes it, says nothing.
+    """
+    asked = (
+        f"SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), until_utc)) FROM {NAME} WHERE node <> %s"  # noqa: S608
+        f" AND until_utc BETWEEN UTC_TIMESTAMP() AND UTC_TIMESTAMP() + INTERVAL {LEASE_S} SECOND"
+    )
+    try:
+        left_s = answers.row(database, asked, node, columns=1)[0]
+    except SqlError as error:
+        if error_codes.is_of_connection(error):
+            raise
+        return 0
+    return 0 if left_s is None else max(answers.number(left_s), 1)
+
+
+def entries(database: Database) -> list[Entry]:
+    """All entries, of whichever run, in the order in which they were added."""
+    asked = f"SELECT {', '.join(Entry._fields)} FROM {NAME} ORDER BY id"  # noqa: S608 - the name is our own
+    return [
+        Entry(*("" if value is None else str(value) for value in row))
+        for row in answers.rows(database, asked, columns=len(Entry._fields))
+    ]
+
+
+def claimed_things(database: Database) -> list[tuple[str, str, str]]:
+    """Kind, name and sign in each row of a table of this name, whoever made it; none where it has none."""
+    asked = f"SELECT DISTINCT kind, name, sign FROM {NAME} WHERE kind <> ''"  # noqa: S608 - the name is our own
+    try:
+        return [
+            (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)
+        ]
+    except SqlError as error:
+        if error_codes.is_of_connection(error):
+            raise
+        return []
