@@ -68,8 +68,9 @@ def test_a_second_signal_lets_it_leave_and_says_so(
 
 
 def test_a_third_signal_ends_it_and_what_remains_is_named_and_cleared_by_the_next_run(
-    house: House, tmp_path: Path
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
     with running(tmp_path, house, "--tls", "1.3") as process, held_up(house):
         for _ in range(3):
             process.send_signal(signal.SIGINT)

@@ -108,7 +108,7 @@ class Made:
         if not ownership_table.create(database, self._owner.comment(record.kind, RECORD, "record")):
             self._filled.discard(record)
             self.has_begun = False
-            raise self._is_busy("")
+            raise self._is_busy()
         self._write(database, "run")
 
     def fills(self, load_table: str) -> Mark:
@@ -279,12 +279,12 @@ class Made:
         busy_s = ownership_table.busy_elsewhere_s(database, self._node)
         if busy_s:
             minutes = math.ceil(busy_s / 60)
-            raise self._is_busy(f", on another node of the cluster, for {minutes} min more at the least")
+            raise self._is_busy(", on another node of the cluster", f" ({minutes} min if it was killed)")
 
-    def _is_busy(self, where: str) -> UserMistake:
+    def _is_busy(self, where: str = "", how_long: str = "") -> UserMistake:
         return UserMistake(
             f"another tlstax is at work in the schema {self._schema}{where}",
-            remedy="wait for it to end, or name another schema in the URL",
+            remedy=f"wait for it to end{how_long}, or name another schema in the URL",
         )
 
     def _left_by_another(self, database: Database, tables: Collection[str]) -> UserMistake:

@@ -414,6 +414,8 @@ class GuestServer:
         """Why DROP DATABASE might take something of others with it; empty where it cannot."""
         if objects := schema_objects.listed(self._database, self._schema):
             return f"it holds what tlstax did not make: {_named(sorted(objects))}"
+        if twins := schema.spelled_otherwise(self._database, self._schema):
+            return f"MariaDB's DROP DATABASE takes events of {_named(twins)} along"
         if not schema_objects.sees_all(self._database, self._schema):
             return (
                 f"{self._access.user} is not shown whether others have put routines or events into it (that "

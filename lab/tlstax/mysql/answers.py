@@ -20,6 +20,10 @@ MESSAGE_AT_MOST = 300
 """Characters; MySQL's own messages have no more than 512 bytes."""
 
 
+NAME_AT_MOST = 64
+"""Characters of a name (MySQL reference manual, "Identifier Length Limits")."""
+
+
 class Malformed(OperationalError):
     """The server did not keep to its protocol, or answered another question than was asked."""
 
@@ -76,6 +80,14 @@ def row(database: Database, statement: str, *values: object, columns: int) -> tu
     for first in rows(database, statement, *values, columns=columns):
         return first
     raise Malformed("an answer has no row where one was expected")
+
+
+def name(value: object) -> str:
+    """The name of an object or a schema that a server's value must be. Raises Malformed."""
+    text = str(value)
+    if value is None or not 0 < len(text) <= NAME_AT_MOST:
+        raise Malformed(f"{text[:40]!r} was answered where a name was expected")
+    return text
 
 
 def as_number(value: object) -> int | None:

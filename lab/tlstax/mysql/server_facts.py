@@ -92,7 +92,7 @@ def folds_table_names(database: Database) -> bool:
 def as_kept(database: Database, name: str) -> str:
     """A table's name as the server keeps it: in small letters where `lower_case_table_names` is 1."""
     asked = "SELECT IF(@@lower_case_table_names = 1, LOWER(%s), %s)"
-    return str(answers.row(database, asked, name, name, columns=1)[0])
+    return answers.name(answers.row(database, asked, name, name, columns=1)[0])
 
 
 def requires_tls(database: Database) -> bool | None:
