@@ -12,7 +12,9 @@ from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
+from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
 from tlstax.guests.tls import DEMANDING, GuestTls
+from tlstax.guests.workload_guard import check_workloads
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
@@ -63,7 +65,8 @@ class RunOptions:
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status.
 
-    UserMistake where the budget has no room for two blocks, and it is not to go on over it.
+    UserMistake where the budget has no room for two blocks, and it is not to go on over it, and for a
+    workload of the user's own that an external server is not to be given.
     """
     if options.guest.url and options.capture:
         raise UserMistake(
@@ -94,6 +97,8 @@ def run_command(options: RunOptions) -> int:
             "--tls-library needs a private server: an external one keeps the library it has",
             remedy="leave it out, or name a specimen with --server",
         )
+    if guest is not None:
+        check_workloads(study.workloads.values(), guest.address.schema or OWN_SCHEMA, GUEST_TABLES)
     if not options.over_budget:
         check_budget(study, own_options=True)
     as_able = options.tls is None

@@ -27,9 +27,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from tlstax.guests import ownership, statements
+from tlstax.guests import ownership, sql_guard, workload_guard
 from tlstax.guests.ownership import Ownership
-from tlstax.guests.statements import Creation, Unrecognised
+from tlstax.guests.sql_reading import Creation, Place, Reading
+from tlstax.guests.sql_text import Refused
 from tlstax.mysql import answers, error_codes, ownership_table, schema_objects, server_facts, session, table
 from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.ownership_table import Entry
@@ -142,23 +143,50 @@ class Made:
                     remedy="rename that table, and start again",
                 )
 
-    def carry_out(self, database: Database, worker: Database, statement: str) -> None:
+    def carry_out(self, database: Database, worker: Database, statement: str, place: Place) -> None:
         """Carry out a statement of the user's on `worker`; what it creates is ours from then on.
 
         Raises StatementRefused, SqlError for what is asked beside it, and UserMistake for a statement
-        whose work could not be taken back.
+        that is not known to leave everything of others as it is.
         """
         try:
-            creation = statements.creation_of(statement, self._schema)
-        except Unrecognised as why:
+            reading = sql_guard.read(statement, place, self._schema, self._functions())
+            has_work = self._check_names(database, reading)
+        except Refused as why:
             raise UserMistake(
-                f"an external server is left as it was found, and {why}: {statement}",
-                remedy="change the statement, or carry it out there yourself before the run",
+                workload_guard.sentence(str(why), statement), remedy=workload_guard.remedy(place)
             ) from why
-        if creation is None:
+        if reading.creation is not None:
+            self._create(database, worker, statement, reading.creation)
+        elif has_work:
             _execute(worker, statement)
-        else:
-            self._create(database, worker, statement, creation)
+
+    def check(self, database: Database, statement: str, place: Place) -> None:
+        """Refused where a statement that a load client will say reaches what is not ours; SqlError."""
+        self._check_names(database, sql_guard.read(statement, place, self._schema, self._functions()))
+
+    def owns(self, database: Database, thing: Thing) -> bool:
+        """Whether this run has made it and it is still as it was made. Raises SqlError."""
+        current = schema_objects.sign(database, self._schema, thing)
+        if current is None or thing.name == RECORD:
+            return False
+        known = self._signs.get(thing)
+        if known is not None:
+            return current in known
+        is_load_table = thing in self._filled and not thing.name.endswith(KEPT)
+        return is_load_table and self._owner.owns(thing.kind, thing.name, current)
+
+    def _check_names(self, database: Database, reading: Reading) -> bool:
+        return workload_guard.check_names(
+            database,
+            self._schema,
+            reading,
+            lambda thing: self.owns(database, thing),
+            lambda name: server_facts.as_kept(database, name),
+        )
+
+    def _functions(self) -> set[str]:
+        return {thing.name.lower() for thing in self._signs if thing.kind == "FUNCTION"}
 
     def leave(self, database: Database, load_tables: Iterable[str]) -> list[str]:
         """Drop all that was made, the load tables and the record; what has to be left, in words.
@@ -182,7 +210,7 @@ class Made:
         name = server_facts.as_kept(database, creation.name) if is_table else creation.name
         thing = Thing(creation.kind, name)
         comment = self._owner.comment(thing.kind, name, "made this for a workload")
-        marked = statements.with_comment(statement, creation, comment)
+        marked = sql_guard.with_comment(statement, creation, comment)
         self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
         at_work = NamedLock(f"tlstax-{secrets.token_hex(16)}")
         at_work.take(worker)

@@ -11,23 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.guests import connection as guest_connection
-from tlstax.guests import ownership
+from tlstax.guests import ownership, workload_guard
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.leaving import leaving
 from tlstax.guests.made import Made, StatementRefused, Warn
 from tlstax.guests.ownership import Ownership
+from tlstax.guests.sql_reading import Place
 from tlstax.guests.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated
 
@@ -183,7 +186,8 @@ class GuestServer:
         try:
             with _reported(self._access):
                 before = schema_objects.listed(self._database, self._schema) if once else set()
-                self._made.carry_out(self._database, database, statement)
+                place: Place = "prepare" if once else "restore"
+                self._made.carry_out(self._database, database, statement, place)
                 after = schema_objects.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
@@ -194,6 +198,14 @@ class GuestServer:
                 f"while a workload was prepared, objects appeared in {self._schema} that tlstax did not make "
                 f"and does not drop: {_named(appeared)}"
             )
+
+    def check_workload(self, own: UserWorkload) -> None:
+        """UserMistake where what load clients will say reaches an object that is not this run's."""
+        with _reported(self._access):
+            for place, written, sql in workload_guard.statements(own, self.tables[own.table]):
+                if place in {"on_connect", "transactions"}:
+                    look = partial(self._made.check, self._database, sql, place)
+                    workload_guard.with_words(own, place, written, look)
 
     def hold(self) -> None:
         """See that the schema and the tables in it are still ours; a connection that was cut is made again.

@@ -63,8 +63,8 @@ class TrialData:
     def prepare(self, database: Database) -> None:
         """Keep copies of what will change, and carry out what the user's workloads prepare once.
 
-        What those statements create is the server's to drop in the end. UserMistake where it refuses one of
-        them, MachineFault where it fails.
+        What those statements create is the server's to drop in the end; then it knows what load clients may
+        reach. UserMistake where it refuses one of them, MachineFault where it fails.
         """
         for shape in self.needs.changed:
             name = self.server.tables[shape]
@@ -76,6 +76,8 @@ class TrialData:
                 ) from error
         for own in self.needs.own.values():
             self._carry_out(database, own, "prepare")
+        for own in self.needs.own.values():
+            self.server.check_workload(own)
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]

@@ -39,6 +39,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study.level_names import NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
 
 
@@ -238,6 +239,9 @@ class PrivateServer:
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
         """Carry it out, whatever it creates: all data goes with the server."""
         answers.carry_out(database, statement)
+
+    def check_workload(self, own: UserWorkload) -> None:
+        """Nothing is refused: all that there is is ours."""
 
     def hold(self) -> None:
         """Nothing is to be done: nobody else gets in."""

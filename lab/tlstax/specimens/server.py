@@ -10,6 +10,7 @@ from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.mysql.database import Database, TableContent
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
+from tlstax.study.workloads.user_defined import UserWorkload
 
 
 class Server(Protocol):
@@ -88,6 +89,10 @@ class Server(Protocol):
         `once` for one that is not said again in the run. Raises SqlError where it is refused,
         UserMistake for what could not be taken back from an external server.
         """
+        ...
+
+    def check_workload(self, own: UserWorkload) -> None:
+        """UserMistake where what load clients will say reaches what others have at an external server."""
         ...
 
     def hold(self) -> None:

@@ -9,7 +9,7 @@ from tlstax.findings.advice.programs import TOPICS, all_programs
 from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
 from tlstax.records.public_fields import Fields, Public, always, form, out
-from tlstax.results.advice import Advice, Advised, Saving, Step
+from tlstax.results.advice import Advice, Advised, Saving
 from tlstax.results.inspection import (
     Asked,
     Certificate,
@@ -20,6 +20,7 @@ from tlstax.results.inspection import (
     Payment,
     Program,
     ServerWord,
+    Step,
 )
 
 SERVER, NAME = "the server", "(left out)"
