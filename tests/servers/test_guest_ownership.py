@@ -298,6 +298,29 @@ def test_a_schema_is_not_dropped_on_the_word_of_a_comment(house: House) -> None:
     assert warned == []
 
 
+@pytest.mark.parametrize(
+    "granted",
+    ["EVENT, EXECUTE ON TLSTAX.* TO bob@'127.0.0.1'", "EVENT, EXECUTE ON tlstax.* TO BOB@'127.0.0.1'"],
+)
+def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
+    house: House, granted: str
+) -> None:
+    """Their names differ in the case of letters alone."""
+    accounts = ("bob@'127.0.0.1'", "BOB@'127.0.0.1'")
+    house.owner(*(f"CREATE USER {account} IDENTIFIED BY '{PASSWORD}'" for account in accounts))
+    rights = "CREATE, DROP, INDEX, INSERT, SELECT ON tlstax.*"
+    # Who sees the rights of all accounts is shown BOB's.
+    house.owner(f"GRANT {rights} TO bob@'127.0.0.1'", "GRANT SELECT ON mysql.* TO bob@'127.0.0.1'")
+    house.owner(f"GRANT {granted}")
+    try:
+        with guest_of(replace(own(house), user="bob")) as (_, _, warned):
+            house.owner("CREATE EVENT tlstax.unseen ON SCHEDULE EVERY 1 DAY DO SELECT 1")
+        assert house.things("tlstax") == {"unseen"}
+        assert ["bob is not shown" in words for words in warned] == [True]
+    finally:
+        house.owner(*(f"DROP USER {account}" for account in accounts))
+
+
 KILLED = """
 import os, sys
 from tlstax.guests import access, given_password, ownership

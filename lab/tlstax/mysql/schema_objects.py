@@ -80,15 +80,15 @@ MariaDB 11.8."""
 
 _HOST = "SUBSTRING_INDEX(CURRENT_USER(), '@', -1)"
 _MINE = (
-    f"GRANTEE = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH({_HOST}) - 1),"
-    f" '''@''', {_HOST}, '''')"
+    "CAST(GRANTEE AS BINARY) = CAST(CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER())"
+    f" - CHAR_LENGTH({_HOST}) - 1), '''@''', {_HOST}, '''') AS BINARY)"
 )
-"""Who may read mysql.user is shown the rights of all accounts."""
+"""Who may read mysql.user is shown the rights of all accounts. MariaDB would take `ANN` for `ann`."""
 
 _SIGHT = (
     f"SELECT UPPER(PRIVILEGE_TYPE) FROM information_schema.USER_PRIVILEGES WHERE {_MINE}"  # noqa: S608
     " UNION SELECT UPPER(PRIVILEGE_TYPE) FROM information_schema.SCHEMA_PRIVILEGES"
-    f" WHERE %s LIKE TABLE_SCHEMA AND {_MINE}"
+    f" WHERE CAST(%s AS BINARY) LIKE TABLE_SCHEMA AND {_MINE}"
 )
 _SEES_ROUTINES = {"EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE"}
 
