@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,8 +42,10 @@ from tlstax.cli.pages_app import pages_app
 from tlstax.cli.predict_app import predict_app
 from tlstax.cli.runs_app import runs_app
 from tlstax.cli.specimens_app import specimens_app
+from tlstax.cli.streams import tell
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
+from tlstax.support import credentials
 
 app = typer.Typer(
     name="tlstax",
@@ -52,6 +55,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+_UsageError: Any = typer.BadParameter.__base__
+"""The library's own, or click's where an older one is built on that."""
+
 app.add_typer(compare_app)
 app.add_typer(ab_app)
 app.add_typer(bundle_app)
@@ -71,7 +77,25 @@ def main() -> int:
     A password in the environment is handed to the command that wants it, and to no process that is started.
     """
     password = given_password.take()
-    return guarded(lambda: app(_with_last_run(sys.argv[1:]), prog_name="tlstax", obj=password))
+    return guarded(lambda: _obey(sys.argv[1:], password))
+
+
+def _obey(arguments: list[str], password: bytes | None) -> None:
+    """Carry a command out. SystemExit with its status; what the library says of a mistake has no password."""
+    credentials.remember(arguments)
+    given_password.refuse_arguments(arguments)
+    try:
+        status = app(_with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False)
+    except _UsageError as mistake:
+        text = StringIO()
+        mistake.show(text)
+        for line in text.getvalue().splitlines():
+            tell(line)
+        raise SystemExit(mistake.exit_code) from None
+    except typer.Abort:
+        tell("Aborted!")
+        raise SystemExit(1) from None
+    raise SystemExit(status or 0)
 
 
 def _with_last_run(arguments: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from tlstax.specimens import carried, resolve
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Kind
+from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
@@ -75,7 +76,7 @@ def _known(names: str, kind: Kind, word: str) -> tuple[str, ...]:
     for name in wanted:
         if name not in known:
             raise UserMistake(
-                f"there is no {word} named {name!r} that can be fetched{closest(name, known)}",
+                f"there is no {word} {called(name)} that can be fetched{closest(name, known)}",
                 remedy=resolve.LISTED,
             )
     return wanted

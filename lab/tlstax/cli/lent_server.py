@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tlstax.guests import address
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.address import GuestAddress
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_server
 from tlstax.specimens.sessions import open_session
+from tlstax.study.factors import is_specimen_name
 from tlstax.support.errors import UserMistake
 
 
@@ -27,6 +29,11 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
                 f"--{name.replace('_', '-')} needs the address of an external server",
                 remedy="give its mysql:// address, or leave the option out",
             )
+    if options.url and not is_specimen_name(options.url):
+        raise UserMistake(
+            "what was given is neither the URL of a server nor the name of a private one",
+            remedy=address.SHAPE,
+        )
     with private_access(options.url or None, say) as access:
         yield access
 

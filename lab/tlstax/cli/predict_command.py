@@ -46,6 +46,8 @@ class PredictOptions:
 def predict_command(options: PredictOptions) -> int:
     """Predict and show it; the exit status. UserMistake where nothing that fits was measured."""
     mix = mix_of(options)
+    if options.server is not None:
+        check_level(check_factor("server", where="--server"), options.server, where="--server")
     rate = None if options.connects is None else quantities.rate(options.connects, "--connects")
     if not 0 <= options.rtt_ms <= _LONGEST_MS:
         raise UserMistake(f"--rtt-ms: {options.rtt_ms:g} is not a round trip time in milliseconds")

@@ -7,6 +7,7 @@ import re
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.study.design import LONGEST_BUDGET_S
+from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -56,7 +57,7 @@ def setting(text: str) -> tuple[str, tuple[str, ...]]:
     """A factor and its levels, as --set factor=a,b gives them. Raises UserMistake."""
     factor, equals, levels = text.partition("=")
     if not equals:
-        raise UserMistake(f"--set: {text!r} names no level", remedy="write it like --set tls=1.2,1.3")
+        raise UserMistake(f"--set: {quoted(text)} names no level", remedy="write it like --set tls=1.2,1.3")
     return factor.strip(), names(levels, f"--set {factor.strip()}")
 
 

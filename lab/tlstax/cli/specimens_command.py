@@ -19,6 +19,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import Recipe
+from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import closest
@@ -181,5 +182,5 @@ def _check_known(names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise UserMistake(
-                f"there is no specimen named {name!r}{closest(name, known)}", remedy=resolve.LISTED
+                f"there is no specimen {called(name)}{closest(name, known)}", remedy=resolve.LISTED
             )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
+from tlstax.support.credentials import without_passwords
 from tlstax.support.errors import MachineFault
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def show_page(page: str) -> None:
 
 
 def tell(sentence: str) -> None:
-    """Write one line to standard error."""
-    sys.stderr.write(printable(sentence) + "\n")
+    """Write one line to standard error, with no password that a user wrote where none belongs."""
+    sys.stderr.write(printable(without_passwords(sentence)) + "\n")
     sys.stderr.flush()
 
 

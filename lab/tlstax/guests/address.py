@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from tlstax.guests.given_password import REMEDY
 from tlstax.support.errors import UserMistake
 
 DEFAULT_PORT = 3306
@@ -34,8 +35,7 @@ def parse(url: str) -> GuestAddress:
     if re.match(r"[^:/@]*://[^/@:]*:.*@", url, re.DOTALL):
         raise UserMistake(
             "a password may not stand in the server's URL, where other users and logs can see it",
-            remedy="leave it out of the URL and give it at the prompt, in the environment variable "
-            "TLSTAX_PASSWORD, in a file with --defaults-file, or with --login-path",
+            remedy=REMEDY,
         )
     try:
         parts = urlsplit(url)

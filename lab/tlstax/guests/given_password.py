@@ -1,16 +1,46 @@
-"""The password in the environment: taken out once, at the door, so that no child process inherits it."""
+"""Where passwords come in: from the environment, out of which they are taken, and never from an argument."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tlstax.support import credentials
+from tlstax.support.errors import UserMistake
 
 PASSWORD_VARIABLE = "TLSTAX_PASSWORD"  # noqa: S105 (the variable's name)
 
 
+OTHERS = ("MYSQL_PWD",)
+"""What the clients of MySQL take a password from (MySQL's manual, "Environment Variables")."""
+
+REMEDY = (
+    "leave it out and give it at the prompt, in the environment variable "
+    f"{PASSWORD_VARIABLE}, in a file with --defaults-file, or with --login-path"
+)
+
+
+def refuse_arguments(arguments: Sequence[str]) -> None:
+    """UserMistake where an argument has a password in it, which is not repeated."""
+    for before, argument in pairwise(("", *arguments)):
+        if credentials.has_password(argument):
+            name, equals, _ = argument.partition("=")
+            if not (equals and name.startswith("-")):
+                name = before if before.startswith("-") else ""
+            raise UserMistake(
+                "a password may not stand on the command line"
+                f"{f' ({name})' if name else ''}, where other users and logs can see it",
+                remedy="leave it out; ssh asks for it, or uses a key" if "ssh://" in argument else REMEDY,
+            )
+
+
 def take() -> bytes | None:
-    """What the variable holds, None where it is not set; from now on it is not.
+    """What the variable holds, None where it is not set; from now on it is not, nor is one of the others.
 
     What remains is what the kernel shows of this very process, to its user and to root: the environment that
     it was started with (/proc/PID/environ, proc(5)).
     """
+    for other in OTHERS:
+        os.environ.pop(other, None)
     return os.environb.pop(PASSWORD_VARIABLE.encode(), None)

@@ -24,6 +24,7 @@ from tlstax.observers.counters import Readings
 from tlstax.observers.perf_events import Reading
 from tlstax.observers.process import CpuReading
 from tlstax.observers.threads import Threads
+from tlstax.support.credentials import quoted
 from tlstax.support.errors import MachineFault, UserMistake
 
 SSH_VARIABLE = "TLSTAX_SSH"
@@ -59,7 +60,10 @@ def parsed(text: str) -> SshHost:
     """From `ssh://[user@]host[:port]`. Raises UserMistake."""
     found = re.fullmatch(r"ssh://((?:[^@/:\s-][^@/:\s]*@)?[^@/:\s-][^@/:\s]*)(?::(\d{1,5}))?/?", text)
     if found is None or (found[2] and not 0 < int(found[2]) < 1 << 16):
-        raise UserMistake(f"--server-host: {text!r} names no host", remedy="write it like ssh://db.example")
+        raise UserMistake(
+            f"--server-host: {quoted(text)} is not the address of a host",
+            remedy="write it like ssh://db.example",
+        )
     return SshHost(found[1], int(found[2]) if found[2] else None)
 
 

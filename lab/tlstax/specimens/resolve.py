@@ -24,6 +24,7 @@ from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support.checksums import sha256_of
+from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
@@ -79,7 +80,18 @@ def named_server(name: str, progress: Progress | Reporter, why: str = "asked for
     entry = added.find(name)
     if entry is not None:
         return added_server(entry, why)
-    raise UserMistake(f"there is no server named {name!r}{_known(name, 'server')}", remedy=LISTED)
+    raise _no_server(name)
+
+
+def check_server_name(name: str) -> None:
+    """UserMistake where there is no server of this name; nothing is fetched yet."""
+    recipe = RECIPES.get(name)
+    if (recipe is None or recipe.kind != "server") and added.find(name) is None:
+        raise _no_server(name)
+
+
+def _no_server(name: str) -> UserMistake:
+    return UserMistake(f"there is no server {called(name)}{_known(name, 'server')}", remedy=LISTED)
 
 
 def named_tls_library(name: str, progress: Progress | Reporter) -> TlsLibrary:
@@ -87,7 +99,7 @@ def named_tls_library(name: str, progress: Progress | Reporter) -> TlsLibrary:
     recipe = RECIPES.get(name)
     if recipe is None or recipe.kind != "tls_library":
         raise UserMistake(
-            f"there is no TLS library named {name!r}{_known(name, 'tls_library')}", remedy=LISTED
+            f"there is no TLS library {called(name)}{_known(name, 'tls_library')}", remedy=LISTED
         )
     return library_of(shelf.obtain(recipe, progress))
 
@@ -96,7 +108,7 @@ def named_fault(name: str, progress: Progress | Reporter) -> Fault:
     """A fault or variant by its name, compiled if it is not there. Raises as of `named_server`."""
     recipe = RECIPES.get(name)
     if recipe is None or not isinstance(recipe.source, CSource):
-        raise UserMistake(f"there is no fault named {name!r}{_known(name, 'fault')}", remedy=LISTED)
+        raise UserMistake(f"there is no fault {called(name)}{_known(name, 'fault')}", remedy=LISTED)
     kept = shelf.obtain(recipe, progress)
     return Fault(specimen_of(kept, recipe.title), kept.program, recipe.source.stands_for)
 

@@ -12,6 +12,7 @@ from tlstax.study.level_names import DIRECT, LEFT_TO_THE_DRIVER, Level
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
+from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
@@ -153,7 +154,7 @@ def _tls_and_resumption(level: str, where: str) -> tuple[str, str]:
     if tls not in known:
         hint = closest(level, (*known, *(name + RESUMED for name in known)))
         raise UserMistake(
-            f"{where}: {level!r} is not a level of tls{hint}",
+            f"{where}: {quoted(level)} is not a level of tls{hint}",
             remedy=f"allowed are {', '.join(known)}, and with resumption 1.3{RESUMED} and so on",
         )
     if tls in {"off", *LEFT_TO_THE_DRIVER} and tls != level:
@@ -171,7 +172,8 @@ def _narrowed(study: Study, factor: str, chosen: Sequence[Level], where: str) ->
     for level in chosen:
         if all(treatment[factor] != level for treatment in study.treatments):
             raise UserMistake(
-                f"{where}: study {study.name} bundles {factor} with other factors and has no {level!r} of it",
+                f"{where}: study {study.name} bundles {factor} with other factors and has no "
+                f"{quoted(level)} of it",
                 remedy=f"choose among {listed(study.levels_of()[factor])}",
             )
     kept = tuple(treatment for treatment in study.treatments if treatment[factor] in chosen)

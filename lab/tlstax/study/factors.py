@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tlstax.study import configuration
@@ -33,6 +33,7 @@ from tlstax.study.level_names import (
 from tlstax.study.workloads import by_numbers
 from tlstax.study.workloads.bulk import FORM as BULK_FORM
 from tlstax.study.workloads.sessions import FORM
+from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
@@ -160,6 +161,11 @@ FACTORS: dict[str, Factor] = {
 }
 
 
+def is_specimen_name(text: str) -> bool:
+    """Whether it is the name of a specimen by its form; there need not be one."""
+    return _SPECIMEN_NAME.fullmatch(text) is not None
+
+
 def check_factor(name: str, *, where: str) -> Factor:
     """The known factor of that name, or the one of a driver's option; `where` begins the message.
 
@@ -170,7 +176,7 @@ def check_factor(name: str, *, where: str) -> Factor:
     if name.startswith(OPTION):
         return _option(name, where)
     raise UserMistake(
-        f"{where}: there is no factor {name!r}{closest(name, FACTORS)}",
+        f"{where}: there is no factor {quoted(name)}{closest(name, FACTORS)}",
         remedy=f"the factors are {', '.join(FACTORS)}",
     )
 
@@ -199,7 +205,7 @@ def check_level(
     if factor.configures and isinstance(level, str):
         return _configuration(level, where)
     if factor.specimens:
-        if isinstance(level, str) and _SPECIMEN_NAME.fullmatch(level):
+        if isinstance(level, str) and is_specimen_name(level):
             return level
     elif factor.words:
         if isinstance(level, str | int | float) and _OPTION_LEVEL.fullmatch(_as_option(level)):
@@ -215,13 +221,19 @@ def check_level(
         or (factor.sessions and by_numbers(level))
     ):
         return level
+    raise _no_level(factor, level, where, known, allowed=", ".join(known) if also else factor.allowed())
+
+
+def _no_level(
+    factor: Factor, level: object, where: str, known: Sequence[str], *, allowed: str
+) -> UserMistake:
     hint = closest(str(level), known)
     if not isinstance(level, str) and str(level) in known:
         hint = f" (write it in quotes: {str(level)!r})"
-    raise UserMistake(
-        f"{where}: {level!r} is not a level of {factor.name}{hint}",
-        remedy=f"allowed are {', '.join(known) if also else factor.allowed()}",
-    )
+    remedy = f"allowed are {allowed}"
+    if factor.name == "server" and "://" in str(level):
+        remedy = "an external server is measured by `tlstax run --server mysql://…`"
+    return UserMistake(f"{where}: {quoted(level)} is not a level of {factor.name}{hint}", remedy=remedy)
 
 
 def _configuration(level: str, where: str) -> str:

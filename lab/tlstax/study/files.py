@@ -18,6 +18,7 @@ from tlstax.study.level_names import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.table_checks import check_tables
 from tlstax.study.texts import parsed_toml, read_text
+from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
@@ -38,7 +39,7 @@ def load_study(name_or_path: str | Path) -> Study:
         return parse_study(read_text(Path(text)), where=text)
     if text not in built_in_studies():
         raise UserMistake(
-            f"there is no study {text!r}{closest(text, built_in_studies())}",
+            f"there is no study {called(text)}{closest(text, built_in_studies())}",
             remedy=f"built in are {', '.join(built_in_studies())}; a file is given by a path ending in .toml",
         )
     built_in = resources.files("tlstax") / "studies" / f"{text}.toml"

@@ -11,6 +11,7 @@ from tlstax.study.design import Sides, Study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.faults import built
 from tlstax.study.level_names import Level
+from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 
 NAME = "ab"
@@ -40,7 +41,8 @@ def side_of(settings: Sequence[str], option: str) -> dict[str, Level]:
         name, equals, level = (part.strip() for part in setting.partition("="))
         if not equals or not level:
             raise UserMistake(
-                f"{option}: {setting!r} names no level", remedy=f"write it like {option} server=mysql-9.7"
+                f"{option}: {quoted(setting)} names no level",
+                remedy=f"write it like {option} server=mysql-9.7",
             )
         if name == INSTANCE:
             raise UserMistake(

@@ -71,7 +71,7 @@ def test_an_unknown_study_names_the_built_in_ones() -> None:
         load_study("taxs")
     built_in = ", ".join(built_in_studies())
     assert "tax" in built_in
-    assert f"no study 'taxs' (did you mean 'tax'?); built in are {built_in}" in caught.value.sentence()
+    assert f"no study named 'taxs' (did you mean 'tax'?); built in are {built_in}" in caught.value.sentence()
 
 
 def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:

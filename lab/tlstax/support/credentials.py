@@ -1,0 +1,89 @@
+"""Passwords in what users write: seen by their form, so that no sentence of ours repeats one.
+
+Whatever is refused may hold a password, since people paste an address as their other tools take it. The forms
+are those of URLs (RFC 3986, section 3.2.1), of JDBC and Go's driver, of libpq's and ODBC's keywords, and
+Oracle's user/password@host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
+
+HIDDEN = "\N{HORIZONTAL ELLIPSIS}"
+"""Stands where a password stood."""
+
+_KEYWORD = r"(?:\w*_)?(?:password|passwd|pwd)"
+
+_CERTAIN = (
+    re.compile(r"://[^/@:]*:.*@", re.DOTALL),
+    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^/@:\s]+:.*@(?:/|\w*\()", re.DOTALL),
+    re.compile(rf"(?:^-{{0,2}}|[?&;,(\s]){_KEYWORD}\s*=\s*[^\s&;,)]", re.IGNORECASE),
+)
+"""An argument of one of these forms has a password in it, whichever option it goes with."""
+
+_LIKELY = (
+    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^\s:/@=]*:(?!//)(.+)@", re.DOTALL),
+    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^\s:/@=]+/(.+)@[^/@]*$", re.DOTALL),
+    re.compile(r"://[^/@:]*:(?!\d{1,5}(?:/|$))([^/@]+)(?:/|$)", re.DOTALL),
+)
+"""And one of these may have, or is the name of a file."""
+
+_FILE = re.compile(r"\.(?:cnf|conf|csv|html|json|md|parquet|pem|prom|svg|tlstax|toml|txt)$")
+
+_IN_SENTENCES = (
+    re.compile(r"(://[^/@:\s'\"]*:)[^\s'\"]*(?=@)"),
+    re.compile(r"(://[^/@:\s'\"]*:)(?!\d{1,5}(?![^/\s'\"),;]))[^/@\s'\"),;]+"),
+    re.compile(r"((['\"])[^'\"]*?://[^/@:'\"]*:)(?:(?!\2).)*(?=@)", re.DOTALL),
+    re.compile(
+        rf"((?<![a-z]){_KEYWORD}\s*=\s*)(?:\"[^\"]*\"|'[^']*'|(?:(?!,\s*\w+=)[^\s&;)'\"])+)", re.IGNORECASE
+    ),
+    re.compile(r"((?<=['\"])[^\s:/@'\"]+(?::(?!//)|/))(?:(?!['\"]\s).)+(?=@)"),
+)
+
+_HARMLESS = re.compile(r"[\w+-](?:[\w.+%!*~=-]| (?! )){0,60}|")
+
+_typed: list[re.Pattern[str]] = []
+"""What the arguments of this command may have of passwords."""
+
+
+def has_password(argument: str) -> bool:
+    """Whether an argument of the command line has a password in it for certain."""
+    return any(form.search(argument) for form in _CERTAIN)
+
+
+def remember(arguments: Iterable[str]) -> None:
+    """Have `without_passwords` leave out what may be a password in these, and nothing of earlier ones."""
+    _typed.clear()
+    for argument in arguments:
+        found = [match[1] for form in _LIKELY for match in form.finditer(argument)]
+        if found and not _FILE.search(argument):
+            parts = {part for secret in found for part in (secret, *secret.split(","))}
+            _typed.extend(_as_written(parts))
+
+
+def without_passwords(text: str) -> str:
+    """The text without what has the form of a password in it, and without what the arguments have of one."""
+    for form in _IN_SENTENCES:
+        text = form.sub(rf"\g<1>{HIDDEN}", text)
+    for secret in _typed:
+        text = secret.sub(HIDDEN, text)
+    return text
+
+
+def quoted(given: object) -> str:
+    """What was given, in quotes, where it is a name by its form; anything else is not repeated."""
+    return repr(given) if _HARMLESS.fullmatch(str(given)) else "what was given"
+
+
+def called(name: str) -> str:
+    """What follows "there is no server": its name, or that what was given is none by its form."""
+    return f"named {name!r}" if _HARMLESS.fullmatch(name) else "of that name, which is none by its form"
+
+
+def _as_written(secrets: Iterable[str]) -> list[re.Pattern[str]]:
+    """Each as sentences may have it: as it is, or escaped; the longest first, none inside a longer word."""
+    spelled = {one for secret in secrets for one in (secret, unquote(secret), repr(secret)[1:-1])}
+    longest_first: Sequence[str] = sorted(filter(None, spelled), key=len, reverse=True)
+    return [re.compile(rf"(?<!\w){re.escape(one)}(?!\w)") for one in longest_first]
