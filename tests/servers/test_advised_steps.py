@@ -22,9 +22,10 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.x509.oid import NameOID
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
-from tlstax.findings.advice.steps import CLIENT_HOST, SERVER, SHELL, steps_for
-from tlstax.results.advice import Change, Step
-from tlstax.results.inspection import InspectedServer
+from tlstax.findings.advice.steps import CLIENT_HOST, SHELL, steps_for
+from tlstax.findings.core.remedies import ADMINISTRATOR
+from tlstax.results.advice import Change
+from tlstax.results.inspection import InspectedServer, Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
@@ -68,13 +69,6 @@ def agreed(found: InspectedServer, topic: str, name: str) -> bool:
 def step(change: Change, server: PrivateServer, where: str) -> Step:
     (own,) = [own for own in steps_for(change, server.version) if own.where == where]
     return own
-
-
-def options_of(own: Step) -> tuple[str, ...]:
-    """Lines of a my.cnf as options of the command line."""
-    head, *lines = own.lines
-    assert head == "[mysqld]"
-    return tuple(f"--{'='.join(part.strip() for part in line.split('='))}" for line in lines)
 
 
 @pytest.mark.long
@@ -139,8 +133,8 @@ def test_the_servers_lines_make_it_resume_and_offer_tls_1_3(
     without = replace(PLAIN, options=("--ssl-session-cache-mode=OFF", "--tls-version=TLSv1.2"))
     with lent(mysql_build, session, without) as server:
         before = inspected(server)
-        lines = tuple(line for change in CHANGES for line in options_of(step(change, server, SERVER)))
-    with lent(mysql_build, session, replace(PLAIN, options=lines)) as server:
+        for change in CHANGES:
+            as_owner(server, *step(change, server, ADMINISTRATOR).lines)
         after = inspected(server)
     for topic, name in (("resumption", "TLS 1.2"), ("version", "TLS 1.3"), ("resumption", "TLS 1.3")):
         assert not agreed(before, topic, name)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
+from conftest import fetched
 from tlstax.results.inspection import InspectedServer
-from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.certificates import CertificateRequest, issue
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -144,3 +145,52 @@ def test_a_private_server_is_named_instead_of_an_address() -> None:
     unknown = inspected("mariadb-99")
     assert unknown.returncode == 2
     assert len([line for line in unknown.stderr.splitlines() if line.startswith("tlstax: ")]) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["mysql-5.6.14", "mariadb-10.1-yassl"])
+def test_a_server_with_old_tls_alone_is_inspected(session: Session, name: str) -> None:
+    with lent(fetched(name), session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        found = document(url_of(server))
+    assert found.status == "complete"
+    assert taken(found, "version")
+    assert not {"TLS 1.2", "TLS 1.3"} & taken(found, "version")
+    assert found.asked[0].agreed is None
+    assert found.chain[0].key == "RSA 2048"
+    assert found.concerns[0].what == "clients left to themselves agree to no TLS with it"
+    assert not [own for own in found.concerns if "DISABLED" in str(own)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("cipher", "slow"),
+    [("AES256-GCM-SHA384", None), ("DHE-RSA-AES256-GCM-SHA384", "DHE")],
+)
+def test_without_ecdhe_no_curve_is_said_to_be_used(
+    mariadb_build: ServerBuild, session: Session, cipher: str, slow: str | None
+) -> None:
+    options = (f"--ssl-cipher={cipher}", "--tls-version=TLSv1.2")
+    with lent(mariadb_build, session, ServerSettings(buffer_pool_bytes=SMALL, options=options)) as server:
+        found = document(url_of(server))
+    assert found.status == "complete"
+    assert taken(found, "group") <= {"ffdhe2048"}
+    assert not {own.name for own in found.asked if own.topic == "group" and own.agreed and slow is None}
+    paid = [own.what for own in found.payments if "exchange keys by" in own.what]
+    assert [slow in what for what in paid if slow] == ([True] if slow else [])
+    assert any("key exchange by RSA" in own.what for own in found.concerns) == (slow is None)
+
+
+def test_a_certificate_that_is_refused_is_the_finding(
+    mariadb_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    """Nobody logs in there: the document has what was shown, and the sentence what is wrong."""
+    stranger = issue(tmp_path).ca_file
+    with lent(mariadb_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        done = inspected(url_of(server), "--json", "--ssl-ca", str(stranger))
+    assert done.returncode == 3, done.stderr
+    found = InspectedServer.model_validate(json.loads(done.stdout))
+    assert (found.status, found.connections, found.asked) == ("failed", 1, ())
+    assert found.chain[0].key == "RSA 2048"
+    assert found.concerns[0].what == "a client that verifies as you do refuses the certificate"
+    assert "CN=tlstax private authority" in found.concerns[0].why
+    assert PASSWORD not in done.stdout + done.stderr
