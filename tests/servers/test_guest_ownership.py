@@ -22,7 +22,7 @@ from tlstax.guests import access as guest_access
 from tlstax.guests import made
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
-from tlstax.mysql import schema_objects, server_facts
+from tlstax.mysql import schema, schema_objects, server_facts
 from tlstax.mysql.database import Database
 from tlstax.mysql.schema_lock import NamedLock, SchemaLock
 from tlstax.mysql.server_facts import Identity
@@ -204,15 +204,14 @@ def test_a_row_of_somebody_elses_drops_nothing(house: House) -> None:
     assert (house.things(), warned) == ({"orders"}, [])
 
 
-@pytest.mark.parametrize("name", ["tlstax_made", "tlstax_words", "tlstax_words_kept"])
 @pytest.mark.parametrize("comment", ["not yours", "tlstax is what I read about", LOOKS_OURS])
-def test_a_table_of_somebody_elses_is_not_touched_whatever_it_is_called(
-    house: House, name: str, comment: str
-) -> None:
-    house.eve(f"CREATE TABLE {name} (mine INT) COMMENT '{comment}'")
-    with pytest.raises(UserMistake, match=f"{name}"):
-        GuestServer.open(house.access)
-    assert house.things() == {name}
+def test_a_table_of_somebody_elses_is_not_touched_whatever_it_is_called(house: House, comment: str) -> None:
+    for name in ("tlstax_made", "tlstax_words", "tlstax_words_kept"):
+        house.eve(f"CREATE TABLE {name} (mine INT) COMMENT '{comment}'")
+        with pytest.raises(UserMistake, match=f"{name}"):
+            GuestServer.open(house.access)
+        assert house.things() == {name}
+        house.eve(f"DROP TABLE {name}")
 
 
 def test_a_table_that_appears_under_a_name_of_ours_is_left(house: House) -> None:
@@ -292,10 +291,17 @@ def test_a_schema_is_not_dropped_on_the_word_of_a_comment(house: House) -> None:
         GuestServer.open(access)
     assert house.things("tlstax") == {"tlstax_sbtest1"}
     house.owner(*pasted(refused.value))
+    assert "tlstax" not in house.schemas()
+    house.owner("CREATE DATABASE tlstax")
     with guest_of(access) as (_, _, warned):
         pass
     assert "tlstax" in house.schemas()
     assert warned == []
+    house.owner("CREATE VIEW tlstax.theirs AS SELECT 1 AS one")
+    house.owner(f"CREATE TABLE tlstax.tlstax_made (id INT) COMMENT '{LOOKS_OURS}'")
+    with pytest.raises(UserMistake) as refused:
+        GuestServer.open(access)
+    assert pasted(refused.value) == ["DROP TABLE `tlstax`.`tlstax_made`;"]
 
 
 @pytest.mark.parametrize(
@@ -362,6 +368,21 @@ def test_a_schema_that_a_killed_run_created_and_did_not_use_is_dropped(house: Ho
     with guest_of(access) as (_, _, warned):
         pass
     assert ("tlstax" in house.schemas(), warned) == (False, [])
+
+
+def test_a_schema_is_dropped_although_its_creation_was_interrupted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create_and_be_interrupted(database: Database, *_: object) -> None:
+        create(database, "tlstax", None)
+        database.close()
+        raise Interrupted
+
+    create = schema.create
+    monkeypatch.setattr(schema, "create", create_and_be_interrupted)
+    with pytest.raises(Interrupted):
+        GuestServer.open(own(house))
+    assert "tlstax" not in house.schemas()
 
 
 def test_a_schema_of_which_only_the_intent_is_known_is_dropped_where_it_has_a_sign_else_named(

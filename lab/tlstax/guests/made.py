@@ -31,7 +31,16 @@ from tlstax.guests import ownership, sql_guard, workload_guard
 from tlstax.guests.ownership import Ownership
 from tlstax.guests.sql_reading import Creation, Place, Reading
 from tlstax.guests.sql_text import Refused
-from tlstax.mysql import answers, error_codes, ownership_table, schema_objects, server_facts, session, table
+from tlstax.mysql import (
+    answers,
+    error_codes,
+    ownership_table,
+    schema,
+    schema_objects,
+    server_facts,
+    session,
+    table,
+)
 from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.schema_lock import NamedLock
@@ -67,8 +76,8 @@ class StatementRefused(Exception):
 class Made:
     """What this run has made in the schema, load tables among it, and the record of what else it makes."""
 
-    def __init__(self, schema: str, owner: Ownership, node: str, warn: Warn) -> None:
-        self._schema, self._owner, self._node, self._warn = schema, owner, node, warn
+    def __init__(self, name: str, owner: Ownership, node: str, warn: Warn) -> None:
+        self._schema, self._owner, self._node, self._warn = name, owner, node, warn
         self._run = secrets.token_hex(16)
         self._signs: dict[Thing, set[str]] = {}
         self._filled: set[Thing] = set()
@@ -85,9 +94,10 @@ class Made:
         """What statements of the user's made or found there, as far as it is ours or was named."""
         return {*self._signs, *self._named}
 
-    def begin(self, database: Database, load_tables: Iterable[str]) -> None:
+    def begin(self, database: Database, load_tables: Iterable[str], *, named: bool) -> None:
         """Make the record anew, with this run in it; what a killed run left is cleared before.
 
+        The schema was `named` by the user, or else is one that a tlstax may have created.
         UserMistake where a run is at work on another node, or a table of a name that we need is not ours.
         """
         comments = schema_objects.table_comments(database, self._schema)
@@ -99,7 +109,7 @@ class Made:
             if not ownership.looks_ours(comments[name]):
                 raise table.not_ours(name)
         if foreign:
-            raise self._left_by_another(database, foreign)
+            raise self._left_by_another(database, foreign, named=named)
         if RECORD in comments:
             self._clear_left_over(database, comments, taken)
             table.drop(database, RECORD)
@@ -315,18 +325,21 @@ class Made:
             remedy=f"wait for it to end{how_long}, or name another schema in the URL",
         )
 
-    def _left_by_another(self, database: Database, tables: Collection[str]) -> UserMistake:
+    def _left_by_another(self, database: Database, tables: Collection[str], *, named: bool) -> UserMistake:
         """These tables, and what the record among them names, are of a tlstax with another key, or none."""
         left = {Thing("TABLE", name) for name in tables}
         for kind, name, sign in ownership_table.claimed_things(database) if RECORD in tables else ():
             if kind in KINDS and sign and (kind != "TABLE" or ownership.looks_ours(sign)):
                 thing = Thing(kind, name)
                 left |= {thing} if schema_objects.sign(database, self._schema, thing) == sign else set()
-        names = enumerated([str(thing) for thing in sorted(left)])
+        names = [str(thing) for thing in sorted(left)]
+        lines = self._for_pasting(database, left)
+        if not named and schema_objects.listed(database, self._schema) <= {*names}:
+            lines += f" {schema.drop_statement(self._schema)};"
         return UserMistake(
-            f"a tlstax of another version or on another machine seems to have left {names} in "
+            f"a tlstax of another version or on another machine seems to have left {enumerated(names)} in "
             f"{self._schema}, and this one drops only its own",
-            remedy=f"look at them, and if nobody needs them: {self._for_pasting(database, left)}",
+            remedy=f"look at them, and if nobody needs them: {lines}",
         )
 
     def _for_pasting(self, database: Database, things: Collection[Thing]) -> str:

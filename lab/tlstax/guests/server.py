@@ -334,7 +334,8 @@ class GuestServer:
             self._make_schema()
             schema.use(self._database, OWN_SCHEMA)
         session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
-        self._made.begin(self._database, OUR_TABLES)
+        named = self._access.address.schema is not None
+        self._made.begin(self._database, OUR_TABLES, named=named)
 
     def _make_schema(self) -> None:
         """Create our own schema, or find out whether the one that is there is what a killed run created.
