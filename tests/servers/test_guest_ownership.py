@@ -238,6 +238,15 @@ def test_a_table_in_the_place_of_a_load_table_is_not_emptied(house: House) -> No
     assert house.things() == {"tlstax_sbtest1"}
 
 
+def test_a_record_that_another_has_dropped_ends_the_run_and_all_is_left_in_order(house: House) -> None:
+    with guest_of(house.access) as (guest, said, warned):
+        said("CREATE TABLE shop_orders (id INT)", "CREATE VIEW v AS SELECT 1 AS one")
+        house.eve("DROP TABLE tlstax_made")
+        with pytest.raises(MachineFault, match="another has dropped tlstax_made in lent"):
+            guest.hold()
+    assert (house.things(), warned) == (set(), [])
+
+
 def test_what_was_restored_into_another_schema_is_not_taken_for_ours(house: House) -> None:
     killed(house, "CREATE TABLE shop_orders (id INT)", "CREATE VIEW v AS SELECT 1 AS one")
     house.owner("DROP DATABASE IF EXISTS restored", "CREATE DATABASE restored")

@@ -131,8 +131,8 @@ class Made:
             lambda comment: self._owner.owns("TABLE", load_table, comment),
         )
 
-    def is_on_record(self, database: Database) -> bool:
-        """Whether the record there is still this run's, so that no other run has settled in since."""
+    def is_on_record(self, database: Database) -> bool | None:
+        """Whether the record there is this run's, and not one that has settled in since; None for none."""
         return ownership_table.has(database, self._run)
 
     def renew(self, database: Database, node: str | None = None) -> None:
@@ -144,8 +144,16 @@ class Made:
             self._write(database, "run")
 
     def check_load_tables(self, database: Database) -> None:
-        """MachineFault where a load table is no longer the one that was made: trials would empty it."""
+        """MachineFault where a load table is no longer the one that was made: trials would empty it.
+
+        Without the record, what is made from now on would not be found after a kill.
+        """
         comments = schema_objects.table_comments(database, self._schema)
+        if RECORD not in comments:
+            raise MachineFault(
+                f"another has dropped {RECORD} in {self._schema}, where tlstax records what it makes there",
+                remedy="start again",
+            )
         for thing in sorted(self._filled):
             if thing.name in comments and not self._owner.owns("TABLE", thing.name, comments[thing.name]):
                 raise MachineFault(
@@ -334,7 +342,8 @@ class Made:
                 left |= {thing} if schema_objects.sign(database, self._schema, thing) == sign else set()
         names = [str(thing) for thing in sorted(left)]
         lines = self._for_pasting(database, left)
-        if not named and schema_objects.listed(database, self._schema) <= {*names}:
+        few = len(left) <= NAMED_AT_MOST
+        if few and not named and schema_objects.listed(database, self._schema) <= {*names}:
             lines += f" {schema.drop_statement(self._schema)};"
         return UserMistake(
             f"a tlstax of another version or on another machine seems to have left {enumerated(names)} in "
@@ -343,10 +352,13 @@ class Made:
         )
 
     def _for_pasting(self, database: Database, things: Collection[Thing]) -> str:
-        """The statements that drop these, as many as a sentence holds."""
-        statements_ = schema_objects.drop_statements(database, self._schema, things)
-        more = len(statements_) - NAMED_AT_MOST
-        return " ".join(statements_[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+        """The statements that drop these, as many as a sentence holds; the record, which names all, last."""
+        record = Thing("TABLE", RECORD)
+        others = schema_objects.drop_statements(database, self._schema, {*things} - {record})
+        lines = others + schema_objects.drop_statements(database, self._schema, {*things} & {record})
+        more = len(lines) - NAMED_AT_MOST
+        rest = f" ({more} more when these are gone)" if more > 0 else ""
+        return " ".join(lines[:NAMED_AT_MOST]) + rest
 
     def _name_left(self, database: Database, what: str, things: Collection[Thing]) -> None:
         self._warn(

@@ -378,9 +378,11 @@ class GuestServer:
     def _stay(self) -> None:
         """Under the lock: see that no other node of a cluster has let another tlstax in, and stay."""
         if self._made.has_begun:
-            if not self._made.is_on_record(self._database):
+            is_ours = self._made.is_on_record(self._database)
+            if is_ours is False:
                 raise self._lost()
-            self._made.renew(self._database)
+            if is_ours:
+                self._made.renew(self._database)
 
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""

@@ -63,14 +63,14 @@ def add(database: Database, run: str, node: str, entry: Entry) -> None:
     )
 
 
-def has(database: Database, run: str) -> bool:
-    """Whether the table is there and has an entry of this run."""
+def has(database: Database, run: str) -> bool | None:
+    """Whether it has an entry of this run; None where there is no such table."""
     asked = f"SELECT COUNT(*) FROM {NAME} WHERE run = %s"  # noqa: S608 - the name is our own
     try:
         return answers.number(answers.row(database, asked, run, columns=1)[0]) > 0
     except SqlError as error:
         if error_codes.number_of(error) == error_codes.NO_SUCH_TABLE:
-            return False
+            return None
         raise
 
 
