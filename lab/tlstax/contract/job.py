@@ -109,8 +109,9 @@ class Job(Frozen):
     parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
     operations each. `compression` is left out where there is none, since most clients do not know it.
     `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
-    is `measure_overhead` where it is false; the two are left out otherwise, since other clients do not know
-    them.
+    are `measure_overhead` where it is false and `lingering`, how many connections the client may have closed
+    and the server not yet when another is opened; they are left out otherwise, since other clients do not
+    know them.
     """
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
@@ -135,6 +136,7 @@ class Job(Frozen):
     attributes: dict[str, str] = {}
     driver: DriverTerms | None = None
     full_load: FullLoad | None = Field(default=None, exclude_if=lambda asked: asked is None)
+    lingering: NonNegativeInt | None = Field(default=None, exclude_if=lambda asked: asked is None)
     measure_overhead: bool = Field(default=True, exclude_if=lambda asked: asked is True)
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)

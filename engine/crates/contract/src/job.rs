@@ -304,6 +304,10 @@ pub struct Job {
     /// Has slices tell what was done under full load; absent: they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_load: Option<FullLoad>,
+    /// How many connections the client may have closed and the server not yet when another is opened; absent:
+    /// any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lingering: Option<u32>,
     /// Whether to measure what the client's own loop costs; left out where it is.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measure_overhead: bool,

@@ -56,9 +56,12 @@ fn what_most_clients_do_not_know_is_left_out_where_it_is_not_asked() {
     for (path, text) in examples("job-") {
         let job = Job::from_json(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let written = serde_json::to_value(&job).expect("a job can be written");
-        let asks = path.ends_with("job-full-load.json");
-        for field in ["full_load", "measure_overhead"] {
-            assert_eq!(written.get(field).is_some(), asks, "{path}: {field}");
+        let asks = |field: &str| match field {
+            "lingering" => path.ends_with("job-lingering.json"),
+            _ => path.ends_with("job-full-load.json"),
+        };
+        for field in ["full_load", "measure_overhead", "lingering"] {
+            assert_eq!(written.get(field).is_some(), asks(field), "{path}: {field}");
         }
     }
 }

@@ -265,6 +265,11 @@ impl Dispatch {
         self.working == 0 && !(more && now_ns < self.last_start_ns())
     }
 
+    /// Whether operations may still be started in this stage.
+    pub fn may_start(&self, now_ns: u64) -> bool {
+        now_ns < self.last_start_ns()
+    }
+
     /// When the next scheduled operation is due, if a connection is there for it.
     pub fn next_due_ns(&mut self) -> Option<u64> {
         self.first_idle()?;

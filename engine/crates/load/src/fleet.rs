@@ -12,9 +12,10 @@ use tlstax_contract::{Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
 use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
+use crate::lingering;
 use crate::recorder::Recorder;
 use crate::schedule::OpenSchedule;
-use crate::shared::Shared;
+use crate::shared::{Shared, share};
 use crate::slice::SliceRecord;
 use crate::worker::{Gauge, SetUp, Worker};
 
@@ -176,6 +177,7 @@ fn serve(
         rounds_left = rounds_left.saturating_sub(rounds);
         cpu_ns += thread_cpu_ns() - cpu_before_ns;
         let process_cpu = process_cpu();
+        worker.see_off(lingering::LONGEST_NS)?;
         let share = Box::new(Share { slice, process_cpu });
         if reports.send(Report::Slice(share)).is_err() {
             return Ok(());
@@ -203,10 +205,8 @@ fn warmed_up(
     gauge: Arc<Gauge>,
     number: usize,
 ) -> Result<(Worker, SetUp), Failure> {
-    let threads = job.threads as usize;
-    let share = |all: usize| all / threads + usize::from(number < all % threads);
-    let samples = (job.row_samples as usize).div_ceil(threads);
-    let count = share(job.connections as usize);
+    let samples = (job.row_samples as usize).div_ceil(job.threads as usize);
+    let count = share(job.connections, job.threads, number);
     let mut worker = Worker::new(shared, gauge, count, number, job.seed, samples)?;
     let set_up = worker.set_up()?;
     let span = Span::new(now_ns(), job.warmup_s);
@@ -215,6 +215,7 @@ fn warmed_up(
         give_up_ns: span.end_ns,
     };
     worker.work(stage, schedule(job, span, number, 0), u32::MAX)?;
+    worker.see_off(lingering::LONGEST_NS)?;
     worker.start_afresh(samples);
     Ok((worker, set_up))
 }

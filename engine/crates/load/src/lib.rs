@@ -15,6 +15,7 @@ mod failure;
 mod fleet;
 mod full_load;
 mod limits;
+mod lingering;
 mod meeting;
 mod null_server;
 mod overhead;

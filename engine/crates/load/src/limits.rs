@@ -17,7 +17,9 @@ const BESIDE: u64 = 32;
 /// # Errors
 /// The hard limit is too low.
 pub fn allow_open_files(job: &Job) -> Result<(), Failure> {
-    let needed = u64::from(job.connections) + u64::from(job.threads) * A_THREAD + BESIDE;
+    let lingering = u64::from(job.lingering.unwrap_or_default());
+    let needed =
+        u64::from(job.connections) + lingering + u64::from(job.threads) * A_THREAD + BESIDE;
     let refused = |why: String| Failure::new(ErrorKind::Limits, Fault::Client, why);
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
         .map_err(|error| refused(format!("the limit of open files cannot be read ({error})")))?;

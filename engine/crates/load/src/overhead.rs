@@ -66,6 +66,8 @@ pub fn worker_at(server: &NullServer, job: &Job, count: usize) -> Result<Worker,
         library: OnceLock::new(),
         full_load: None,
         meeting: Meeting::of(1),
+        lingering: None,
+        threads: 1,
         sources: Vec::new(),
         timeout_ns: TIMEOUT_NS,
     });

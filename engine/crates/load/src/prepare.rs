@@ -65,6 +65,8 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         library,
         full_load: Meter::of(job.full_load.as_ref())?,
         meeting: Meeting::of(job.threads),
+        lingering: job.lingering,
+        threads: job.threads,
         sources: job.source_addresses.clone(),
         timeout_ns: nanoseconds(job.timeout_s),
     }))

@@ -11,6 +11,7 @@ use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
 use crate::full_load::Meter;
+use crate::lingering::Lingering;
 use crate::meeting::Meeting;
 use crate::recorder::Recorder;
 use crate::script::Script;
@@ -48,6 +49,10 @@ pub struct Shared {
     pub full_load: Option<Meter>,
     /// Where the threads of a storm meet.
     pub meeting: Meeting,
+    /// Of how many the server may not have closed its end yet when another is opened; none where nobody looks.
+    pub lingering: Option<u32>,
+    /// How many threads there are.
+    pub threads: u32,
     /// Where they come from, in turn.
     pub sources: Vec<IpAddr>,
     /// After how long a silent server is given up.
@@ -65,6 +70,11 @@ impl Shared {
         })
     }
 
+    /// What a thread may have of `lingering`; none where nobody looks. Threads share it as they share connections.
+    pub fn lingering_of(&self, number: usize) -> Option<usize> {
+        self.lingering.map(|most| share(most, self.threads, number))
+    }
+
     /// The TLS library, loaded when it was not yet.
     ///
     /// # Errors
@@ -78,6 +88,11 @@ impl Shared {
         let missing = || Failure::new(ErrorKind::Internal, Fault::Client, "no TLS library");
         self.library.get().ok_or_else(missing)
     }
+}
+
+/// What the thread with this number has of what all share as evenly as can be.
+pub fn share(all: u32, threads: u32, number: usize) -> usize {
+    (all / threads) as usize + usize::from(number < (all % threads) as usize)
 }
 
 /// What the connections of one thread share.
@@ -103,6 +118,8 @@ pub struct Desk {
     pub next_sample_at: u64,
     /// Memory that the results kept so far take.
     pub sample_bytes: usize,
+    /// What was closed and the server has not yet; none where that is of no interest.
+    pub lingering: Option<Lingering>,
 }
 
 /// Of results that take so much memory no more are kept: a few of whole tables are enough.
@@ -116,6 +133,12 @@ impl Desk {
             .copied();
         self.next_source = self.next_source.wrapping_add(1);
         source
+    }
+
+    /// Whether the server was promised no fewer connections than there are when another is opened.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.lingering.as_ref().is_none_or(Lingering::leaves_room)
     }
 
     /// Whether this operation's rows are to be kept. Kept ones lie ever further apart, so that

@@ -1,5 +1,6 @@
 //! One thread's event loop: its connections, their rounds, and when the next ones are due.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -15,6 +16,7 @@ use crate::clock::now_ns;
 use crate::connection::{Advance, Connection, RoundId};
 use crate::dispatch::{Dispatch, Stage, Start};
 use crate::failure::Failure;
+use crate::lingering::{self, Lingering};
 use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder};
 use crate::schedule::OpenSchedule;
@@ -60,6 +62,8 @@ pub struct Worker {
     alarm: Option<Alarm>,
     pace: Option<Pace>,
     storms: u64,
+    /// Closed, and not opened again before the server has closed others.
+    held: VecDeque<usize>,
     measures: bool,
     before: Counts,
     /// How long an operation took in the last stage.
@@ -79,6 +83,7 @@ impl Worker {
         seed: u64,
         samples: usize,
     ) -> Result<Self, Failure> {
+        let lingering = shared.lingering_of(number).map(Lingering::new);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| Failure::connecting(&error.into()))?;
         let connections = (0..count)
@@ -104,12 +109,14 @@ impl Worker {
                 samples_wanted: samples,
                 next_sample_at: 0,
                 sample_bytes: 0,
+                lingering,
             },
             events: vec![none; EVENTS],
             dispatch,
             alarm: None,
             pace: Pace::of(count),
             storms: 0,
+            held: VecDeque::new(),
             measures: false,
             before: Counts::default(),
             usual_ns: 0,
@@ -122,11 +129,19 @@ impl Worker {
     /// The first failure of any of them.
     pub fn set_up(&mut self) -> Result<SetUp, Failure> {
         let rounds = self.shared.script.set_up.len();
+        let at_once = self.setting_up_at_once();
         let (mut begun, mut done) = (0, 0);
+        let mut held = VecDeque::new();
         while done < self.connections.len() {
-            while begun < self.connections.len() && begun - done < SETTING_UP_AT_ONCE {
+            while begun < self.connections.len() && begun - done < at_once && self.desk.has_room() {
                 self.begin(begun, RoundId::SetUp(0))?;
                 begun += 1;
+            }
+            while self.desk.has_room() {
+                let Some((index, round)) = held.pop_front() else {
+                    break;
+                };
+                self.begin(index, round)?;
             }
             let ready = self.wait(now_ns())?;
             for place in 0..ready {
@@ -139,7 +154,12 @@ impl Worker {
                 self.dispatch.release(index);
                 match self.connections[index].round() {
                     RoundId::SetUp(number) if number + 1 < rounds => {
-                        self.begin(index, RoundId::SetUp(number + 1))?;
+                        let round = RoundId::SetUp(number + 1);
+                        if self.may_begin(index) {
+                            self.begin(index, round)?;
+                        } else {
+                            held.push_back((index, round));
+                        }
                     }
                     _ => {
                         self.dispatch.park(index);
@@ -150,11 +170,23 @@ impl Worker {
             if self.dispatch.overdue(now_ns()).is_some() {
                 return Err(self.silent());
             }
+            self.give_up_lingering(held.is_empty());
         }
+        self.see_off(lingering::LONGEST_NS)?;
         Ok(SetUp {
             proofs: std::mem::take(&mut self.desk.proofs),
             server_version: std::mem::take(&mut self.desk.server_version),
         })
+    }
+
+    /// How many connections are set up at the same time: fewer where the server has been promised how many there
+    /// are, since some of them are closed and opened anew.
+    fn setting_up_at_once(&self) -> usize {
+        if self.desk.lingering.is_some() {
+            SETTING_UP_AT_ONCE.min(self.connections.len().div_ceil(2))
+        } else {
+            SETTING_UP_AT_ONCE
+        }
     }
 
     /// Works through a stage and finishes what is in flight when it is over. Without a schedule the
@@ -187,7 +219,7 @@ impl Worker {
         if let Some(pace) = &mut pace {
             pace.passed(now);
         }
-        while !self.dispatch.is_over(now) {
+        while !self.is_over(now) {
             if let (Some(alarm), Some(due_ns)) = (&mut self.alarm, self.dispatch.next_due_ns()) {
                 alarm.set(due_ns)?;
             }
@@ -214,12 +246,38 @@ impl Worker {
         if pace.is_some() {
             self.pace = pace;
         }
+        if self.shared.script.recover.is_none() {
+            while let Some(index) = self.held.pop_front() {
+                self.dispatch.park(index);
+            }
+        }
         self.write_skipped(now);
         let done = &self.desk.recorder.slice;
         self.usual_ns = done
             .latency_sum_ns
             .checked_div(done.operations)
             .unwrap_or(self.usual_ns);
+        Ok(())
+    }
+
+    /// Waits until the server has closed all that was closed here, `longest_ns` at the most, where that is of
+    /// interest.
+    ///
+    /// # Errors
+    /// None that `epoll_wait(2)` has for a valid epoll.
+    pub fn see_off(&mut self, longest_ns: u64) -> Result<(), Failure> {
+        let give_up_ns = now_ns() + longest_ns;
+        let count = |desk: &Desk| desk.lingering.as_ref().map_or(0, Lingering::count);
+        while count(&self.desk) > 0 && now_ns() < give_up_ns {
+            let ready = self.wait(now_ns())?;
+            for place in 0..ready {
+                // Of connections that are kept, which are idle.
+                if let Some((index, Err(failure))) = self.proceed(place) {
+                    self.fail(index, failure)?;
+                }
+            }
+        }
+        self.give_up_lingering(false);
         Ok(())
     }
 
@@ -232,15 +290,42 @@ impl Worker {
         {
             connection.close(&mut self.desk);
         }
+        // Whoever ends the process waits a little longer (contract/README.md, "The conversation").
+        let _ = self.see_off(lingering::LONGEST_NS / 2);
     }
 
     /// Starts what is due on connections that have been idle, and says what time it is then.
     fn start_due(&mut self, mut now_ns: u64) -> Result<u64, Failure> {
-        while let Some(start) = self.dispatch.next(now_ns) {
+        while self.may_begin_next() {
+            let Some(start) = self.dispatch.next(now_ns) else {
+                break;
+            };
             self.start(start, now_ns)?;
             now_ns = crate::clock::now_ns();
         }
         Ok(now_ns)
+    }
+
+    /// Whether nothing is under way, and nothing more will be started in this stage.
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.dispatch.is_over(now_ns) && (self.held.is_empty() || !self.dispatch.may_start(now_ns))
+    }
+
+    /// Whether this connection is open, or may be opened.
+    fn may_begin(&self, index: usize) -> bool {
+        self.desk.has_room() || self.connections[index].is_open()
+    }
+
+    /// The same of one that has been idle: kept connections are open then.
+    fn may_begin_next(&self) -> bool {
+        self.desk.has_room() || self.shared.script.recover.is_some()
+    }
+
+    /// Closes what the server has not closed in time, unless nobody waits for that.
+    fn give_up_lingering(&mut self, nobody_waits: bool) {
+        if let (false, Some(lingering)) = (nobody_waits, &mut self.desk.lingering) {
+            lingering.give_up(now_ns());
+        }
     }
 
     fn start(&mut self, start: Start, now_ns: u64) -> Result<(), Failure> {
@@ -294,6 +379,10 @@ impl Worker {
 
     /// A released connection starts what is due, or waits for it.
     fn go_on(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
+        if !self.may_begin(index) {
+            self.held.push_back(index);
+            return Ok(());
+        }
         match self.dispatch.next_on(index, now_ns) {
             Some(start) => self.start(start, now_ns),
             None => Ok(()),
@@ -370,14 +459,28 @@ impl Worker {
         while let Some(index) = self.dispatch.overdue(now) {
             self.fail(index, self.silent())?;
         }
+        self.give_up_lingering(self.held.is_empty());
         while let Some(index) = self.dispatch.rested(now) {
-            if self.shared.script.recover.is_none() {
-                self.go_on(index, now)?;
-            } else if let Err(failure) = self.begin(index, RoundId::Recover) {
-                self.fail(index, failure)?;
-            }
+            self.open_again(index, now)?;
+        }
+        while self.desk.has_room() {
+            let Some(index) = self.held.pop_front() else {
+                break;
+            };
+            self.open_again(index, now)?;
         }
         self.start_due(now)
+    }
+
+    /// Has a closed connection go on: with an operation, or with what it is to be told first.
+    fn open_again(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
+        if self.shared.script.recover.is_none() || !self.may_begin(index) {
+            self.go_on(index, now_ns)
+        } else if let Err(failure) = self.begin(index, RoundId::Recover) {
+            self.fail(index, failure)
+        } else {
+            Ok(())
+        }
     }
 
     /// Begins a round that is not an operation.
@@ -407,7 +510,10 @@ impl Worker {
             tv_nsec: i64::try_from(patience_ns).unwrap_or_default(),
         };
         match epoll::wait(&self.desk.epoll, &mut self.events[..], Some(&timeout)) {
-            Ok(count) => Ok(count),
+            Ok(count) => Ok(match &mut self.desk.lingering {
+                Some(lingering) => lingering.sift(&mut self.events[..count]),
+                None => count,
+            }),
             Err(rustix::io::Errno::INTR) => Ok(0),
             Err(error) => Err(Failure::connecting(&error.into())),
         }

@@ -5,6 +5,7 @@ mod closing;
 mod endless;
 mod engine;
 mod extremes;
+mod lingering;
 mod man_in_the_middle;
 mod messages;
 mod order;

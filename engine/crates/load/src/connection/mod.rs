@@ -294,7 +294,10 @@ impl Connection {
                 self.session = Some(session);
             }
         }
-        self.transport = None;
+        let left = self.transport.take();
+        if let (Some(lingering), Some(transport)) = (&mut desk.lingering, left) {
+            lingering.keep(transport, &desk.epoll, now_ns());
+        }
         self.parsers = None;
         self.collector = None;
         self.in_transaction = false;

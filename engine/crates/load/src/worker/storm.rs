@@ -138,6 +138,6 @@ impl Worker {
         for connection in self.connections.iter_mut().filter(|one| one.is_open()) {
             connection.leave(&mut self.desk);
         }
-        Ok(())
+        self.see_off(LONGEST_PARTING_NS)
     }
 }
