@@ -19,6 +19,7 @@ from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.database import TableContent
+from tlstax.plan.elsewhere import Promise
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
@@ -244,23 +245,44 @@ def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
 
 def test_more_connections_than_there_are_is_refused_beforehand(account: Grant) -> None:
     with GuestServer.open(account("ALL ON tlstax.*")) as guest:
-        guest.check_connections(30)
-        with pytest.raises(UserMistake, match=r"41 connections .* has \d+ free .max_connections is 40"):
-            guest.check_connections(41)
+        guest.check_connections(Promise(30))
+        with pytest.raises(UserMistake, match=r"at most 44 .* has \d+ free .max_connections is 40"):
+            guest.check_connections(Promise(41))
 
 
 def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -> None:
     access = account("ALL ON tlstax.*", options="WITH MAX_USER_CONNECTIONS 5")
     with GuestServer.open(access) as guest:
-        guest.check_connections(3)
-        with pytest.raises(UserMistake, match="4 connections were asked for, and ann is allowed 5"):
-            guest.check_connections(4)
+        guest.check_connections(Promise(2))
+        with pytest.raises(UserMistake, match=r"at most 6 connections .* allows ann 5") as caught:
+            guest.check_connections(Promise(3))
+        assert "ask for 2 (--connections), which takes 5" in caught.value.remedy
+        with pytest.raises(UserMistake, match="3 winding up") as caught:
+            guest.check_connections(Promise(1, reconnects=True))
+        assert caught.value.remedy == "raise the account's max_user_connections"
         held = [guest.admin() for _ in range(4)]
         with pytest.raises(UserMistake, match="allows ann no more connections"):
             guest.admin()
         for database in held:
             database.close()
     assert "tlstax" not in schemas(house)
+
+
+def test_what_is_closed_is_waited_for_and_others_of_the_account_are_not(account: Grant) -> None:
+    access = account("ALL ON tlstax.*")
+    with GuestServer.open(access) as guest:
+        stays = guest.connected()
+        assert len(stays) == 1
+        ours, another = guest.admin(), guest.admin()
+        assert len(guest.connected()) == 3
+        ours.close()
+        began = time.monotonic()
+        guest.wait_until_gone(stays)
+        first_s = time.monotonic() - began
+        assert guest.connected() - stays == {another.thread_id()}  # type: ignore[no-untyped-call]
+        guest.wait_until_gone(stays)
+        assert time.monotonic() - began < 2 * first_s, "it is known to stay"
+        another.close()
 
 
 def test_a_server_that_stops_answering_for_good_is_told(session: Session, mariadb_build: ServerBuild) -> None:

@@ -9,6 +9,7 @@ when the connection that holds it ends. On the other nodes of a cluster the reco
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -28,6 +29,7 @@ from tlstax.guests.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
+from tlstax.plan.elsewhere import Promise
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -39,8 +41,8 @@ GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in 
 """Names that nobody else would give a table."""
 
 OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in ("", KEPT))
-CONNECTIONS_OF_OUR_OWN = 2
-"""The connection that holds the lock, and one for the laboratory's questions."""
+GONE_WITHIN_S, LOOK_AGAIN_S = 2.0, 0.001
+"""How long a server may take to be done with closed connections, and how often that is looked for."""
 
 CLEAN_UP_TIMEOUT_S, LOCKED_AT_MOST_S = 60.0, 30
 """How long the server may take over one step of leaving, and how long that may wait for another's statement.
@@ -66,6 +68,7 @@ class GuestServer:
         self._access, self._database, self._warn = access, database, warn
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
+        self._strangers: frozenset[int] = frozenset()
         self._lock = SchemaLock(self._schema)
         identity = server_facts.identity(database)
         self._owner = Ownership(key, identity.data, self._schema)
@@ -232,23 +235,49 @@ class GuestServer:
         except UserMistake as error:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
-    def check_connections(self, wanted: int) -> None:
-        """UserMistake when the server or the account is allowed fewer connections than are wanted."""
+    def check_connections(self, wanted: Promise) -> None:
+        """UserMistake when the server or the account is allowed fewer connections than are promised."""
         with _reported(self._access):
             limit, per_user, in_use = server_facts.connection_limits(self._database)
-        free = limit - in_use - (CONNECTIONS_OF_OUR_OWN - 1)
-        if wanted > free:
-            raise UserMistake(
-                f"{wanted} connections were asked for, and {self._access.address} has {max(free, 0)} free "
-                f"(max_connections is {limit}, {in_use} are in use)",
-                remedy="ask for fewer, or raise max_connections",
-            )
-        if per_user and wanted + CONNECTIONS_OF_OUR_OWN > per_user:
-            raise UserMistake(
-                f"{wanted} connections were asked for, and {self._access.user} is allowed {per_user} at "
-                f"{self._access.address}, {CONNECTIONS_OF_OUR_OWN} of which the laboratory needs itself",
-                remedy="ask for fewer, or raise the account's max_user_connections",
-            )
+        # Of those in use this one is ours.
+        free = limit - (in_use - 1)
+        if wanted.total > free:
+            why = f"has {max(free, 0)} free (max_connections is {limit}, {in_use} are in use)"
+            raise self._too_many(wanted, free, why, "raise max_connections")
+        if per_user and wanted.total > per_user:
+            why = f"allows {self._access.user} {per_user}"
+            raise self._too_many(wanted, per_user, why, "raise the account's max_user_connections")
+
+    def _too_many(self, wanted: Promise, allowed: int, why: str, remedy: str) -> UserMistake:
+        fitting = wanted.with_most(allowed)
+        if fitting is not None:
+            remedy = f"ask for {fitting.cases} (--connections), which takes {fitting.total}, or {remedy}"
+        return UserMistake(f"{wanted.words()} are needed, and {self._access.address} {why}", remedy=remedy)
+
+    def connected(self) -> frozenset[int]:
+        """The account's connections that the server has now, by its numbers; none where it does not say."""
+        guest_connection.wait_at_most(self._database, guest_connection.CONNECT_TIMEOUT_S)
+        try:
+            return session.of_account(self._database)
+        except SqlError:
+            return frozenset()
+        finally:
+            guest_connection.wait_at_most(self._database, guest_connection.STATEMENT_TIMEOUT_S)
+
+    def wait_until_gone(self, stays: frozenset[int]) -> None:
+        """Wait until the server is done with all of the account's connections but these.
+
+        Whoever else uses the account may have come meanwhile and stay: they are known after `GONE_WITHIN_S`,
+        and waited for no more.
+        """
+        self._wait_while(lambda: self.connected() - stays)
+
+    def _wait_while(self, there: Callable[[], frozenset[int]]) -> None:
+        deadline = time.monotonic() + GONE_WITHIN_S
+        while left := there() - self._strangers:
+            if time.monotonic() > deadline:
+                self._strangers |= left
+            time.sleep(LOOK_AGAIN_S)
 
     def pause(self) -> None:
         """Nothing happens: an external server is not ours to stop."""
@@ -257,11 +286,14 @@ class GuestServer:
         """Nothing happens."""
 
     def is_alive(self) -> bool:
-        """Whether a login succeeds."""
+        """Whether a login succeeds; it is gone from the server when that is known."""
         try:
-            guest_connection.close(self.admin())
+            database = self.admin()
         except TlstaxError:
             return False
+        own = frozenset({int(database.thread_id())})  # type: ignore[no-untyped-call]
+        guest_connection.close(database)
+        self._wait_while(lambda: self.connected() & own)
         return True
 
     def log_tail(self, lines: int = 20) -> str:  # noqa: ARG002

@@ -81,7 +81,8 @@ def _seen(ready: Ready) -> TlsView | None:
 def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | None = None) -> Job:
     """The least that there is to do: the client connects, asks what was negotiated, and says one thing.
 
-    With `connects` it says so many, one after another, each on a connection of its own.
+    With `connects` it says so many, each on a connection of its own, which the server has closed before the
+    next is opened.
     """
     return Job(
         endpoint=endpoint,
@@ -94,6 +95,7 @@ def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | 
         operations=connects or 1,
         seed=1,
         row_samples=0,
+        lingering=0,
     )
 
 

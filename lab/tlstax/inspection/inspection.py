@@ -13,12 +13,16 @@ from tlstax.guests.access import GuestAccess
 from tlstax.inspection import questions
 from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
 from tlstax.inspection.own_connection import Own, own_connection
+from tlstax.plan.elsewhere import Promise
 from tlstax.results.inspection import KEPT_BACK, Asked, ConnectCost, InspectedServer
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
 
 PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
 """Methods by which a login sends the password, and no answer to a challenge."""
+
+AT_ONCE = Promise(cases=1, closes=True, own=0)
+"""One at a time, its own as well: the next is opened when the server has closed the last."""
 
 
 class Watcher(Protocol):
@@ -47,7 +51,10 @@ def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedS
     """
     client = _client(access)
     most = questions.connections(questions.questions(client)) + CONNECTS + PROVED
-    watcher.step(f"{access.address} gets {counted(most, 'connection')} at most, one at a time")
+    watcher.step(
+        f"{access.address} gets {counted(most, 'connection')} at most, one after the other: no more than "
+        f"{AT_ONCE.total} at once with those that it has not wound up yet"
+    )
     own = own_connection(access, watch_s, watcher.step)
     found = _Found(connections=own.connections)
     status: Literal["complete", "interrupted", "failed"] = "complete"

@@ -7,13 +7,15 @@ closed, since nobody knows where the next answer begins.
 
 from __future__ import annotations
 
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pymysql.connections import Connection
-from pymysql.constants import CR
+from pymysql.constants import COMMAND, CR
 from pymysql.cursors import Cursor
 from pymysql.err import MySQLError, OperationalError
 
@@ -25,6 +27,11 @@ ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
 
 LOGIN_STEPS = 3
 """A login may take this many times as long as one answer of it."""
+
+GOODBYE_S, _GOODBYE_BYTES = 1.0, 4096
+"""How long a server may say nothing after the goodbye, and how much of what it says is read at once."""
+
+_QUIT = struct.pack("<iB", 1, COMMAND.COM_QUIT)
 
 FILE_REFUSED = 2068
 """CR_LOAD_DATA_LOCAL_INFILE_REJECTED of MySQL's client, which pymysql has no name for."""
@@ -67,6 +74,25 @@ class GuardedConnection(_PyMySql):
         self._answer_begins = True
         with self._guarded():
             return super().next_result(unbuffered)
+
+    def close(self) -> None:
+        """Say goodbye, and wait for the server to close its end: it counts the connection until then."""
+        if self._sock is None:
+            super().close()
+            return
+        self._closed = True
+        deadline = time.monotonic() + GOODBYE_S
+        try:
+            self._sock.settimeout(GOODBYE_S)
+            self._sock.sendall(_QUIT)
+            self._sock.shutdown(socket.SHUT_WR)
+            # Of TLS nothing is left after that: what comes is as it crossed the wire.
+            while self._sock.recv(_GOODBYE_BYTES) and time.monotonic() < deadline:
+                pass
+        except OSError:
+            pass
+        finally:
+            self._force_close()
 
     def _execute_command(self, command: int, sql: Any) -> None:
         self._allow(self._read_timeout)

@@ -43,3 +43,15 @@ def is_of_this_account(database: Database, connection: int) -> bool:
         f" AND USER = LEFT(USER(), CHAR_LENGTH(USER()) - CHAR_LENGTH({host}) - 1)"
     )
     return bool(answers.row(database, asked, connection, columns=1)[0] == 1)
+
+
+def of_account(database: Database) -> frozenset[int]:
+    """The numbers of this account's connections that the server still has, this one among them.
+
+    An ordinary account is shown its own alone, others everybody's: those of the same name are its own.
+    """
+    asked = (
+        "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = "
+        "(SELECT USER FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID())"
+    )
+    return frozenset(answers.number(number) for (number,) in answers.rows(database, asked, columns=1))

@@ -1,20 +1,86 @@
-"""What keeps cases at an external server from taking turns: what was promised, and the way there. Pure."""
+"""What an external server is promised, and what keeps cases from taking turns there. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlstax.plan.jobs import is_storm
+from tlstax.plan.order import cases as cases_of
 from tlstax.plan.timing import round_trips
 from tlstax.plan.turns import TIMES_AN_OPERATION, held_at_once
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.workload_level import makes_connections
 
 
 def most_connections(study: Study) -> int:
     """How many connections a server must have room for: the most that a case has."""
     return max(int(level) for level in study.levels_of().get("connections", (1,)))
+
+
+OWN_CONNECTIONS = 3
+"""The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
+in place of one that was cut."""
+
+FEWEST_WINDING_UP = 3
+"""A server's thread may be kept from its last steps for as long as one connection after another takes."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How many connections a server gets at once by its own count (Max_used_connections), at the most.
+
+    `cases` are those of a case, or of all that take turns; a server counts a connection until it has wound it
+    up, so that there are others where clients that go on have closed some (`reconnects`, or `closes` some
+    before they begin). `own` are the laboratory's.
+    """
+
+    cases: int
+    reconnects: bool = False
+    closes: bool = False
+    own: int = OWN_CONNECTIONS
+
+    @property
+    def winding_up(self) -> int:
+        """Those that were closed and count still.
+
+        Of clients that reconnect, half is what they may leave to the server (`jobs.lingering`). The rest is
+        for what no client sees: a server that has closed its end counts the connection until its thread has
+        run to the end. Where clients waited for the server's end each time, it counted up to 13 for 8 and up
+        to 76 for 64, on two processors with load for thirty.
+        """
+        if self.reconnects:
+            return max(FEWEST_WINDING_UP, self.cases)
+        return FEWEST_WINDING_UP if self.closes else 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.cases + self.winding_up + self.own
+
+    def words(self) -> str:
+        """For example "at most 19 connections at once: 8 for a case, 8 that wind up, 3 of its own"."""
+        parts = [f"{self.cases} for {'a case' if self.cases > 1 else 'each case'}"]
+        parts += [f"{self.winding_up} winding up"] if self.winding_up else []
+        return f"at most {self.total} connections at once: {', '.join(parts)}, {self.own} of tlstax's own"
+
+    def with_most(self, allowed: int) -> Promise | None:
+        """The same with as many connections of a case as fit; None where not even one does."""
+        fitting = (replace(self, cases=cases) for cases in range(min(self.cases, max(allowed, 0)), 0, -1))
+        return next((promise for promise in fitting if promise.total <= allowed), None)
+
+
+def promise_of(study: Study, at_once: int | None = None) -> Promise:
+    """What a study promises an external server; its cases have `at_once`, None for what it says itself."""
+    levels = [case.levels for case in cases_of(study)]
+    makes = [makes_connections(one, study.workloads) for one in levels]
+    storms = [is_storm(one) for one in levels]
+    return Promise(
+        cases=at_once or most_connections(study),
+        reconnects=any(made and not storm for made, storm in zip(makes, storms, strict=True)),
+        closes=any(storms) or any(CaseLevels.of(one).resumes for one in levels),
+    )
 
 
 NEAR_S = 0.0005

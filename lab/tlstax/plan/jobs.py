@@ -70,6 +70,7 @@ class JobTerms(Frozen):
     `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
     with a certificate have, None where none has one.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
+    `counts_lingering` where the server was promised how many connections it gets at once.
     """
 
     endpoint: Endpoint
@@ -88,6 +89,7 @@ class JobTerms(Frozen):
     duration_s: float
     seed: int
     timeout_s: float = 10.0
+    counts_lingering: bool = False
 
 
 STORM_CONNECTION_S = 0.5
@@ -104,18 +106,35 @@ LONGEST_COUNTED_S = 600.0
 """The longest that a trial with a number of operations may last."""
 
 
+def lingering(connections: int) -> int:
+    """How many connections a client that reconnects may have closed and the server not yet, where it counts.
+
+    Half as many as are open: the server is done with one after a round trip, and a connection lasts for four
+    or more, so that a client hardly ever has to wait for that.
+    """
+    return ceil(connections / 2)
+
+
+def comes_and_goes(workload: Workload) -> bool:
+    """Whether a client makes connections while it is measured."""
+    return workload.reconnect or workload.storm
+
+
 def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids.
 
     A trial with a number of operations that changes its data is not warmed up: a warm-up would use up rows
     that the trial counts on. Nor is a storm, whose client has just opened every connection once to ask it
-    what it has negotiated.
+    what it has negotiated; nor one that makes connections where lingering ones count, since the laboratory
+    waits after that for the server to be done with them all.
     """
     case = CaseLevels.of(levels)
     connections = case.connections
     operations, rounds = counted_operations(levels), rounds_of(levels)
     writes = changes_data(levels, terms.workloads)
     workload = _workload(levels, terms)
+    counts = terms.counts_lingering
+    is_cold = (operations and writes) or is_storm(levels) or (counts and comes_and_goes(workload))
     return Job(
         endpoint=terms.endpoint,
         account=_account(case, terms),
@@ -126,7 +145,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         connections=connections,
         threads=min(connections, max(1, len(terms.client_cpus))),
         cpus=terms.client_cpus,
-        warmup_s=0.0 if (operations and writes) or is_storm(levels) else WARMUP_S,
+        warmup_s=0.0 if is_cold else WARMUP_S,
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,
@@ -136,6 +155,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},
         driver=_driver(levels, uses_up=bool(operations) and draws_once(workload)),
+        lingering=(lingering(connections) if workload.reconnect else 0) if counts else None,
     )
 
 

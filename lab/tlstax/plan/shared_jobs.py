@@ -51,6 +51,7 @@ def _part(job: Job, number: int, machines: int, place: LoadPlace) -> Job:
             "workload": workloads.part_of(job.workload, number, machines) if writes else job.workload,
             "operations": None if job.operations is None else ceil(job.operations * share),
             "seed": job.seed + number * SEEDS_APART,
+            "lingering": None if job.lingering is None else int(job.lingering * share),
             "row_samples": ceil(job.row_samples / machines),
             "full_load": None,
         }

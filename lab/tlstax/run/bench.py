@@ -26,6 +26,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
 from tlstax.paths.route import Route, RunningPath, Span
+from tlstax.plan.elsewhere import Promise
 from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData
@@ -207,7 +208,10 @@ class Bench:
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data."""
+    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data.
+
+    `promise` is what an external server is told of connections; None for one of our own.
+    """
 
     rows: int
     connections: int
@@ -215,6 +219,7 @@ class Needs:
     duration_s: float
     schedule: Schedule = field(default_factory=ClosedLoop)
     data: DataNeeds = field(default_factory=DataNeeds)
+    promise: Promise | None = None
 
 
 @dataclass(frozen=True)
@@ -312,14 +317,14 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
             # TLS is enough (see `trial`).
             get_server_public_key=False,
         )
-        yield server, _terms(server, verification, needs)
+        yield server, _terms(server, verification, needs).model_copy(update={"counts_lingering": True})
 
 
 @contextmanager
 def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
     """The bench on a running server: enough connections allowed, the tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
-    server.check_connections(needs.connections)
+    server.check_connections(needs.promise or Promise(needs.connections, own=0))
     contents = {shape: _content(shape, needs) for shape in needs.data.tables}
     for content in contents.values():
         server.prepare_table(content, say)

@@ -375,6 +375,8 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
     machine = described.model_copy(
         update={"server_cpus": (), "client_cpus": client_cpus, "cpus_asked_for": bool(client_cpus)}
     )
+    if needs.promise is not None:
+        say(f"{guest.address} gets {needs.promise.words()}")
     with guest_terms(guest, needs, warn or say) as (server, own_terms):
         terms = own_terms.model_copy(
             update={"client_libraries": _paths(libraries), "client_cpus": client_cpus}

@@ -15,7 +15,7 @@ from tlstax.observers.machine import split_as_asked
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.plan.elsewhere import most_connections
+from tlstax.plan.elsewhere import promise_of
 from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
@@ -100,8 +100,9 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         # What rests between turns measures less within its budget.
         whole_s = trial_duration_s(study, cases(study)) * request.share
         duration_s = whole_s if duration_s is None else duration_s
-    connections = most_held(study, seed) if request.guest is None else most_connections(study)
-    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study))
+    promise = None if request.guest is None else promise_of(study, request.promised)
+    connections = most_held(study, seed) if promise is None else promise.cases
+    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study), promise)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tlstax.observers.counters import Counters
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watch
 from tlstax.plan import turns
+from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
 from tlstax.records.slices import Slices
@@ -70,7 +71,7 @@ class Seat:
         self._job = self._telling_full_load(job, path_pids)
         self.gathered = Gathered(trial, self._job)
         self._is_storm = job.workload.storm
-        self._comes_and_goes = job.workload.reconnect or job.workload.storm
+        self._comes_and_goes = comes_and_goes(job.workload)
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
@@ -121,12 +122,14 @@ class Seat:
     def take_turn(self, number: int, length_s: float) -> None:
         """One slice, in the round with this number."""
         with self.gathered.failures(), self._burning.turn():
-            client, path_before_us, before_us = self._seated(), self._path_us(), self._clock.read_us()
+            client, stays = self._seated(), self._others()
+            path_before_us, before_us = self._path_us(), self._clock.read_us()
             done = client.slice(length_s, length_s + self._job.timeout_s + GRACE_S)
             after_us, settling_s = self._clock.read_settled(comes_and_goes=self._comes_and_goes)
             path_after_us = self._path_us()
             cpu_us, path_us = after_us - before_us, path_after_us - path_before_us
             self._turns.append(Turn(number, done, settling_s, cpu_us, path_us, client.began_apart))
+            self._wait_until_gone(stays)
 
     def wind_up(self) -> None:
         """Have the client put its result together, while others do as well."""
@@ -171,10 +174,11 @@ class Seat:
     def _sit_down(self, watched_s: float, counted: dict[int, Mapping[str, int]]) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
-        client = self._seated()
+        client, stays = self._seated(), self._others()
         try:
             client.give_job()
             gathered.wait_ready(client)
+            self._wait_until_gone(stays)
             side = Side(client.watched_pid, self._counters)
             sides = watched(levels, job, bench, side, status.connected(status_before))
             with Watch(sides) as watch:
@@ -182,6 +186,7 @@ class Seat:
                 with self._burning.turn(), self._locks.watching():
                     done = client.slice(watched_s, watched_s + job.timeout_s + GRACE_S)
                 window = watch.end()
+            self._wait_until_gone(stays)
             gathered.window = window.model_copy(update={"operations": done.operations})
             gathered.locks = self._locks.record(done.operations)
             self._watched_cpu = process.server_cpu(window.server)
@@ -196,6 +201,14 @@ class Seat:
         if self._client is None:
             raise RuntimeError("a client takes its turn that was not started")
         return self._client
+
+    def _others(self) -> frozenset[int]:
+        """The connections at the server that are not this client's, where its own come and go."""
+        return self.bench.server.connected() if self._comes_and_goes else frozenset()
+
+    def _wait_until_gone(self, others: frozenset[int]) -> None:
+        if self._comes_and_goes:
+            self.bench.server.wait_until_gone(others)
 
     def _path_us(self) -> float:
         return sum(clock.read_us() for clock in self._path_clocks)

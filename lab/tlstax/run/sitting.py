@@ -51,6 +51,8 @@ def run_sitting(
     `share`.
     """
     began = time.monotonic()
+    servers = {id(bench): bench.server for _, bench in places.values()}
+    stays = {place: server.connected() for place, server in servers.items()}
     with ExitStack() as stack:
         seats = [
             Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
@@ -69,6 +71,8 @@ def run_sitting(
             _set_against_claims(of_server, delta)
         for seat in seats:
             seat.hang_up()
+    for place, server in servers.items():
+        server.wait_until_gone(stays[place])
     took_s = time.monotonic() - began
     for seat in seats:
         seat.look_back(sitting, took_s)

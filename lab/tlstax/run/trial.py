@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
-from tlstax.contract import Job
+from tlstax.clients.client import Client
+from tlstax.contract import Done, Job
 from tlstax.mysql import connection_log, row_samples, status
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watch
+from tlstax.plan.jobs import comes_and_goes
+from tlstax.plan.turns import STORM_ROUND_S
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables
@@ -29,14 +32,19 @@ from tlstax.tap.capturing import capturing
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
-    gathered = Gathered(trial, job)
+    gathered, stays = Gathered(trial, job), bench.server.connected()
     with gathered.failures(), server_variables.applied(trial.case.levels, bench):
-        _measure(trial, bench, gathered)
+        _measure(trial, bench, gathered, stays)
+    if gathered.failure:
+        bench.server.wait_until_gone(stays)
     return gathered.record(bench)
 
 
-def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
-    """The steps of a trial. Both sides are read while nothing is in flight, so over exact work."""
+def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[int]) -> None:
+    """The steps of a trial. Both sides are read while nothing is in flight, so over exact work.
+
+    The connections that stay, `stays`, are there before the client is.
+    """
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
     made_ready(gathered, bench)
     status_before = status.read_status(admin)
@@ -54,6 +62,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
     ):
         try:
             gathered.wait_ready(client)
+            if comes_and_goes(job.workload):
+                bench.server.wait_until_gone(stays)
             pid = client.watched_pid
             profiler = _profiler(trial, bench, pid, watching)
             others = status.connected(status_before)
@@ -62,8 +72,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
             watch.begin()
             captured.begin_window()
             with burning.turn(), locks.watching():
-                client.go()
-                gathered.done = client.wait_done(job.duration_s + job.timeout_s + GRACE_S)
+                gathered.done = _worked(client, job, bench)
             gathered.burned, gathered.locks = burning.record(), locks.record(gathered.done.operations)
             captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
@@ -71,6 +80,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
                 gathered.window = _without_ended_threads(gathered.window)
         finally:
             gathered.of_client(client)
+    bench.server.wait_until_gone(stays)
     status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
     window = gathered.window
     gathered.server = observed_of_server(
@@ -80,6 +90,22 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered) -> None:
     if not writes(job.workload):
         before = sets_values(levels, job.workload)
         gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples, before)
+
+
+def _worked(client: Client, job: Job, bench: Bench) -> Done:
+    """The result of the whole window, which is one slice; of a storm at an external server, one a round.
+
+    Of a round's connections it keeps counting some for a moment after it has closed them all.
+    """
+    within_s = job.duration_s + job.timeout_s + GRACE_S
+    if job.lingering is None or not job.workload.storm:
+        client.go()
+        return client.wait_done(within_s)
+    stays = bench.server.connected()
+    for _ in range(job.rounds):
+        client.slice(STORM_ROUND_S, within_s)
+        bench.server.wait_until_gone(stays)
+    return client.finish(within_s)
 
 
 def _without_ended_threads(window: Window) -> Window:

@@ -28,6 +28,7 @@ from tlstax.mysql import (
 )
 from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.plan.elsewhere import Promise
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
 from tlstax.specimens.burn_page import BurnPage
@@ -246,14 +247,21 @@ class PrivateServer:
     def hold(self) -> None:
         """Nothing is to be done: nobody else gets in."""
 
-    def check_connections(self, wanted: int) -> None:
+    def check_connections(self, wanted: Promise) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""
-        if wanted > self._max_connections:
+        if wanted.cases > self._max_connections:
             raise UserMistake(
-                f"{wanted} connections were asked for, and {self.specimen.name} can accept "
+                f"{wanted.cases} connections were asked for, and {self.specimen.name} can accept "
                 f"{self._max_connections} here",
                 remedy="ask for fewer, or raise the limit of open files (ulimit -Hn)",
             )
+
+    def connected(self) -> frozenset[int]:
+        """Nobody looks: it was promised nothing."""
+        return frozenset()
+
+    def wait_until_gone(self, stays: frozenset[int]) -> None:
+        """Nothing is waited for."""
 
     def pause(self) -> None:
         """Stop the process (SIGSTOP); it keeps its memory and connections."""

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.mysql.database import Database, TableContent
+from tlstax.plan.elsewhere import Promise
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -99,8 +100,16 @@ class Server(Protocol):
         """See that the schema is still the laboratory's alone; MachineFault where it is not."""
         ...
 
-    def check_connections(self, wanted: int) -> None:
-        """UserMistake when the server does not allow that many connections of the load account at once."""
+    def check_connections(self, wanted: Promise) -> None:
+        """UserMistake when the server does not allow that many connections at once."""
+        ...
+
+    def connected(self) -> frozenset[int]:
+        """Those of the account's that are there now, for `wait_until_gone`."""
+        ...
+
+    def wait_until_gone(self, stays: frozenset[int]) -> None:
+        """Wait until the server is done with all others, where it was promised how many it gets at once."""
         ...
 
     def pause(self) -> None:

@@ -69,7 +69,10 @@ def test_what_was_asked_is_kept(
 
 def test_it_says_beforehand_how_many_connections_it_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     found, steps = inspected(monkeypatch, refuse)
-    assert steps.said[0] == "127.0.0.1:3306 gets 34 connections at most, one at a time"
+    assert steps.said[0] == (
+        "127.0.0.1:3306 gets 34 connections at most, one after the other: no more than 4 at once with those "
+        "that it has not wound up yet"
+    )
     assert found.status == "complete"
     assert found.connections == 25, "where a client left to itself is refused, no connects are measured"
     assert "secret" not in found.model_dump_json()

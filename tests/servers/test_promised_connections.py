@@ -1,0 +1,117 @@
+"""An external server gets no more connections at once than it was promised, by its Max_used_connections."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_guest_run import PASSWORD, SMALL, as_owner, last_run, lent, sentence, tlstax_run, url_of
+
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+COMMON = ("--rows", "500", "--budget", "3s", "--over-budget")
+RECONNECTING = ("--workload", "reconnect", "--tls", "off,1.3", "--connections", "8")
+RUNS = {
+    "reconnecting": RECONNECTING,
+    "kept": ("--workload", "point-select,insert", "--tls", "off,1.3", "--connections", "4"),
+    "kept and reconnecting, resumed": ("--workload", "point-select,reconnect", "--connections", "4"),
+    "one": ("--workload", "reconnect", "--connections", "1"),
+    "several numbers": ("--workload", "reconnect", "--tls", "1.3", "--connections", "2,11"),
+    "a storm": ("--workload", "storm", "--tls", "1.3", "--connections", "30"),
+}
+QUICK = "reconnecting"
+"""What `./test` runs: where most connections come and go."""
+
+OWNER = 1
+"""This test's own connection, over which it asks."""
+
+
+@pytest.fixture(scope="module", params=["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
+def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateServer]:
+    settings = ServerSettings(buffer_pool_bytes=SMALL)
+    with lent(request.getfixturevalue(request.param), session, settings) as server:
+        yield server
+
+
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """Another process wants a processor, so that the server's threads are kept from their last steps."""
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        burner.kill()
+        burner.wait()
+
+
+def forget_most_used(server: PrivateServer) -> None:
+    # MariaDB's FLUSH STATUS is the session's alone from 11.5 on (its manual, "FLUSH").
+    as_owner(server, "FLUSH GLOBAL STATUS" if "MariaDB" in server.version else "FLUSH STATUS")
+
+
+def most_used(server: PrivateServer) -> int:
+    ((_, most),) = as_owner(server, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
+    return int(str(most)) - OWNER
+
+
+def promised(said: str) -> int:
+    found = re.search(r"gets at most (\d+) connections at once", said)
+    assert found is not None, said
+    return int(found[1])
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind == QUICK else pytest.param(kind, marks=pytest.mark.long) for kind in RUNS]
+)
+def test_a_run_has_no_more_than_it_said_beforehand(house: PrivateServer, tmp_path: Path, kind: str) -> None:
+    forget_most_used(house)
+    with busy_machine():
+        done = tlstax_run(tmp_path, url_of(house), *COMMON, *RUNS[kind])
+    assert done.returncode == 0, done.stderr
+    assert 1 < most_used(house) <= promised(done.stderr)
+    assert {trial.verdict.value for trial in last_run(tmp_path).trials} == {"valid"}
+
+
+@pytest.mark.long
+def test_an_inspection_has_no_more_than_it_said_beforehand(house: PrivateServer, tmp_path: Path) -> None:
+    forget_most_used(house)
+    with busy_machine():
+        done = tlstax_run(tmp_path, url_of(house), command=("inspect",))
+    assert done.returncode == 0, done.stderr
+    said = re.search(r"no more than (\d+) at once", done.stderr)
+    assert said is not None, done.stderr
+    assert 1 <= most_used(house) <= int(said[1])
+
+
+def limit(server: PrivateServer, connections: int) -> None:
+    as_owner(server, f"ALTER USER ann@'127.0.0.1' WITH MAX_USER_CONNECTIONS {connections}")
+
+
+def test_an_account_with_just_what_is_promised_fails_nothing_and_with_one_fewer_is_refused(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    needed = 8 + 8 + 3
+    try:
+        limit(house, needed)
+        with busy_machine():
+            done = tlstax_run(tmp_path / "fits", url_of(house), *COMMON, *RECONNECTING)
+        assert done.returncode == 0, done.stderr
+        assert promised(done.stderr) == needed
+        for trial in last_run(tmp_path / "fits").trials:
+            assert trial.verdict.value == "valid"
+            assert trial.done is not None
+            assert trial.done.errors == ()
+        limit(house, needed - 1)
+        said = sentence(tlstax_run(tmp_path / "one-less", url_of(house), *COMMON, *RECONNECTING), 2)
+        assert f"at most {needed} connections at once" in said
+        assert f"allows ann {needed - 1}; ask for 7 (--connections), which takes 17" in said
+        assert PASSWORD not in said
+    finally:
+        limit(house, 0)
