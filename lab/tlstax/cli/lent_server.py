@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tlstax.cli.streams import tell
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.address import GuestAddress
@@ -17,11 +18,16 @@ from tlstax.study.factors import is_specimen_name
 from tlstax.support.errors import UserMistake
 
 
+def warn(sentence: str) -> None:
+    """Tell what is not heeded of an option file."""
+    tell(f"tlstax: {sentence}")
+
+
 @contextmanager
 def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[GuestAccess]:
     """How to get into it; a private one runs until the block is left. Raises UserMistake for bad options."""
     if "://" in options.url:
-        yield settle(options, getpass.getpass if sys.stdin.isatty() else None)
+        yield settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
         return
     for name in ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host"):
         if getattr(options, name) is not None:

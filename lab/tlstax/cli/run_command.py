@@ -10,6 +10,7 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.lent_server import warn
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
@@ -233,4 +234,4 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
                 remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
             )
 
-    return settle(guest, getpass.getpass if sys.stdin.isatty() else None, check)
+    return settle(guest, getpass.getpass if sys.stdin.isatty() else None, check, warn)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tlstax.guests import address as guest_address
-from tlstax.guests import login_file, option_file
+from tlstax.guests import client_options, login_file, option_file
 from tlstax.guests import tls as guest_tls
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.given_password import PASSWORD_VARIABLE
+from tlstax.guests.option_file import Groups
 from tlstax.guests.tls import GuestTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import enumerated
 
 
 @dataclass(frozen=True)
 class GuestOptions:
     """What the user said about the server, as the mysql client names it.
 
-    The URL wins over the login path, and that over the [client] group of the defaults file.
+    The URL wins over the login path, and that over the groups for clients of the defaults file.
     `given_password` is what TLSTAX_PASSWORD held, None where it was not set. `server_host` is where it runs,
     `ssh://…`, None where nobody is to look at its process.
     """
@@ -55,18 +59,27 @@ def settle(
     options: GuestOptions,
     ask: Callable[[str], str] | None = None,
     check: Callable[[GuestTls], None] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> GuestAccess:
     """Everything that a connection needs; UserMistake when a part is missing or does not fit.
 
-    `check` raises where what is to be done does not go with how TLS is to be used.
+    `check` raises where what is to be done does not go with how TLS is to be used. `warn` is given a sentence
+    that names what is not heeded of a file.
     The password is taken from the login path, the defaults file, the environment variable TLSTAX_PASSWORD
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
     A file that names it without saying what it is leaves it to the others.
     """
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
-    stored = _stored(options)
+    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    stored = dict(said.options)
+    if said.unheeded:
+        warn(
+            f"not heeded of {_files(options)}: {enumerated(said.unheeded)}; the URL and tlstax's own options "
+            "say what matters of it"
+        )
     password = stored.pop("password", None)
+    address = _with_port(address, options.url, _value_of(stored, "port"))
     user = address.user or _value_of(stored, "user")
     if not user:
         raise UserMistake(
@@ -77,12 +90,13 @@ def settle(
         *(
             _in_utf8(typed, f"--{name}") if typed else _value_of(stored, name)
             for name, typed in (
-                ("ssl-mode", options.ssl_mode),
+                ("ssl-mode", options.ssl_mode or said.mode),
                 ("ssl-ca", options.ssl_ca),
                 ("ssl-cert", options.ssl_cert),
                 ("ssl-key", options.ssl_key),
             )
-        )
+        ),
+        said_by=said.said_by,
     )
     if check is not None:
         check(tls)
@@ -103,14 +117,30 @@ def _check_text(text: str, what: str) -> None:
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
 
-def _stored(options: GuestOptions) -> dict[str, str | None]:
-    """Options from the files that were named; none is read unasked."""
-    stored: dict[str, str | None] = {}
-    if options.defaults_file is not None:
-        stored.update(option_file.read(options.defaults_file).get("client", {}))
+def _stored(options: GuestOptions) -> Groups:
+    """Options from the files that were named, by group, a login path's as of [client]."""
+    stored = {} if options.defaults_file is None else option_file.read(options.defaults_file)
     if options.login_path is not None:
-        stored.update(login_file.login_path(options.login_path))
+        stored.setdefault("client", {}).update(login_file.login_path(options.login_path))
     return stored
+
+
+def _files(options: GuestOptions) -> str:
+    named = [] if options.defaults_file is None else [str(options.defaults_file)]
+    return enumerated(
+        named if options.login_path is None else [*named, f"the login path {options.login_path}"]
+    )
+
+
+def _with_port(address: GuestAddress, url: str, port: str | None) -> GuestAddress:
+    """With the file's port where the URL has none."""
+    if port is None or urlsplit(url).port is not None:
+        return address
+    if not re.fullmatch(r"\d{1,5}", port) or not 0 < int(port) < 1 << 16:
+        raise UserMistake(
+            "the option port in the file is not a port", remedy="write a number from 1 to 65535"
+        )
+    return replace(address, port=int(port))
 
 
 def _value_of(stored: dict[str, str | None], option: str) -> str | None:
@@ -118,7 +148,7 @@ def _value_of(stored: dict[str, str | None], option: str) -> str | None:
     if option not in stored:
         return None
     value = stored[option]
-    if value is None or (option == "ssl-mode" and not value):
+    if value is None:
         raise UserMistake(f"the option {option} in the file has no value", remedy="give it one, or remove it")
     return _in_utf8(value, f"the option {option} in the file") or None
 

@@ -22,6 +22,12 @@ Groups = dict[str, dict[str, str | None]]
 Bytes that are not UTF-8 stand as surrogates, as in Python's file names (PEP 383).
 """
 
+MARIADB_GROUPS = ("client-server", "client-mariadb")
+"""Groups that MariaDB's clients read beside [client] (its documentation, "Option Groups")."""
+
+PROGRAM_GROUPS = ("mysql", "mariadb-client")
+"""Groups of the programs `mysql` and `mariadb` alone."""
+
 ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "\\": "\\", "s": " ", '"': '"', "'": "'"}
 
 _BLANKS = " \t\n\v\f\r"
@@ -33,7 +39,10 @@ _ALIASES = {"password1": "password"}
 
 
 def read(path: Path) -> Groups:
-    """The groups of a file and of those that it includes; UserMistake when one cannot be read or is none."""
+    """The groups of a file and of those that it includes; UserMistake when one cannot be read or is none.
+
+    What is in the groups for MariaDB's clients counts as of [client] too: of all these the last line wins.
+    """
     groups: Groups = {}
     _read_into(groups, path, deep=0)
     return groups
@@ -56,7 +65,7 @@ def _read_into(groups: Groups, path: Path, deep: int) -> None:
 
 def _parse_into(groups: Groups, text: str, where: str, deep: int | None) -> None:
     """`deep` says how many files lead here; None includes none."""
-    group: dict[str, str | None] | None = None
+    group: list[dict[str, str | None]] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip(_BLANKS)
         if not line or line[0] in "#;":
@@ -69,11 +78,14 @@ def _parse_into(groups: Groups, text: str, where: str, deep: int | None) -> None
             name, bracket, _ = line[1:].partition("]")
             if not bracket:
                 raise UserMistake(f"{place} opens a [group] and does not close it")
-            group = groups.setdefault(name.rstrip(_BLANKS).lower(), {})
-        elif group is None:
+            lower = name.rstrip(_BLANKS).lower()
+            names = (lower, "client") if lower in MARIADB_GROUPS and deep is not None else (lower,)
+            group = [groups.setdefault(name, {}) for name in names]
+        elif not group:
             raise UserMistake(f"{place} stands before any [group]")
         else:
-            _set(group, _without_comment(line))
+            for options in group:
+                _set(options, _without_comment(line))
 
 
 def _include(groups: Groups, line: str, place: str, deep: int) -> None:

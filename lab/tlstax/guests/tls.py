@@ -8,6 +8,7 @@ one file that holds both.
 
 from __future__ import annotations
 
+import shlex
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,16 +61,27 @@ class GuestTls:
 
 
 def choose(
-    mode: str | None, ca_file: str | None, certificate_file: str | None, key_file: str | None
+    mode: str | None,
+    ca_file: str | None,
+    certificate_file: str | None,
+    key_file: str | None,
+    *,
+    said_by: str = "",
 ) -> GuestTls:
-    """Combine the options as the mysql client does; UserMistake when they do not go together."""
+    """Combine the options as the mysql client does; UserMistake when they do not go together.
+
+    `said_by` is what an option file says the mode by, empty where the command line does, or nobody.
+    """
     name = (mode or ("VERIFY_CA" if ca_file else "PREFERRED")).upper()
     if name not in SSL_MODES:
-        raise UserMistake(f"--ssl-mode={mode} is unknown", remedy=f"choose one of {', '.join(SSL_MODES)}")
+        raise UserMistake(
+            f"{said_by or f'--ssl-mode={mode}'} is unknown", remedy=f"choose one of {', '.join(SSL_MODES)}"
+        )
     chosen: SslMode = name
     if chosen in VERIFYING and not ca_file:
         raise UserMistake(
-            f"--ssl-mode={chosen} needs the certificate authority to verify with",
+            f"{f'{said_by} in the option file' if said_by else f'--ssl-mode={chosen}'} needs the certificate "
+            "authority to verify with",
             remedy="name its PEM file with --ssl-ca",
         )
     return GuestTls(
@@ -81,6 +93,11 @@ def choose(
 
 
 def _load(path: str, option: str, load: Callable[[str], None]) -> None:
+    if Path(path).is_dir():
+        raise UserMistake(
+            f"{path} of {option} is a directory, and authorities are taken from one file",
+            remedy=f"put them into one: cat {shlex.quote(path)}/*.pem > ca.pem",
+        )
     if not Path(path).is_file():
         raise UserMistake(f"the file {path} of {option} does not exist", remedy="give the path of a PEM file")
     try:

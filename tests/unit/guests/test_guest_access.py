@@ -16,7 +16,7 @@ from tlstax.guests import access as guest_access
 from tlstax.guests import address as guest_address
 from tlstax.guests import login_file, option_file
 from tlstax.guests import tls as guest_tls
-from tlstax.guests.access import GuestOptions
+from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.address import GuestAddress
 from tlstax.specimens import certificates
 from tlstax.support.errors import UserMistake
@@ -370,3 +370,114 @@ def test_a_password_that_the_protocol_cannot_carry_is_the_users_mistake(
 def test_a_user_that_the_protocol_cannot_carry_is_the_users_mistake() -> None:
     with pytest.raises(UserMistake, match="the user for db:3306 has a NUL"):
         guest_access.settle(GuestOptions("mysql://an%00n@db/lent"), ask=lambda _: "secret")
+
+
+def settled_by(tmp_path: Path, text: str, *, group: str = "client", **typed: str) -> tuple[GuestAccess, str]:
+    """How one gets in with this option file, and what is said to be not heeded of it."""
+    file = tmp_path / "my.cnf"
+    file.write_text(f"[client]\nuser=ann\npassword=pw\n[{group}]\n{text}\n")
+    warned: list[str] = []
+    options = GuestOptions(url="mysql://h/db", defaults_file=file, **typed)
+    return guest_access.settle(options, warn=warned.append), "".join(warned)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("ssl-ca=ca.pem", "VERIFY_CA"),
+        ("ssl-ca=ca.pem\nssl-verify-server-cert", "VERIFY_IDENTITY"),
+        ("ssl_ca=ca.pem\nssl_verify_server_cert=ON", "VERIFY_IDENTITY"),
+        ("ssl-ca=ca.pem\nssl-verify=1", "VERIFY_IDENTITY"),
+        ("ssl-ca=ca.pem\nenable-ssl-verify-server-cert", "VERIFY_IDENTITY"),
+        ("ssl-ca=ca.pem\nssl-verify-server-cert=0", "VERIFY_CA"),
+        ("ssl-ca=ca.pem\nskip-ssl-verify-server-cert", "VERIFY_CA"),
+        ("ssl-ca=ca.pem\nssl-verify-server-cert=0\nssl_verify_server_cert", "VERIFY_IDENTITY"),
+        ("skip-ssl", "DISABLED"),
+        ("disable-ssl", "DISABLED"),
+        ("ssl=OFF", "DISABLED"),
+        ("loose-skip-ssl", "DISABLED"),
+        ("ssl", "REQUIRED"),
+        ("ssl=1\nssl-ca=ca.pem", "VERIFY_CA"),
+        ("ssl-mode=disabled\nskip-ssl", "DISABLED"),
+        ("max-allowed-packet=1M\ndefault-character-set=utf8mb4\nhost=other\nsocket=/x", "PREFERRED"),
+    ],
+)
+def test_what_a_file_says_of_tls_is_heeded(tmp_path: Path, text: str, mode: str) -> None:
+    access, warned = settled_by(tmp_path, text)
+    assert (access.tls.mode, warned) == (mode, "")
+
+
+@pytest.mark.parametrize("group", ["client-server", "client-mariadb"])
+def test_the_groups_for_mariadbs_clients_are_heeded(tmp_path: Path, group: str) -> None:
+    """They verify the identity from MariaDB 11.4 on, unless they are told not to."""
+    assert settled_by(tmp_path, "ssl-ca=ca.pem", group=group)[0].tls.mode == "VERIFY_IDENTITY"
+    less = "ssl-ca=ca.pem\nssl-verify-server-cert=0"
+    assert settled_by(tmp_path, less, group=group)[0].tls.mode == "VERIFY_CA"
+    access, warned = settled_by(tmp_path, "user=bea\nskip-ssl", group=group)
+    assert (access.user, access.tls.mode, warned) == ("bea", "DISABLED", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "ssl-verify-server-cert",
+            "ssl-verify-server-cert in the option file needs the certificate authority",
+        ),
+        ("ssl-mode=VERIFY_CA", "ssl-mode=VERIFY_CA in the option file needs"),
+        ("skip-ssl\nssl-verify-server-cert", "contradicts itself: ssl=OFF and ssl-verify-server-cert"),
+        ("ssl-mode=REQUIRED\nskip-ssl", "contradicts itself: ssl-mode=REQUIRED and ssl=OFF"),
+        ("ssl-mode=required\nssl-verify-server-cert\nssl-ca=x", "ssl-mode=required and ssl-verify-server"),
+        ("ssl-mode=VERIFY_IDENTITY\nssl-verify-server-cert=0\nssl-ca=x", "and ssl-verify-server-cert=0"),
+        ("ssl-mode=MAYBE", "ssl-mode=MAYBE is unknown"),
+        ("ssl=maybe", "the option ssl in the file is neither on nor off"),
+        ("ssl-capath=/etc/ssl/certs", "says by ssl-capath whom to trust"),
+        ("ssl-ca=ca.pem\nssl-crl=x.pem\nssl-fp=x", "says by ssl-crl and ssl-fp whom to trust"),
+        ("port=none", "the option port in the file is not a port"),
+    ],
+)
+def test_what_a_file_says_of_tls_and_cannot_be_heeded_is_refused(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(UserMistake) as caught:
+        settled_by(tmp_path, text)
+    assert words in caught.value.sentence()
+
+
+@pytest.mark.parametrize("text", ["skip-ssl", "ssl-mode=REQUIRED\nskip-ssl", "ssl-crl=x", "ssl-capath=/x"])
+def test_the_command_line_wins_over_what_a_file_says_of_tls(tmp_path: Path, text: str) -> None:
+    access, _ = settled_by(tmp_path, text, ssl_mode="VERIFY_IDENTITY", ssl_ca="ca.pem")
+    assert access.tls == guest_tls.GuestTls("VERIFY_IDENTITY", "ca.pem")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("tls-version=TLSv1.2\ncompress\ninit_command='SET x=1'", "tls-version, compress and init-command"),
+        ("skip-reconnect\nprotocol=socket", "skip-reconnect and protocol"),
+        (
+            "[mysql]\nuser=eve\nprompt=x\n[mariadb-client]\nskip-ssl",
+            "user of [mysql] and ssl of [mariadb-client]",
+        ),
+    ],
+)
+def test_what_is_not_heeded_of_a_file_is_named(tmp_path: Path, text: str, named: str) -> None:
+    access, warned = settled_by(tmp_path, text)
+    assert access.user == "ann"
+    assert f"not heeded of {tmp_path / 'my.cnf'}: {named}; " in warned
+
+
+def test_the_port_of_a_file_counts_where_the_url_has_none(tmp_path: Path) -> None:
+    assert settled_by(tmp_path, "port=3307")[0].address.port == 3307
+    file = tmp_path / "my.cnf"
+    options = GuestOptions(url="mysql://h:3306/db", defaults_file=file)
+    assert guest_access.settle(options).address.port == 3306
+
+
+def test_a_directory_of_authorities_is_named_as_one(tmp_path: Path) -> None:
+    tls = guest_tls.choose(None, str(tmp_path), None, None)
+    with pytest.raises(
+        UserMistake, match="is a directory, and authorities are taken from one file"
+    ) as caught:
+        tls.context()
+    assert f"cat {tmp_path}/*.pem > ca.pem" in caught.value.sentence()
