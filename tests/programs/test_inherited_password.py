@@ -28,9 +28,11 @@ def test_no_process_inherits_the_password(
         return 0
 
     monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
+    monkeypatch.setenv("MYSQL_PWD", "another")
     monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", environment)
     monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
     assert status_of(monkeypatch, *arguments) == 0
     shown = capfd.readouterr().out
     assert "PATH=" in shown
     assert "TLSTAX_PASSWORD" not in shown
+    assert "MYSQL_PWD" not in shown

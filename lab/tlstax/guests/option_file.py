@@ -12,6 +12,8 @@ In one thing it is wiser: mysql takes the byte A0 for a blank, and so cuts a val
 from __future__ import annotations
 
 import re
+import shlex
+import stat
 from pathlib import Path
 
 from tlstax.support.errors import UserMistake
@@ -57,9 +59,16 @@ def parse(text: str, where: str) -> Groups:
 
 def _read_into(groups: Groups, path: Path, deep: int) -> None:
     try:
+        mode = path.stat().st_mode
         text = path.read_bytes().decode(errors="surrogateescape")
     except (OSError, ValueError) as error:
         raise UserMistake(f"the option file {path} cannot be read ({_why(error)})") from error
+    if stat.S_ISREG(mode) and mode & stat.S_IWOTH:
+        # The clients pass over it with a warning (my_default.cc).
+        raise UserMistake(
+            f"the option file {path} can be written by all users, so it is not used",
+            remedy=f"run chmod o-w {shlex.quote(str(path))}",
+        )
     _parse_into(groups, text, str(path), deep)
 
 

@@ -231,8 +231,8 @@ def _no_level(
     if not isinstance(level, str) and str(level) in known:
         hint = f" (write it in quotes: {str(level)!r})"
     remedy = f"allowed are {allowed}"
-    if factor.name == "server" and "://" in str(level):
-        remedy = "an external server is measured by `tlstax run --server mysql://…`"
+    if factor.name == "server" and ("://" in str(level) or "@" in str(level)):
+        remedy = "an external server is measured by `tlstax run --server mysql://user@host:port/schema`"
     return UserMistake(f"{where}: {quoted(level)} is not a level of {factor.name}{hint}", remedy=remedy)
 
 

@@ -481,3 +481,17 @@ def test_a_directory_of_authorities_is_named_as_one(tmp_path: Path) -> None:
     ) as caught:
         tls.context()
     assert f"cat {tmp_path}/*.pem > ca.pem" in caught.value.sentence()
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_an_option_file_that_all_may_write_is_not_used(tmp_path: Path, included: bool) -> None:
+    """Whoever changes it says whom to trust; the clients pass over it."""
+    open_to_all, main = tmp_path / "all.cnf", tmp_path / "my.cnf"
+    open_to_all.write_text("[client]\nskip-ssl\n")
+    open_to_all.chmod(0o646)
+    main.write_text(f"!include {open_to_all}\n")
+    with pytest.raises(UserMistake, match="can be written by all users") as caught:
+        option_file.read(main if included else open_to_all)
+    assert f"chmod o-w {open_to_all}" in caught.value.sentence()
+    open_to_all.chmod(0o640)
+    assert option_file.read(main) == {"client": {"skip-ssl": None}}
