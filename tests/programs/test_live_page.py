@@ -29,7 +29,7 @@ from tlstax.store import Store
 from tlstax.watch.audience import Audience
 from tlstax.watch.noting import noting
 from tlstax.watch.page import LivePage
-from tlstax.watch.server import LOOPBACK, MOST_CONNECTIONS, address, listening, served
+from tlstax.watch.server import LOOPBACK, MOST_CONNECTIONS, STRANGER_S, address, listening, served
 
 PARTS = dict.fromkeys(LIVE_PARTS, "") | {"status": "first"}
 TOKEN = "TOKEN"
@@ -171,9 +171,37 @@ def test_stuck_browsers_keep_nobody_waiting(port: int, audience: Audience) -> No
         one.close()
 
 
+def test_who_does_not_know_the_address_keeps_nobody_out_who_does(port: int) -> None:
+    """Another user of this machine may connect as often as they like, and say nothing, or something else."""
+    said = (b"", b"GET / HT", f"GET /wrong/ HTTP/1.1\r\nHost: {LOOPBACK}:{port}\r\n".encode())
+    stuck = [silent(port, said[place % 3]) for place in range(4 * MOST_CONNECTIONS)]
+    assert _is_answered(port), "at once, and not when they have been given up"
+    slow = silent(port, b"GET /")
+    ended_at = time.monotonic() + 20 * STRANGER_S
+    while _is_open(slow):
+        assert time.monotonic() < ended_at, "a byte now and then does not keep its place either"
+        time.sleep(0.1)
+    for one in (*stuck, slow):
+        one.close()
+
+
+def _is_open(stranger: socket.socket) -> bool:
+    try:
+        stranger.sendall(b"x")
+        return stranger.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
 def test_beyond_so_many_connections_it_turns_away_and_has_room_again(port: int) -> None:
-    stuck = [silent(port) for _ in range(MOST_CONNECTIONS)]
-    wait_until(lambda: not _is_answered(port))
+    asked = f"GET /{TOKEN}/events?after=0 HTTP/1.1\r\nHost: {LOOPBACK}:{port}\r\n\r\n".encode()
+    stuck = []
+    for _ in range(MOST_CONNECTIONS):
+        stuck.append(silent(port, asked))
+        assert stuck[-1].recv(1), "it is served"
+    assert answer(port, f"/{TOKEN}/")[0].status == 503
     for one in stuck:
         one.close()
     wait_until(lambda: _is_answered(port))

@@ -10,11 +10,12 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, write_bytes
 from tlstax.cli.report_command import report_command
 from tlstax.cli.streams import show
-from tlstax.cli.tabulate import write_rows
+from tlstax.cli.tabulate import rows_of
 from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import SUFFIX, opened, packed
+from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 
 
@@ -36,9 +37,15 @@ def pack_command(run: str, output: Path | None, *, with_names: bool) -> int:
 def open_command(path: Path) -> int:
     """Keep the file's run among one's own and show it; the exit status."""
     _, stored = opened(path)
+    try:
+        rows = rows_of(stored)
+    except Exception as error:  # Anybody may have written it: what nobody foresaw is its fault.
+        raise UserMistake(
+            f"what is in {path} cannot be worked out ({type(error).__name__}: {error}), and is not kept",
+            remedy="get it again from where it was packed",
+        ) from error
     with open_store() as store:
-        store.adopt(stored)
-        write_rows(store, stored)
+        store.adopt(stored, rows)
     return report_command(stored.header.run, "terminal", None)
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.kept import open_store
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import colourful, show, show_json, tell, terminal_width
 from tlstax.findings.model.calibration import STUDY, Calibrated, calibrated
 from tlstax.findings.model.predict import prediction
 from tlstax.report.prediction.text import prediction_text
@@ -18,7 +18,7 @@ from tlstax.study import load_study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,11 @@ def calibration_in(store: Store, run: str | None, server: str | None) -> Calibra
         return calibrated(store.load(run))
     for summary in store.runs():
         if summary.study == STUDY and summary.status != "running" and summary.valid:
-            stored = store.load(summary.run)
+            try:
+                stored = store.load(summary.run)
+            except MachineFault as fault:
+                tell(f"tlstax: {fault.sentence()}")
+                continue
             if server is None or server in stored.header.study.levels_of().get("server", ()):
                 return calibrated(stored)
     chosen = f" --set server={server}" if server else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,9 +21,6 @@ from tlstax.support.text import counted
 INDEX = "index.html"
 MADE_OF = frozenset({INDEX, "runs", "packs"})
 """What a site has at its top."""
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""A run's name that may name a file: it comes from a pack, which anybody may have written."""
 
 
 def publish_command(directory: Path, packs: Sequence[Path]) -> int:
@@ -63,8 +59,6 @@ def _clean(path: Path) -> tuple[bytes, StoredRun]:
     """A pack's content and its run, in which nothing is but what is public. Raises UserMistake."""
     content = content_of(path)
     first, stored = unpacked(path, content)
-    if not _NAME.fullmatch(stored.header.run):
-        raise UserMistake(f"{path} has a run by the name of {stored.header.run!r}, which no file can have")
     if not first.names_left_out:
         raise UserMistake(
             f"{path} was packed --with-names, and what it says of its server and machine stays there",

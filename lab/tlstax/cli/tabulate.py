@@ -15,10 +15,11 @@ from tlstax.support.text import counted
 
 def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None) -> None:
     """Write the rows of a run; `found` is what it shows, None where that is not known yet."""
-    store.tabulate(stored.header.run, _rows(stored, found))
+    store.tabulate(stored.header.run, rows_of(stored, found))
 
 
-def _rows(stored: StoredRun, found: RunDocument | None = None) -> dict[str, list[Row]]:
+def rows_of(stored: StoredRun, found: RunDocument | None = None) -> dict[str, list[Row]]:
+    """The rows of a run, by table."""
     one = Tabulated(stored, found)
     return {table: list(one.rows(table)) for table in TABLES}
 
@@ -33,9 +34,11 @@ def write_missing(store: Store) -> int:
         tell(f"tlstax: writing the rows of {counted(len(missing), 'run')} that have none")
     for run in missing:
         try:
-            rows = _rows(store.load(run))
+            rows = rows_of(store.load(run))
         except MachineFault as fault:
             tell(f"tlstax: {fault.sentence()}")
+        except Exception as error:  # Whatever is wrong with one run, the others have rows.
+            tell(f"tlstax: run {run} cannot be worked out ({type(error).__name__}: {error})")
         else:
             store.tabulate(run, rows)
             written += 1

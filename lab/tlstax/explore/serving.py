@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import uvicorn
 from datasette import hookimpl
 from datasette.app import Datasette
 from datasette.plugins import pm
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tlstax.explore.chart import ratio_chart
 from tlstax.explore.guarded import guarded
@@ -30,6 +32,12 @@ SETTINGS = {
     "truncate_cells_html": 300,
 }
 """Suggestions would look through a hundred columns each time."""
+
+MOST_STRANGERS, STRANGER_S = 16, 3.0
+"""So many connections may be there that have not named the secret yet, and each for so long. Who comes beyond
+that takes the place of the oldest."""
+
+LONGEST_REQUEST_BYTES = 65_536
 
 FIRST_COLUMNS = {
     "trials": (
@@ -83,6 +91,7 @@ def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:
         hosts = frozenset({f"{LOOPBACK}:{at}", f"localhost:{at}"})
         config = uvicorn.Config(
             guarded(datasette.app(), prefix=prefix, hosts=hosts),
+            http=connections(prefix),
             log_level="critical",
             access_log=False,
             lifespan="on",
@@ -93,6 +102,41 @@ def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:
         finally:
             for database in datasette.databases.values():
                 database.close()
+
+
+def connections(prefix: str) -> type[H11Protocol]:
+    """Connections of which those that do not name the secret keep nobody out who does."""
+    secret = prefix.encode()
+    strangers: dict[Any, None] = {}
+
+    class Connection(H11Protocol):
+        """One connection, a stranger's until the secret has come."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._said = b""
+            while len(strangers) >= MOST_STRANGERS:
+                _end(next(iter(strangers)))
+            strangers[transport] = None
+            asyncio.get_running_loop().call_later(STRANGER_S, _end, transport)
+
+        def data_received(self, data: bytes) -> None:
+            if self.transport in strangers:
+                self._said = (self._said + data)[-LONGEST_REQUEST_BYTES:]
+                if secret in self._said:
+                    del strangers[self.transport]
+            super().data_received(data)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            strangers.pop(self.transport, None)
+            super().connection_lost(exc)
+
+    def _end(transport: Any) -> None:
+        if transport in strangers:
+            del strangers[transport]
+            transport.abort()
+
+    return Connection
 
 
 def _listening(port: int) -> socket.socket:

@@ -313,6 +313,10 @@ class Changes(Frozen):
     client_cpus: str | None = None
 
 
+RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+"""A run's name: it names files too, and may come from a pack, which anybody may have written."""
+
+
 class RunHeader(Frozen):
     """What a run set out to do, known before its first trial.
 
@@ -322,7 +326,7 @@ class RunHeader(Frozen):
     server, this one.
     """
 
-    run: str
+    run: RunName
     started_at: str
     tlstax_version: str
     study: Study

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.rows import MOST_BYTES
+from tlstax.store.rows import MOST_BYTES, check_json
 from tlstax.support.errors import UserMistake
 
 SUFFIX = ".tlstax"
@@ -29,6 +29,16 @@ VERSION = 1
 _FIRST = re.compile(rb"tlstax pack ([0-9]{1,6}) sha256=([0-9a-f]{64})\n")
 
 LONGEST_FIRST_BYTES = 128
+
+MOST_PACKED_BYTES = 2**30
+"""A run of ten thousand trials has a twentieth of that."""
+
+LEAST_BYTES, BYTES_A_BYTE = 2**24, 32
+LEAST_VALUES, VALUES_A_BYTE = 200_000, 1
+"""How much may be unpacked of a file: so much of any, and so many times more for each of its bytes."""
+
+_LEVELS = (9, 1, 0)
+"""A run that is packed too tightly to be believed is packed less so."""
 
 
 class PackedRun(Frozen):
@@ -47,7 +57,10 @@ class PackedRun(Frozen):
 
 
 def packed(stored: StoredRun, *, by: str, names_left_out: bool) -> bytes:
-    """The file's content. A run that is still running counts as interrupted where it is now."""
+    """The file's content. A run that is still running counts as interrupted where it is now.
+
+    UserMistake for a run that `unpacked` would not take: whatever it refuses is not written.
+    """
     first = PackedRun(
         header=stored.header,
         status="interrupted" if stored.status == "running" else stored.status,
@@ -57,9 +70,45 @@ def packed(stored: StoredRun, *, by: str, names_left_out: bool) -> bytes:
         names_left_out=names_left_out,
         trials=len(stored.trials),
     )
-    lines = b"".join(one.model_dump_json().encode() + b"\n" for one in (first, *stored.trials))
-    rest = gzip.compress(lines, mtime=0)
+    lines = [one.model_dump_json().encode() + b"\n" for one in (first, *stored.trials)]
+    if max(map(len, lines)) > MOST_BYTES:
+        raise UserMistake(f"a part of run {stored.header.run} has more than {MOST_BYTES >> 20} MiB")
+    for level in _LEVELS:
+        rest = gzip.compress(b"".join(lines), level, mtime=0)
+        if _Room(len(rest)).has(lines):
+            break
+    if len(rest) > MOST_PACKED_BYTES:
+        raise UserMistake(f"run {stored.header.run} takes more than {MOST_PACKED_BYTES >> 20} MiB")
     return f"tlstax pack {VERSION} sha256={hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+
+
+class _Room:
+    """How much there may be in a pack of so many bytes, so that a small file cannot fill the memory.
+
+    Runs that were measured have a quarter of what is allowed for each byte, or less.
+    """
+
+    def __init__(self, packed_bytes: int) -> None:
+        self._bytes = LEAST_BYTES + BYTES_A_BYTE * packed_bytes
+        self._values = LEAST_VALUES + VALUES_A_BYTE * packed_bytes
+
+    def take(self, line: bytes) -> None:
+        """ValueError where there is no room for another line, or it has no end."""
+        if len(line) > MOST_BYTES:
+            raise ValueError("a line that does not end")
+        self._bytes -= len(line)
+        self._values -= 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
+        if self._bytes < 0 or self._values < 0:
+            raise ValueError("far more than so small a file has of a run")
+
+    def has(self, lines: Sequence[bytes]) -> bool:
+        """Whether there is room for all of these."""
+        try:
+            for line in lines:
+                self.take(line)
+        except ValueError:
+            return False
+        return True
 
 
 def opened(path: Path) -> tuple[PackedRun, StoredRun]:
@@ -68,30 +117,34 @@ def opened(path: Path) -> tuple[PackedRun, StoredRun]:
 
 
 def content_of(path: Path) -> bytes:
-    """The file's bytes, whatever they are. UserMistake where it cannot be read."""
+    """The file's bytes, whatever they are. UserMistake where it cannot be read, or has too many."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = bytearray()
+            while piece := file.read(2**20):
+                content += piece
+                if len(content) > MOST_PACKED_BYTES + LONGEST_FIRST_BYTES:
+                    raise _no_pack(path, f"it has more than {MOST_PACKED_BYTES >> 20} MiB")
     except OSError as error:
         raise UserMistake(f"{path} cannot be read ({error.strerror})", remedy="name another file") from error
+    return bytes(content)
 
 
 def unpacked(path: Path, content: bytes) -> tuple[PackedRun, StoredRun]:
     """What these bytes of the file hold. UserMistake as of `opened`."""
-    rest = _verified(path, content)
+    lines = _lines(path, _verified(path, content))
     try:
-        lines = list(_lines(rest))
-    except (OSError, EOFError, zlib.error, ValueError) as fault:
-        raise _no_pack(path, "what is in it cannot be unpacked") from fault
-    try:
-        first = PackedRun.model_validate_json(lines[0])
-        trials = tuple(TrialRecord.model_validate_json(line) for line in lines[1:])
-    except (ValidationError, IndexError) as fault:
+        first = PackedRun.model_validate_json(next(lines, b""))
+        trials = tuple(TrialRecord.model_validate_json(line) for line in lines)
+    except (ValidationError, OverflowError, RecursionError) as fault:
         raise UserMistake(
-            f"{path} is not in the form that this version of tlstax reads",
+            f"{path} is not in the form that this version of tlstax reads{_where(fault)}",
             remedy="open it with the version that packed it",
         ) from fault
     if len(trials) != first.trials:
         raise _no_pack(path, f"it has {len(trials)} of {first.trials} trials")
+    if len({own.trial.place for own in trials}) != len(trials):
+        raise _no_pack(path, "it has two trials at one place")
     return first, StoredRun(
         header=first.header,
         status=first.status,
@@ -101,14 +154,20 @@ def unpacked(path: Path, content: bytes) -> tuple[PackedRun, StoredRun]:
     )
 
 
-def _verified(path: Path, content: bytes) -> bytes:
+def _where(fault: Exception) -> str:
+    if not isinstance(fault, ValidationError):
+        return ""
+    return f" ({'.'.join(map(str, fault.errors(include_url=False, include_input=False)[0]['loc']))})"
+
+
+def _verified(path: Path, content: bytes) -> memoryview:
     """What follows the first line, which is as it was written."""
     first = _FIRST.match(content[:LONGEST_FIRST_BYTES])
     if first is None:
         raise _no_pack(path, "it does not begin as one")
     if int(first[1]) > VERSION:
         raise UserMistake(f"{path} was packed by a newer tlstax", remedy="update tlstax")
-    rest = content[first.end() :]
+    rest = memoryview(content)[first.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != first[2]:
         raise UserMistake(
             f"{path} was changed after it was packed, or is not all there: its checksum is another one",
@@ -117,13 +176,18 @@ def _verified(path: Path, content: bytes) -> bytes:
     return rest
 
 
-def _lines(rest: bytes) -> Iterator[bytes]:
-    """Line by line, none of them endless. ValueError for one that is."""
-    with gzip.open(BytesIO(rest)) as stream:
-        while line := stream.readline(MOST_BYTES + 1):
-            if len(line) > MOST_BYTES:
-                raise ValueError("a line that does not end")
-            yield line
+def _lines(path: Path, rest: memoryview) -> Iterator[bytes]:
+    """Line by line, each a document that is what it says: none endless, nor more than there is room for."""
+    room = _Room(len(rest))
+    try:
+        with gzip.open(BytesIO(rest)) as stream:
+            while line := stream.readline(MOST_BYTES + 1):
+                room.take(line)
+                check_json(line)
+                yield line
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as fault:
+        why = f" ({fault})" if type(fault) is ValueError else ""
+        raise _no_pack(path, f"what is in it cannot be unpacked{why}") from fault
 
 
 def _no_pack(path: Path, why: str) -> UserMistake:

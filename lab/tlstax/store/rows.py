@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import zlib
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -64,9 +66,59 @@ def checked(path: Path, columns: dict[str, object]) -> RunRow:
         raise _not_ours(path, str(columns["run"]), fault) from fault
 
 
-def packed(value: Frozen) -> bytes:
-    """A document as it is kept: deflated JSON."""
-    return zlib.compress(value.model_dump_json().encode())
+def packed(value: Frozen, run: str) -> bytes:
+    """A document as it is kept: deflated JSON. MachineFault for one that `unpacked` would call endless."""
+    document = value.model_dump_json().encode()
+    if len(document) > MOST_BYTES:
+        raise MachineFault(
+            f"a part of run {run} cannot be kept: it has {len(document) / 2**20:.0f} MiB, and "
+            f"{MOST_BYTES >> 20} MiB is the most",
+            remedy="measure fewer cases at once, or without --profile",
+        )
+    return zlib.compress(document)
+
+
+LARGEST = 2**64
+"""No number of ours is as large; seeds have 64 bits."""
+
+
+def check_json(text: bytes) -> None:
+    """ValueError for what is no JSON (RFC 8259) that programs agree on, RecursionError for a bottomless one.
+
+    That is: a name twice in an object, NaN and infinities, whole numbers that no machine has, texts that are
+    no Unicode.
+    """
+    json.loads(
+        text.decode("utf-8"),
+        parse_constant=_no_number,
+        parse_int=_whole,
+        parse_float=_finite,
+        object_pairs_hook=_once,
+    )
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > len(str(LARGEST)) or abs(int(digits)) >= LARGEST:
+        raise ValueError("a number is too large")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    if len(digits) > 400 or math.isinf(float(digits)):
+        raise ValueError("a number is too large")
+    return float(digits)
+
+
+def _once(pairs: list[tuple[str, object]]) -> None:
+    names = {name for name, _ in pairs}
+    if len(names) != len(pairs):
+        raise ValueError("an object has one name twice")
+    for text in (*names, *(value for _, value in pairs if isinstance(value, str))):
+        text.encode("utf-8")
 
 
 def unpacked(path: Path, kind: type[Kept], kept: object, run: str) -> Kept:
@@ -84,6 +136,8 @@ def unpacked(path: Path, kind: type[Kept], kept: object, run: str) -> Kept:
         return kind.model_validate_json(document)
     except ValidationError as fault:
         raise _not_ours(path, run, fault) from fault
+    except (OverflowError, RecursionError) as fault:
+        raise _damaged(path, run) from fault
 
 
 def _damaged(path: Path, run: str) -> MachineFault:

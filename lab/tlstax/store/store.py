@@ -54,6 +54,13 @@ class RunSummary(Frozen):
     unknown: int
 
 
+class UnreadableRun(Frozen):
+    """A run in a listing that is kept and cannot be read, and why; it can be deleted."""
+
+    run: str
+    why: str
+
+
 def new_run_id(started: datetime) -> str:
     """A name for a run that sorts by time and tells runs of the same second apart: 20261121-195500-ab12."""
     return f"{started.astimezone(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -128,15 +135,15 @@ class Store:
                     header.run,
                     header.study.name,
                     header.started_at,
-                    packed(header),
+                    packed(header, header.run),
                     writer.pid,
                     writer.started_ticks,
                     writer.boot_id,
                 ),
             )
 
-    def adopt(self, stored: StoredRun) -> None:
-        """Keep a run that was measured elsewhere, whole or not at all.
+    def adopt(self, stored: StoredRun, rows: Mapping[str, Iterable[Row]] | None = None) -> None:
+        """Keep a run that was measured elsewhere, with its rows if they are given: whole or not at all.
 
         UserMistake where there is one of that name, be it the same.
         """
@@ -149,7 +156,7 @@ class Store:
                 )
         writer = this_process()
         trials = [
-            (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own))
+            (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own, header.run))
             for own in stored.trials
         ]
         with self._transaction(header.run):
@@ -160,7 +167,7 @@ class Store:
                     header.run,
                     header.study.name,
                     header.started_at,
-                    packed(header),
+                    packed(header, header.run),
                     stored.status,
                     stored.stopped_because,
                     writer.pid,
@@ -173,6 +180,8 @@ class Store:
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
                 trials,
             )
+            if rows is not None:
+                row_tables.replace(self._connection, header.run, rows)
 
     def resume(self, run_or_prefix: str) -> StoredRun:
         """The run as it was left, now written by this process; that it was resumed is kept with the time.
@@ -197,7 +206,7 @@ class Store:
         """The header of a run that goes on says more than when it began."""
         with self._transaction(header.run):
             self._connection.execute(
-                "UPDATE kept_runs SET header = ? WHERE run = ?", (packed(header), header.run)
+                "UPDATE kept_runs SET header = ? WHERE run = ?", (packed(header, header.run), header.run)
             )
 
     def add_trials(self, run: str, records: Iterable[TrialRecord]) -> None:
@@ -209,7 +218,7 @@ class Store:
         for record in records:
             job = record.job.without_password() if record.job is not None else None
             place = (run, record.trial.block, record.trial.position, record.verdict.value)
-            rows.append((*place, packed(record.model_copy(update={"job": job}))))
+            rows.append((*place, packed(record.model_copy(update={"job": job}), run)))
         with self._transaction(run):
             self._connection.executemany(
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
@@ -246,6 +255,11 @@ class Store:
                 "SELECT record FROM kept_trials WHERE run = ? ORDER BY block, position", (run,)
             )
             trials = tuple(unpacked(self._path, TrialRecord, record, run) for (record,) in records)
+        if header.run != run:
+            raise MachineFault(
+                f"the store {self._path} cannot be read: run {run} says that it is {header.run}",
+                remedy=f"delete run {run}",
+            )
         return StoredRun(
             header=header,
             status=status,
@@ -255,10 +269,14 @@ class Store:
         )
 
     def runs(self) -> list[RunSummary]:
-        """All runs, the one begun last first."""
+        """All runs that can be read, the one begun last first."""
+        return [found for found in self.listed() if isinstance(found, RunSummary)]
+
+    def listed(self) -> list[RunSummary | UnreadableRun]:
+        """All runs, the one begun last first, those that cannot be read among them."""
         with reported(self._path):
             rows = self._connection.execute(_LISTING).fetchall()
-        return [self._summary(*row) for row in rows]
+        return [self._listed(*row) for row in rows]
 
     def delete(self, run_or_prefix: str) -> str:
         """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
@@ -286,6 +304,8 @@ class Store:
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
         if run_or_prefix == LAST:
             return names[0]
+        if not run_or_prefix:
+            raise UserMistake("a run's name cannot be empty", remedy="`tlstax runs list` shows all")
         matching = [name for name in names if name.startswith(run_or_prefix)]
         if run_or_prefix in matching:
             return run_or_prefix
@@ -297,6 +317,12 @@ class Store:
         raise UserMistake(
             f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="give more of it"
         )
+
+    def _listed(self, *columns_and_counts: object) -> RunSummary | UnreadableRun:
+        try:
+            return self._summary(*columns_and_counts)
+        except MachineFault as fault:
+            return UnreadableRun(run=str(columns_and_counts[0]), why=fault.message)
 
     def _summary(self, *columns_and_counts: object) -> RunSummary:
         row = checked(self._path, dict(zip(_COLUMNS, columns_and_counts, strict=False)))

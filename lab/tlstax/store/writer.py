@@ -1,8 +1,8 @@
 """Who is writing a run: a lock beside the store, which the kernel gives up however its writer ends.
 
 A number of a process would be that of one PID namespace alone: from another container a live writer looks
-dead. Each run has a byte of one file, by its name, and whoever writes the run holds a lock on that byte. These
-are open file description locks (fcntl(2)): they are seen wherever the file is, and are the kernel's to free.
+dead. Each run has a byte of one file, by its name, and whoever writes the run holds a lock on that byte.
+These are open file description locks (fcntl(2)): seen wherever the file is, and freed by the kernel alone.
 Runs of before have the number of their writer's process instead.
 """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,7 +20,11 @@ from tlstax.watch.audience import Audience
 LOOPBACK = "127.0.0.1"
 
 MOST_CONNECTIONS = 32
-"""Whoever comes beyond that is turned away: each takes a thread."""
+"""Whoever has the address and comes beyond that is turned away: each takes a thread."""
+
+MOST_STRANGERS, STRANGER_S = 16, 3.0
+"""So many connections may be there that have not named the token yet, and each for so long. Who comes beyond
+that takes the place of the oldest: whoever has the address says so at once, and so always gets in."""
 
 PATIENCE_S = 10.0
 """How long a browser may take to send its request, or to take what it is sent, before it is given up."""
@@ -65,22 +70,48 @@ class _Server(ThreadingHTTPServer):
         self.token, self.audience, self.report = token, audience, report
         self.rendering = threading.Lock()
         self.host = f"{LOOPBACK}:{listener.getsockname()[1]}"
-        self._room = threading.Semaphore(MOST_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._strangers: dict[socket.socket, float] = {}
+        self._admitted: set[socket.socket] = set()
         super().__init__((LOOPBACK, 0), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
 
+    def admit(self, request: socket.socket) -> bool:
+        """The connection has named the token; False where too many have."""
+        with self._lock:
+            self._strangers.pop(request, None)
+            has_room = len(self._admitted) < MOST_CONNECTIONS
+            if has_room:
+                self._admitted.add(request)
+        return has_room
+
+    def service_actions(self) -> None:
+        """Strangers have had their time; called about twice a second."""
+        self._end_strangers(but=MOST_STRANGERS)
+
+    def _end_strangers(self, *, but: int) -> None:
+        """End the oldest ones, so that no more are left; their threads notice, and let go of them."""
+        now = time.monotonic()
+        with self._lock:
+            late = [request for request, since in self._strangers.items() if now - since > STRANGER_S]
+            oldest = [*self._strangers][: max(0, len(self._strangers) - but)]
+            for request in {*late, *oldest}:
+                self._strangers.pop(request)
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
+
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._room.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        self._end_strangers(but=MOST_STRANGERS - 1)
+        with self._lock:
+            self._strangers[request] = time.monotonic()
         super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._strangers.pop(request, None)
+            self._admitted.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away, or is stuck, is no concern of anybody's."""
@@ -108,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
         _, token, *rest = [*asked.path.split("/"), ""]
         if not secrets.compare_digest(token.encode(), self._of.token.encode()):
             self._refuse(HTTPStatus.NOT_FOUND)
+        elif not self._of.admit(self.connection):
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         elif rest == ["", ""]:
             self._page()
         elif rest == ["events", ""]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from fake_trials import fake_run
 from tlstax.cli.compare_command import CheckOptions, check_command, compare_command
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import open_command, pack_command
-from tlstax.support.errors import UserMistake
+from tlstax.cli.runs_command import list_command
+from tlstax.cli.tabulate import write_missing
+from tlstax.store.pack import packed
+from tlstax.support.errors import MachineFault, UserMistake
 
 
 @pytest.fixture
@@ -51,6 +55,63 @@ def test_a_run_is_compared_with_a_file(kept: str, tmp_path: Path, capsys: pytest
     assert "no difference seen" in capsys.readouterr().out
     with pytest.raises(UserMistake, match="cannot be read"):
         check_command(CheckOptions(run="last", against="other.tlstax", limits=limit))
+
+
+def test_a_pack_that_cannot_be_worked_out_is_not_kept(kept: str, tmp_path: Path) -> None:
+    """Everything is looked at first, then all of it is kept at once."""
+    stored = fake_run(number_of_blocks=2)
+    broken = dict.fromkeys(stored.trials[0].done.histograms_ns, "HISTFAAAA")  # type: ignore[union-attr]
+    trials = tuple(
+        own.model_copy(update={"done": own.done.model_copy(update={"histograms_ns": broken})})
+        for own in stored.trials
+        if own.done is not None
+    )
+    header = stored.header.model_copy(update={"run": "20261122-080000-cd35"})
+    file = tmp_path / "bad.tlstax"
+    run = stored.model_copy(update={"header": header, "trials": trials})
+    file.write_bytes(packed(run, by="1", names_left_out=False))
+    with pytest.raises(UserMistake, match=r"cannot be worked out .* and is not kept"):
+        open_command(file)
+    with open_store() as store:
+        assert [own.run for own in store.runs()] == [kept]
+
+
+def test_a_run_that_cannot_be_read_is_one_line_and_the_others_go_on(
+    kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However it came there: by another version, by hand, from a disk that forgets."""
+    run = fake_run(number_of_blocks=2)
+    names = [f"20261122-08000{place}-cd35" for place in range(5)]
+    with open_store() as store:
+        for name in names:
+            store.adopt(run.model_copy(update={"header": run.header.model_copy(update={"run": name})}))
+        change = store._connection.execute
+        change("PRAGMA foreign_keys = OFF")
+        change("UPDATE kept_runs SET status = '\x1b[2J' WHERE run = ?", (names[0],))
+        change("UPDATE kept_runs SET header = x'00' WHERE run = ?", (names[1],))
+        change("UPDATE kept_trials SET record = x'00' WHERE run = ?", (names[2],))
+        change("UPDATE kept_runs SET run = '../../x' WHERE run = ?", (names[3],))
+        change("UPDATE kept_runs SET run = '' WHERE run = ?", (names[4],))
+        write_missing(store)
+        assert {row[0] for row in change("SELECT run FROM trials")} == {kept}
+    said = capsys.readouterr().err
+    assert all(name in said for name in (*names[:3], "../../x"))
+    assert list_command(as_json=False) == 0
+    listed = capsys.readouterr().out
+    assert kept in listed
+    assert f"{names[0]}  the store" in listed
+    assert "\x1b" not in listed
+    assert list_command(as_json=True) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [own["run"] for own in document["unreadable"]] == [names[0]]
+    assert pack_command(kept, None, with_names=False) == 0
+    with pytest.raises(MachineFault, match=f"run {names[1]} is damaged"):
+        compare_command([kept, names[1]], None, as_json=False)
+    with pytest.raises(MachineFault, match="says that it is"):
+        pack_command("../../x", None, with_names=False)
+    with open_store() as store:
+        for name in (*names[:3], "../../x"):
+            assert store.delete(name) == name
 
 
 def test_a_file_that_cannot_be_written_is_said_first(kept: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.store import Store, rows, schema
+from tlstax.store.store import UnreadableRun
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 
@@ -186,7 +187,10 @@ def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
 ) -> None:
     keep(store, RUN)
     change(path, sql)
-    for read in (store.runs, lambda: store.load(NAME), lambda: store.export("last")):
+    (listed,) = store.listed()
+    assert isinstance(listed, UnreadableRun)
+    assert said in listed.why
+    for read in (lambda: store.load(NAME), lambda: store.export("last")):
         with pytest.raises(MachineFault) as caught:
             read()
         sentence = sentence_of(MachineFault, caught)
