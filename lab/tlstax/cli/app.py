@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -45,7 +46,8 @@ from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.streams import tell
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
-from tlstax.support import credentials
+from tlstax.support import credentials, temporary
+from tlstax.support.errors import TlstaxError
 
 app = typer.Typer(
     name="tlstax",
@@ -77,6 +79,8 @@ def main() -> int:
     A password in the environment is handed to the command that wants it, and to no process that is started.
     """
     password = given_password.take()
+    with suppress(TlstaxError):  # A cache by a name that will not do is said where it is used.
+        temporary.clear()
     return guarded(lambda: _obey(sys.argv[1:], password))
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import secrets
-import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
+from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
 
 _AT_FDCWD = -100
@@ -41,19 +41,21 @@ class NewDirectory:
 
     def __init__(self, directory: Path) -> None:
         self._place = directory.absolute()
-        self._partial = self._place.with_name(f".tlstax-{secrets.token_hex(8)}.partial")
+        self._stack = ExitStack()
 
     def __enter__(self) -> NewDirectory:
+        self._partial = self._stack.enter_context(temporary.beside(self._place))
         try:
             self._partial.mkdir()
         except OSError as error:
+            self._stack.close()
             raise UserMistake(
                 f"nothing can be made in {self._place.parent} ({error.strerror})", remedy="name another place"
             ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._partial, ignore_errors=True)
+        self._stack.close()
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """Write files by their paths in the directory. Raises MachineFault."""
@@ -84,7 +86,7 @@ def _exchange(new: Path, old: Path) -> None:
     number = ctypes.get_errno()
     if number not in _CANNOT_EXCHANGE:
         raise OSError(number, os.strerror(number))
-    aside = new.with_name(f"{new.name}.old")
+    aside = new.with_name(f"{new.name}{temporary.ASIDE}")
     old.rename(aside)
     new.rename(old)
     aside.rename(new)

@@ -10,11 +10,11 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
 
 _THE_MACHINES = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE})
@@ -72,9 +72,8 @@ def _try(path: Path) -> None:
     if existing is not None:
         os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
     if existing is None or _may_be_replaced(target, existing):
-        partial, descriptor = _begun(target)
-        os.close(descriptor)
-        partial.unlink()
+        with _begun(target) as (_, descriptor):
+            os.close(descriptor)
 
 
 def _write(path: Path, content: Iterable[bytes]) -> None:
@@ -124,15 +123,15 @@ def _may_be_replaced(target: Path, existing: os.stat_result) -> bool:
     )
 
 
-def _begun(target: Path) -> tuple[Path, int]:
-    """A new file beside the target by a name that nobody can foresee, open for writing."""
-    partial = target.with_name(f".tlstax-{secrets.token_hex(8)}.partial")
-    return partial, os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+@contextlib.contextmanager
+def _begun(target: Path) -> Iterator[tuple[Path, int]]:
+    """A new file beside the target by a name that nobody foresees, open for writing; removed at the end."""
+    with temporary.beside(target) as partial:
+        yield partial, os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
 
 def _replace(target: Path, existing: os.stat_result | None, content: Iterable[bytes]) -> None:
-    partial, descriptor = _begun(target)
-    try:
+    with _begun(target) as (partial, descriptor):
         with os.fdopen(descriptor, "wb") as file:
             if existing is not None:
                 with contextlib.suppress(PermissionError):
@@ -140,9 +139,6 @@ def _replace(target: Path, existing: os.stat_result | None, content: Iterable[by
                 os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
             file.writelines(content)
         partial.replace(target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def _error(number: int) -> OSError:

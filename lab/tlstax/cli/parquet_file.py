@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 
 from tlstax.report.core.csv_row import Row
 from tlstax.report.tables.table import ColumnType, Table
 from tlstax.report.tables.texts import json_lines
+from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
 
 _TYPES: dict[ColumnType, str] = {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}
@@ -29,8 +28,8 @@ def parquet(table: Table, rows: Iterable[Row]) -> bytes:
             remedy="start `./tlstax runs export --format parquet`: the launcher installs it",
         ) from error
     columns = {column.name: _TYPES[column.type] for column in table.columns}
-    with tempfile.TemporaryDirectory(prefix="tlstax-parquet-") as folder:
-        lines, file = Path(folder, "rows.json"), Path(folder, "rows.parquet")
+    with temporary.directory() as folder:
+        lines, file = folder / "rows.json", folder / "rows.parquet"
         with lines.open("wb") as stream:
             stream.writelines(line + b"\n" for line in json_lines(rows))
         with duckdb.connect(config={"autoinstall_known_extensions": "false", "threads": "1"}) as database:

@@ -11,16 +11,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from tlstax.clients.program import ProgramFailure
 from tlstax.librarybench.measure import Contestant, Workplace, able
 from tlstax.librarybench.messages import Order
 from tlstax.librarybench.program import Bench, LibraryJob
 from tlstax.librarybench.records import Instructions, Library
-from tlstax.support import interruption
+from tlstax.support import interruption, temporary
 from tlstax.support.errors import MachineFault, UserMistake
 
 OPERATIONS = 64
@@ -58,8 +56,8 @@ def count(
 
 def _per_operation(place: Workplace, contestant: Contestant, number: int) -> tuple[float, float]:
     """Instructions of one operation, both sides together, and how many of them are atomic."""
-    with tempfile.TemporaryDirectory() as directory:
-        out = Path(directory) / "callgrind.out"
+    with temporary.directory() as folder:
+        out = folder / "callgrind.out"
         command = (
             "valgrind",
             "--tool=callgrind",

@@ -6,10 +6,8 @@ the program writes into its page for which side it works.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from tlstax.clients.program import ProgramFailure
 from tlstax.librarybench.measure import Contestant, Workplace, able
@@ -23,7 +21,7 @@ from tlstax.run.lock_counting import named
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.lock_page import VARIABLE, LockPage, Site, Taken, between
 from tlstax.specimens.processes import tool
-from tlstax.support import interruption
+from tlstax.support import interruption, temporary
 from tlstax.support.errors import MachineFault
 
 OPERATIONS = 64
@@ -48,8 +46,8 @@ def _of_sides(
     place: Workplace, contestant: Contestant, number: int, counter: Fault
 ) -> dict[Side, tuple[Taker, ...]]:
     """Who takes how many locks for an operation, most first."""
-    with tempfile.TemporaryDirectory() as directory:
-        page = LockPage(Path(directory) / "locks")
+    with temporary.directory() as folder:
+        page = LockPage(folder / "locks")
         page.count_everyone()
         job = LibraryJob(contestant.libssl, (place.subjects[number],), place.certificates, page.path)
         command = (tool("env"), f"LD_PRELOAD={counter.library}", f"{VARIABLE}={page.path}")
