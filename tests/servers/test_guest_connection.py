@@ -140,7 +140,7 @@ def test_a_greeting_in_pieces_is_waited_for() -> None:
     ("packet", "fault", "words"),
     [
         (b"\x04Too many connections", MachineFault, "max_connections"),
-        (b"\x69\x04Host 'h' is blocked because of many connection errors", MachineFault, "flush-hosts"),
+        (b"\x69\x04Host 'h' is blocked because of many connection errors", MachineFault, "FLUSH HOSTS"),
         (b"\x6a\x04Host 'h' is not allowed to connect to this server", UserMistake, "from this machine"),
     ],
 )

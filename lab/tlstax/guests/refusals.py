@@ -66,7 +66,7 @@ REFUSALS = (
         (1129,),
         MachineFault,
         "{where} has blocked this machine after too many broken connections",
-        "run mysqladmin flush-hosts there, or TRUNCATE performance_schema.host_cache",
+        "say TRUNCATE TABLE performance_schema.host_cache there, or FLUSH HOSTS (MariaDB, MySQL before 8.4)",
     ),
     Refusal(
         (1049,),

@@ -75,7 +75,7 @@ def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
         (1142, UserMistake, "INDEX, INSERT and SELECT"),
         (1049, UserMistake, "no schema shop"),
         (1130, UserMistake, "from this machine"),
-        (1129, MachineFault, "flush-hosts"),
+        (1129, MachineFault, "FLUSH HOSTS"),
         (1040, MachineFault, "max_connections"),
         (1203, UserMistake, "no more connections"),
         (1226, UserMistake, "no more connections"),
@@ -98,6 +98,32 @@ def test_each_refusal_is_one_sentence_with_the_address(
     assert "db.example:3307" in error.message
     assert "{" not in error.sentence()
     assert PASSWORD not in error.sentence()
+
+
+def test_nobody_is_sent_into_the_clear() -> None:
+    """What fails under TLS is mended there; plaintext is the user's own word."""
+    without = guest_failures.without_tls(ACCESS)
+    failed = [
+        guest_failures.of_tls(ACCESS, _failed(reason), Handshake(version="TLS 1.0"))
+        for reason in (*(own.reason for own in guest_failures.HANDSHAKES), "something else")
+    ]
+    for error in (without, *failed):
+        assert "DISABLED" not in error.sentence()
+        assert error.remedy
+    assert "the server has TLS 1.0 at most" in failed[0].sentence()
+    assert "tlstax inspect" in failed[-1].sentence()
+
+
+def _failed(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, "a handshake failed")
+    error.reason = reason
+    return error
+
+
+def test_verification_knows_each_number_once() -> None:
+    codes = [code for own in guest_failures.UNVERIFIED for code in own.codes]
+    assert len(codes) == len(set(codes))
+    assert not set(codes) & set(guest_failures.NO_ISSUER)
 
 
 def test_no_number_means_two_things() -> None:
