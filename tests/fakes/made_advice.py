@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from inspected_servers import inspected
-from tlstax.results.advice import Advice, Advised, Saving, SeenUse, Step
-from tlstax.results.inspection import Concern
+from tlstax.results.advice import Advice, Advised, Saving, SeenUse
+from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
 
 UNSAFE = Concern(danger="unsafe", what="TLS 1.1 is <b>accepted</b>", why="it is old", remedy="forbid it")

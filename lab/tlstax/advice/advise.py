@@ -27,7 +27,7 @@ from tlstax.results.inspection import InspectedServer
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
-from tlstax.support.errors import Interrupted, TlstaxError
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 
 MOST_AT_ONCE = 2
 """Connections that the server gets at once from measuring: one that makes some, and one that is kept."""
@@ -56,6 +56,8 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
     UserMistake or MachineFault where the account cannot log in. What cannot be measured is named.
     """
     found = inspect(access, request.watch_s, watcher)
+    if found.status == "failed" and not found.asked:
+        raise MachineFault(f"nothing can be advised: {found.stopped_because}")
     use = use_of(found, request.connects_per_s, request.statements, request.answer_bytes)
     now = now_of(found)
     measuring = _Measuring(access, request, store, watcher, is_interrupted=found.status == "interrupted")

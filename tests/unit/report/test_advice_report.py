@@ -6,10 +6,12 @@ import re
 
 import pytest
 
-from made_advice import GROUP, advice
+from inspected_servers import inspected
+from made_advice import GROUP, KEY, advice
 from tlstax.report.advice.text import advice_text
 from tlstax.report.page.html import advice_html
 from tlstax.results.advice import SeenUse
+from tlstax.results.inspection import Step
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])
@@ -40,6 +42,23 @@ def test_each_thing_is_printed_in_its_order(width: int) -> None:
 def test_where_nothing_is_worth_it_it_says_so() -> None:
     text = advice_text(advice(advised=(), little=()), width=80, colour=False)
     assert "Nothing to change" in text
+
+
+def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:
+    seen = inspected()
+    refused = seen.model_copy(
+        update={"asked": (seen.asked[0].model_copy(update={"agreed": None}), *seen.asked[1:])}
+    )
+    text = advice_text(advice(advised=(), little=(), inspected=refused), width=80, colour=False)
+    assert "Nothing to change" not in text
+    assert "Nothing was measured, since clients left to themselves get no TLS there" in text
+
+
+def test_lines_to_paste_are_never_broken() -> None:
+    line = "ssl_cipher = " + ":".join(["ECDHE-ECDSA-AES128-GCM-SHA256"] * 9)
+    long = KEY.model_copy(update={"steps": (Step(where="my.cnf", lines=("[mysqld]", line)),)})
+    text = advice_text(advice(advised=(long,)), width=40, colour=False)
+    assert f"\n       [mysqld]\n       {line}\n" in text
 
 
 def test_a_use_that_nobody_knows_is_called_assumed() -> None:

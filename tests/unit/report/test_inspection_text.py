@@ -5,6 +5,7 @@ from __future__ import annotations
 from tlstax.contract import TlsView
 from tlstax.report.inspection.text import inspection_text
 from tlstax.results.inspection import (
+    KEPT_BACK,
     Asked,
     Certificate,
     Concern,
@@ -15,6 +16,7 @@ from tlstax.results.inspection import (
     Payment,
     Program,
     ServerWord,
+    Step,
     Use,
 )
 
@@ -155,6 +157,28 @@ def test_what_is_unsafe_stands_below_with_what_mends_it() -> None:
     assert "Asked with 28 connections, one at a time." in text
     clean = FOUND.model_copy(update={"concerns": ()})
     assert "Nothing unsafe was seen." in text_of(clean)
+
+
+def test_lines_to_paste_stand_once_and_whole() -> None:
+    line = "ssl_cipher = " + ":".join(["ECDHE-ECDSA-AES128-GCM-SHA256"] * 9)
+    steps = (Step(where="the server's my.cnf", lines=("[mysqld]", line)),)
+    old = Concern(danger="unsafe", what="one", why="so", remedy="take suites, if any", steps=steps)
+    new = old.model_copy(update={"what": "another", "remedy": "take others (or none)"})
+    text = text_of(FOUND.model_copy(update={"concerns": (old, new)}), width=40)
+    assert f"take suites and take others:\n   the server's my.cnf:\n       [mysqld]\n       {line}\n" in text
+    assert text.count(line) == 1
+
+
+def test_many_names_are_shortened() -> None:
+    many = FOUND.chain[0].model_copy(update={"names": tuple(f"h{number}" for number in range(300))})
+    shown = lines(FOUND.model_copy(update={"chain": (many,)}))
+    assert "for h0, h1, h2 and 297 more, issued by" in shown["Certificate"]
+
+
+def test_what_was_kept_back_is_not_called_unknown() -> None:
+    kept = asked("version", "TLS 1.0", taken=False, could_ask=False).model_copy(update={"why_not": KEPT_BACK})
+    shown = lines(FOUND.model_copy(update={"asked": (kept,)}))
+    assert shown["Versions"] == f"none; not asked, since {KEPT_BACK}: TLS 1.0"
 
 
 def test_a_server_without_tls_has_no_more_lines() -> None:

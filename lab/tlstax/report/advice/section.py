@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.report.advice.words import end_words, little_words, saving_lines, share_words
+from tlstax.report.advice.words import end_words, little_words, nothing_words, saving_lines, share_words
 from tlstax.report.core import palette
 from tlstax.report.core.charts import ratio_chart
 from tlstax.report.core.marks import RatioMark, Style
@@ -46,7 +46,7 @@ def _sections(found: Advice) -> Iterator[Section]:
     if found.advised:
         blocks.append(Claims(tuple(map(_claim, found.advised)), whole_width=True))
     else:
-        blocks.append(Items(("nothing to change: what was seen costs no more than it needs to",)))
+        blocks.append(Items((nothing_words(found),)))
     yield Section(tuple(blocks), "Worth changing")
     if found.little:
         yield Section((Items(tuple(map(little_words, found.little))),), "Of little or unknown worth here")

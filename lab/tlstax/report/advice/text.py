@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.report.advice.words import end_words, little_words, saving_lines, use_words
+from tlstax.findings.core.wording import capitalised
+from tlstax.report.advice.words import end_words, little_words, nothing_words, saving_lines, use_words
 from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.advice import Advice, Advised
 from tlstax.results.inspection import Concern, Step
@@ -19,7 +20,7 @@ def advice_text(found: Advice, *, width: int, colour: bool) -> str:
     parts: list[RenderableType] = [styled(f"{found.inspected.server}: what would be cheaper", "bold")]
     parts += [styled(use_words(found.use), "dim"), Text(), *_concerns(found.inspected.concerns)]
     parts += [
-        *_advised(found.advised),
+        *_advised(found.advised, nothing_words(found)),
         *_little(found.little),
         *(styled(words) for words in end_words(found)),
     ]
@@ -38,9 +39,9 @@ def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
             yield Text()
 
 
-def _advised(found: Sequence[Advised]) -> Iterator[RenderableType]:
+def _advised(found: Sequence[Advised], nothing: str) -> Iterator[RenderableType]:
     if not found:
-        yield styled("Nothing to change: what was seen costs no more than it needs to.")
+        yield styled(f"{capitalised(nothing)}.")
         yield Text()
         return
     yield styled("Worth changing", "bold")

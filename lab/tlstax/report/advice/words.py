@@ -46,6 +46,15 @@ def share_words(found: Interval) -> str:
     return f"{texts[0]} %{_ends(texts[1:])}"
 
 
+def nothing_words(found: Advice) -> str:
+    """Why no change is advised."""
+    if any(own.agreed for own in found.inspected.asked if own.topic == "default"):
+        return "nothing to change: what was seen costs no more than it needs to"
+    return (
+        "nothing was measured, since clients left to themselves get no TLS there: mend what is unsafe first"
+    )
+
+
 def little_words(own: Advised) -> str:
     """A change that is not worth it, with what it would save."""
     share, time = own.saving.server_share, own.saving.time_us
