@@ -122,6 +122,34 @@ def test_an_answer_of_another_form_is_one_sentence(monkeypatch: pytest.MonkeyPat
         process.use()
 
 
+@pytest.mark.parametrize("number", ["\N{SUPERSCRIPT TWO}", "9" * 5000, "-1", ""], ids=ascii)
+def test_an_answer_that_is_no_number_is_one_sentence(monkeypatch: pytest.MonkeyPatch, number: str) -> None:
+    size = built_beside("tlstax-watch").stat().st_size
+    talk = f"echo watching 7 2 mysqld; head -c {size} >/dev/null; read line; echo {number}; cat >/dev/null"
+    monkeypatch.setenv("TLSTAX_SSH", f"sh -c '{talk}'")
+    with (
+        watched(ConnectionEnds("127.0.0.1:1", 1)) as process,
+        pytest.raises(MachineFault, match="where a number was asked for") as raised,
+    ):
+        FarClock(process).read_us()
+    assert len(raised.value.sentence()) < 200
+
+
+@pytest.mark.parametrize("pid", ["\N{SUPERSCRIPT TWO}", "9" * 5000])
+def test_an_introduction_without_numbers_is_not_ours(monkeypatch: pytest.MonkeyPatch, pid: str) -> None:
+    monkeypatch.setenv("TLSTAX_SSH", f"sh -c 'echo watching {pid} 2 mysqld; cat >/dev/null'")
+    with pytest.raises(MachineFault, match="is not tlstax's own program"):
+        watched(ConnectionEnds("127.0.0.1:1", 1))
+
+
+def test_an_answer_without_an_end_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far_process, "LONGEST_ANSWER_BYTES", 1 << 16)
+    size = built_beside("tlstax-watch").stat().st_size
+    monkeypatch.setenv("TLSTAX_SSH", f"sh -c 'head -c {size} >/dev/null; exec cat /dev/zero'")
+    with pytest.raises(MachineFault, match="and more without an end"):
+        watched(ConnectionEnds("127.0.0.1:1", 1))
+
+
 def test_the_port_goes_to_ssh(no_ssh: Path) -> None:
     with connection() as ends, watched(ends, SshHost("ann@db.example", 2222)):
         called = (no_ssh.parent / "called").read_text().splitlines()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import natural
 
 _THE_MACHINES = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE})
 """Errors for which nobody can blame the name of the file."""
@@ -92,8 +93,9 @@ def _followed(path: Path) -> Path | int:
     """Where the path's symbolic links lead: to a path, or to a descriptor of this process (/dev/stdout)."""
     descriptors = Path(f"/proc/{os.getpid()}/fd")
     for _ in range(_MOST_LINKS):
-        if path.name.isdecimal() and path.parent.resolve() == descriptors:
-            return int(path.name)
+        descriptor = natural(path.name)
+        if descriptor is not None and path.parent.resolve() == descriptors:
+            return descriptor
         if not path.is_symlink():
             return path
         path = path.parent / path.readlink()

@@ -23,7 +23,9 @@ DESCRIPTORS_WANTED = 4096
 
 def memory() -> Check:
     """Whether there is memory for a server and its buffers."""
-    found = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
+    found = re.search(
+        r"^MemAvailable:\s*([0-9]{1,15}) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE
+    )
     available_bytes = int(found[1]) * 1024 if found else 0
     limit = cgroup.memory_limit()
     available_bytes = available_bytes if limit is None else min(limit, available_bytes)

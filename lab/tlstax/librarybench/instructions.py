@@ -27,7 +27,7 @@ OPERATIONS = 64
 WITHIN = "tlstax_library_bench::slice"
 """The program's function that does what is ordered (engine/crates/library_bench/src/main.rs)."""
 
-_TOTALS = re.compile(r"^(?:summary|totals): (\d+)(?: (\d+))?", re.MULTILINE)
+_TOTALS = re.compile(r"^(?:summary|totals): ([0-9]{1,20})(?: ([0-9]{1,20}))?", re.MULTILINE)
 """All instructions, and those that lock the bus (callgrind's Ir and Ge; a 0 at the end is left out)."""
 
 

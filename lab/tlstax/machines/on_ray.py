@@ -31,6 +31,7 @@ from tlstax.machines.listing import Clock, ListedMachine, RoundTrip, clock_of, l
 from tlstax.machines.parcels import Packed, Parcels
 from tlstax.machines.shim import Shim
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import natural
 
 CONNECT_S = 10.0
 """How long a cluster's head may take to answer at all."""
@@ -307,13 +308,14 @@ def _check_answers(address: str) -> None:
     Ray itself would try for many minutes, deaf to Ctrl-C. So another process tries first, which can be ended.
     """
     host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdigit():
+    number = natural(port)
+    if not host or "/" in host or number is None:
         raise UserMistake(
             f"--ray {address}: the address of a cluster's head is wanted, such as 10.0.0.1:6379",
             remedy="`ray start --head` prints it",
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+        socket.create_connection((host.strip("[]"), number), CONNECT_S).close()
     except (OSError, OverflowError) as error:
         raise MachineFault(f"nothing answers at {address} ({error})", remedy=AS_RAY_DOES) from None
     try:

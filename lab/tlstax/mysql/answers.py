@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pymysql.constants import CR
@@ -10,11 +9,7 @@ from pymysql.err import OperationalError
 
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
-from tlstax.support.text import counted
-
-_NUMBER = re.compile(r"-?[0-9]{1,20}")
-"""What a 64-bit integer of a server's looks like. Unicode has digits of which int() makes nothing."""
-
+from tlstax.support.text import counted, integer
 
 MESSAGE_AT_MOST = 300
 """Characters; MySQL's own messages have no more than 512 bytes."""
@@ -92,8 +87,7 @@ def name(value: object) -> str:
 
 def as_number(value: object) -> int | None:
     """The integer that a server's value is, None for anything else."""
-    text = str(value)
-    return int(text) if _NUMBER.fullmatch(text) else None
+    return integer(str(value))
 
 
 def number(value: object) -> int:

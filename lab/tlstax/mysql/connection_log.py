@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import Job
+from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 from tlstax.records.trial import ConnectionsSeen
 
@@ -59,13 +60,13 @@ def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
         )
         rows = cursor.fetchall()
     return tuple(
-        ConnectionsSeen(connections=int(count), version=version or None, cipher=cipher or None)
+        ConnectionsSeen(connections=answers.number(count), version=version or None, cipher=cipher or None)
         for version, cipher, count in rows
     )
 
 
 def _schema(server_version: str) -> str:
-    number = re.match(r"(\d+)\.(\d+)", server_version)
+    number = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", server_version)
     era = (int(number[1]), int(number[2])) if number else _FIRST_WITH_PERFORMANCE_SCHEMA
     if "MariaDB" in server_version or era < _FIRST_WITH_PERFORMANCE_SCHEMA:
         return "information_schema"

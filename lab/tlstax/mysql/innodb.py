@@ -10,11 +10,15 @@ import re
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database, SqlError
+from tlstax.support.errors import MachineFault
 
 
 def flush_at_commit(admin: Database) -> int:
     """The value of innodb_flush_log_at_trx_commit. MachineFault where the server does not answer."""
-    return int(answers.demand(admin, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")[0][0])
+    value = answers.as_number(answers.demand(admin, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")[0][0])
+    if value is None:
+        raise MachineFault("the server answers no number for innodb_flush_log_at_trx_commit")
+    return value
 
 
 def set_flush_at_commit(admin: Database, value: int) -> None:

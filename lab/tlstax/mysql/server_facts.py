@@ -50,7 +50,7 @@ def version(database: Database) -> str:
 def version_and_limit(database: Database) -> tuple[str, int]:
     """The version, and how many connections the server accepts at most."""
     reported, limit = answers.row(database, "SELECT VERSION(), @@max_connections", columns=2)
-    return str(reported), int(limit)
+    return str(reported), answers.number(limit)
 
 
 def connection_limits(database: Database) -> ConnectionLimits:

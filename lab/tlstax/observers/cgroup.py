@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tlstax.support.text import natural
+
 ROOT = Path("/")
 
 
@@ -48,13 +50,15 @@ def _quota(directory: Path) -> float | None:
     if not quota:
         quota = _text(directory / "cpu.cfs_quota_us").strip()
         period = _text(directory / "cpu.cfs_period_us").strip()
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
+    taken, of = natural(quota), natural(period)
+    return taken / of if taken is not None and of else None
 
 
 def _memory(directory: Path) -> int | None:
     text = _text(directory / "memory.max").strip() or _text(directory / "memory.limit_in_bytes").strip()
     # Version 1 writes "no limit" as the largest multiple of the page size below 2 to the 63.
-    return int(text) if text.isdigit() and int(text) < 1 << 62 else None
+    limit = natural(text)
+    return limit if limit is not None and limit < 1 << 62 else None
 
 
 def _text(path: Path) -> str:

@@ -26,12 +26,16 @@ from tlstax.observers.process import CpuReading
 from tlstax.observers.threads import Threads
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import natural
 
 SSH_VARIABLE = "TLSTAX_SSH"
 """The command that is ssh, with its options, as a shell reads it; `ssh` where it is not set."""
 
 START_TIMEOUT_S, ANSWER_TIMEOUT_S = 60.0, 15.0
 """How long to wait until the program runs there (a password may have to be typed), and for each answer."""
+
+LONGEST_ANSWER_BYTES = 16 << 20
+"""More than the use of a process with a hundred thousand threads takes in words."""
 
 _SHELL = (
     'for folder in "${{TMPDIR:-/tmp}}" /dev/shm /var/tmp; do '
@@ -43,7 +47,7 @@ _SHELL = (
 )
 """What the shell there does. A file without a name is freed with its last descriptor, whatever ends first."""
 
-_FIRST = re.compile(r"watching (\d+) (\d+) ?(.*)")
+_FIRST = re.compile(r"watching ([0-9]{1,10}) ([0-9]{1,10}) ?(.*)")
 
 
 class SshHost(NamedTuple):
@@ -58,7 +62,7 @@ class SshHost(NamedTuple):
 
 def parsed(text: str) -> SshHost:
     """From `ssh://[user@]host[:port]`. Raises UserMistake."""
-    found = re.fullmatch(r"ssh://((?:[^@/:\s-][^@/:\s]*@)?[^@/:\s-][^@/:\s]*)(?::(\d{1,5}))?/?", text)
+    found = re.fullmatch(r"ssh://((?:[^@/:\s-][^@/:\s]*@)?[^@/:\s-][^@/:\s]*)(?::([0-9]{1,5}))?/?", text)
     if found is None or (found[2] and not 0 < int(found[2]) < 1 << 16):
         raise UserMistake(
             f"--server-host: {quoted(text)} is not the address of a host",
@@ -155,9 +159,10 @@ class FarProcess:
     def _asked(self, question: str) -> int:
         self._send(f"{question}\n".encode())
         answer = self._answer(ANSWER_TIMEOUT_S)
-        if not answer.isdigit():
+        number = natural(answer)
+        if number is None:
             raise MachineFault(f"{self._host} says {answer[:80]!r} where a number was asked for")
-        return int(answer)
+        return number
 
     def _send(self, data: bytes, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
         """MachineFault where nobody there reads it in time."""
@@ -186,6 +191,8 @@ class FarProcess:
                 if not more:
                     raise self._lost()
                 self._buffer += more
+                if len(self._buffer) > LONGEST_ANSWER_BYTES:
+                    raise MachineFault(f"{self._host} says {self._buffer[:40]!r} and more without an end")
         line, _, self._buffer = self._buffer.partition(b"\n")
         text = line.decode(errors="replace")
         if text.startswith("error: "):
@@ -203,18 +210,30 @@ def _use_of(line: str, host: SshHost) -> FarUse:
     """From a line of words NAME=VALUE. MachineFault where it is none."""
     try:
         known = dict(word.split("=") for word in line.split())
-        switches = {int(name.partition(".")[2]): int(own) for name, own in known.items() if "." in name}
+        switches = {
+            _number(name.partition(".")[2]): _number(own) for name, own in known.items() if "." in name
+        }
         return FarUse(
             cpu=CpuReading(
-                total_us=int(known["clock"]) / 1e3,
-                user_ticks=int(known["user"]),
-                system_ticks=int(known["system"]),
+                total_us=_number(known["clock"]) / 1e3,
+                user_ticks=_number(known["user"]),
+                system_ticks=_number(known["system"]),
             ),
-            threads=Threads(switches, page_faults=int(known["faults"])),
-            counters={name: Reading(*map(int, own.split("/"))) for name, own in known.items() if "/" in own},
+            threads=Threads(switches, page_faults=_number(known["faults"])),
+            counters={
+                name: Reading(*map(_number, own.split("/"))) for name, own in known.items() if "/" in own
+            },
         )
     except (KeyError, TypeError, ValueError) as error:
         raise MachineFault(f"{host} says {line[:80]!r} where what the server used was asked for") from error
+
+
+def _number(text: str) -> int:
+    """ValueError where it is none."""
+    number = natural(text)
+    if number is None:
+        raise ValueError(text[:80])
+    return number
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:

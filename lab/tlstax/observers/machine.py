@@ -16,10 +16,12 @@ from tlstax.observers import cgroup
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
 from tlstax.records.trial import Machine
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import as_ranges
+from tlstax.support.text import as_ranges, natural
 
 ROOT = Path("/")
 CPUS = "sys/devices/system/cpu"
+_RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+_LOAD = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 BUSY_LOAD = 0.5
 """Runnable processes (load average over a minute) above which something else is running."""
 MUCH_STEAL = 0.01
@@ -137,7 +139,7 @@ def turbo(root: Path = ROOT) -> bool | None:
 
 def stolen_share(root: Path = ROOT) -> float:
     """Share of the CPU time since boot that the host gave to others (proc(5), /proc/stat, steal)."""
-    fields = [int(field) for field in _text(root / "proc/stat").partition("\n")[0].split()[1:9]]
+    fields = [natural(field) or 0 for field in _text(root / "proc/stat").partition("\n")[0].split()[1:9]]
     total = sum(fields)
     return fields[7] / total if len(fields) == 8 and total > 0 else 0.0
 
@@ -145,7 +147,7 @@ def stolen_share(root: Path = ROOT) -> float:
 def load_average(root: Path = ROOT) -> float:
     """Processes running or waiting to run, averaged over the last minute."""
     first = _text(root / "proc/loadavg").partition(" ")[0]
-    return float(first) if first else 0.0
+    return float(first) if _LOAD.fullmatch(first) else 0.0
 
 
 def _sharing_notes(cpus: AbstractSet[int], split: Split, root: Path) -> list[str]:
@@ -192,7 +194,7 @@ def _detect(kind: str, root: Path) -> str | None:
 
 
 def _memory_bytes(root: Path) -> int:
-    found = re.search(r"^MemTotal:\s*(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    found = re.search(r"^MemTotal:\s*([0-9]{1,15}) kB", _text(root / "proc/meminfo"), re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
 
 
@@ -206,9 +208,9 @@ def _parse_list(text: str) -> set[int]:
     """The kernel's list of CPUs, `0-3,8` (cpuset(7), "List format")."""
     numbers: set[int] = set()
     for part in text.strip().split(","):
-        low, _, high = part.partition("-")
-        if low.isdigit():
-            numbers.update(range(int(low), int(high or low) + 1))
+        ends = _RANGE.fullmatch(part)
+        if ends:
+            numbers.update(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
     return numbers
 
 

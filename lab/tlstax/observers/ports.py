@@ -9,6 +9,7 @@ from tlstax.contract import Job
 from tlstax.contract.job import TcpEndpoint
 from tlstax.plan.addresses import is_loopback
 from tlstax.records.ports import PortUse
+from tlstax.support.text import natural
 
 ROOT = Path("/")
 ALWAYS, ON_LOOPBACK = "1", "2"
@@ -60,5 +61,5 @@ def _waiting(sockstat: str) -> int | None:
         name, _, counts = line.partition(":")
         fields = counts.split()
         if name == "TCP" and "tw" in fields:
-            return int(fields[fields.index("tw") + 1])
+            return natural("".join(fields[fields.index("tw") + 1 :][:1]))
     return None

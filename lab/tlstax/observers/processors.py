@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlstax.records.window import CpuSlice, CpuTicks
+from tlstax.support.text import natural
 
 ROOT = Path("/")
 SLICE_S = 1.0
@@ -98,5 +99,5 @@ def _ticks(lines: list[list[str]]) -> CpuTicks:
     sums = dict.fromkeys(FIELDS, 0)
     for line in lines:
         for name, value in zip(FIELDS, line, strict=False):
-            sums[name] += int(value)
+            sums[name] += natural(value) or 0
     return CpuTicks(**sums)

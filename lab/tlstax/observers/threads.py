@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path("/")
-_SWITCHES = re.compile(rb"voluntary_ctxt_switches:\s*(\d+)")
+_SWITCHES = re.compile(rb"voluntary_ctxt_switches:\s*([0-9]{1,20})")
 """Of both kinds, voluntary and not."""
 _STATUS_BYTES = 1 << 16
 """More than /proc/PID/task/TID/status ever has, so that one read gives all of it."""
-_READ = re.compile(r"^rchar: (\d+)$", re.MULTILINE)
+_READ = re.compile(r"^rchar: ([0-9]{1,20})$", re.MULTILINE)
 _MINOR, _MAJOR = 7, 9
 """The places of minflt and majflt in /proc/PID/stat, counted from the field behind the name."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tlstax.plan.addresses import DEVICE
 from tlstax.records.window import WireUse
+from tlstax.support.text import integer, natural
 
 ROOT = Path("/")
 
@@ -58,7 +59,7 @@ def _tcp(text: str) -> dict[str, int]:
     lines = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
     if len(lines) != 2:
         return {}
-    return {name: int(value) for name, value in zip(*lines, strict=False)}
+    return {name: integer(value) or 0 for name, value in zip(*lines, strict=False)}
 
 
 def _devices(text: str) -> dict[str, tuple[int, int]]:
@@ -66,9 +67,9 @@ def _devices(text: str) -> dict[str, tuple[int, int]]:
     devices = {}
     for line in text.splitlines():
         device, colon, counts = line.partition(":")
-        if colon:
-            fields = counts.split()
-            devices[device.strip()] = int(fields[0]), int(fields[8])
+        fields = counts.split()
+        if colon and len(fields) > 8:
+            devices[device.strip()] = natural(fields[0]) or 0, natural(fields[8]) or 0
     return devices
 
 

@@ -22,6 +22,7 @@ from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import LOOPBACK
 from tlstax.support.errors import MachineFault
+from tlstax.support.text import natural
 
 ENTRY, SERVER = "entry", "server"
 HOST_NAME = "localhost"
@@ -145,7 +146,7 @@ class Haproxy:
         said = _answer_of(file, "show stat")
         rows = csv.DictReader(said.removeprefix("# ").splitlines())
         counts = (row["stot"] for row in rows if (row["pxname"], row["svname"]) == (ENTRY, "FRONTEND"))
-        return next((int(count) for count in counts if count), None)
+        return next((natural(count) for count in counts if count), None)
 
 
 def _arguments(file: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ def stand_in_for(version: str) -> str | None:
 
     Forks of MySQL (Percona Server) say the version that they are made from, and get its specimen.
     """
-    found = re.search(r"(\d+)\.(\d+)\.\d+", version)
+    found = re.search(r"([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}", version)
     if found is None:
         return None
     own = int(found[1]), int(found[2])

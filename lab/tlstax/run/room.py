@@ -12,6 +12,7 @@ from tlstax.observers.ports import port_settings
 from tlstax.plan.jobs import SOURCE_ADDRESSES
 from tlstax.specimens.server_settings import bounded_connections
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import natural
 
 THREADS_BESIDE = 200
 """Threads that a server has besides those of its connections, and a client."""
@@ -84,7 +85,7 @@ def _number(path: Path) -> int | None:
         text = path.read_text("ascii").strip()
     except OSError:
         return None
-    return int(text) if text.isdigit() else None
+    return natural(text)
 
 
 def _threads(root: Path) -> int:

@@ -40,7 +40,7 @@ class ServerBuild:
     @property
     def era(self) -> tuple[int, int]:
         """The first two numbers of its version, which decide how it is set up."""
-        numbers = re.match(r"(\d+)\.(\d+)", self.specimen.version)
+        numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", self.specimen.version)
         return (int(numbers[1]), int(numbers[2])) if numbers else UNKNOWN_VERSION
 
     @property

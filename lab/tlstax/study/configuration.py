@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tlstax.support.text import natural
+
 AS_IT_COMES = "default"
 """The level that gives a server no option."""
 
@@ -53,6 +55,7 @@ KEPT = (
     "user",
     "wsrep",
 )
+
 """What begins the names of options by which a private server is kept in its place."""
 
 FORM = "NAME=VALUE as the server has it, such as performance_schema=OFF; several with a blank between them"
@@ -124,9 +127,9 @@ def _is_kept(name: str) -> bool:
 def _plain(value: str) -> str:
     """One spelling of a value: sizes in bytes, switches as numbers."""
     text = value.strip().lower()
-    number, unit = text[:-1], text[-1:]
-    if unit in _UNITS and number.isdecimal():
-        return str(int(number) * _UNITS[unit])
+    number, unit = natural(text[:-1]), text[-1:]
+    if unit in _UNITS and number is not None:
+        return str(number * _UNITS[unit])
     if re.fullmatch(r"[0-9]+\.0+", text):
         return text.partition(".")[0]
     return _WORDS.get(text, text)

@@ -35,7 +35,7 @@ from tlstax.study.workloads.bulk import FORM as BULK_FORM
 from tlstax.study.workloads.sessions import FORM
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest
+from tlstax.support.text import closest, integer
 
 _OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _OPTION_LEVEL = re.compile(r"[^\s\x00-\x1f]+(?: [^\s\x00-\x1f]+)*")
@@ -257,7 +257,7 @@ def _number(level: object, *, decimals: bool) -> int | float | None:
     """A level as a number: a whole one is always an int, so that 45 and 45.0 are one level."""
     if isinstance(level, str) and level.isascii():
         with contextlib.suppress(ValueError):
-            level = int(level) if level.isdecimal() else float(level)
+            level = float(level) if (whole := integer(level)) is None else whole
     if isinstance(level, bool) or not isinstance(level, int | float) or not abs(level) <= _LARGEST:
         return None
     if float(level).is_integer():

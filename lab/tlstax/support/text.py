@@ -6,6 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+"""What a 64-bit integer looks like. int() takes the digits of other scripts as well and fails at thousands of
+them, and isdigit() says yes to some of which int() makes nothing, such as a superscript two."""
+
+
+def integer(text: str) -> int | None:
+    """The integer that a text from outside is, in ASCII digits, 20 at the most; None for any other."""
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def natural(text: str) -> int | None:
+    """As `integer`, for numbers that are not negative."""
+    return integer(text) if text[:1] != "-" else None
+
 
 def counted(number: float | str, thing: str) -> str:
     """A number of things: "1 block", "3 blocks"."""

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tlstax.report.page.live import live_html
 from tlstax.support.errors import TlstaxError
+from tlstax.support.text import natural
 from tlstax.watch.audience import Audience
 
 LOOPBACK = "127.0.0.1"
@@ -160,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(page, f"{policy}img-src data:; connect-src 'self'; {_CLOSED}")
 
     def _events(self, after: str) -> None:
-        version = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
+        version = natural(after) or 0
         self._begin(HTTPStatus.OK, "text/event-stream; charset=utf-8", f"default-src 'none'; {_CLOSED}")
         seen: dict[str, str] = {}
         for shown in self._of.audience.new_after(version, self.connection.fileno()):

@@ -9,17 +9,17 @@ from tlstax.clients.adapter import Fault, failure
 from tlstax.contract import ErrorEvent, ErrorKind
 
 _LINES = {
-    "average": re.compile(r"Average number of seconds to run all queries: (\d+\.\d+) seconds"),
-    "minimum": re.compile(r"Minimum number of seconds to run all queries: (\d+\.\d+) seconds"),
-    "maximum": re.compile(r"Maximum number of seconds to run all queries: (\d+\.\d+) seconds"),
-    "clients": re.compile(r"Number of clients running queries: (\d+)"),
-    "queries": re.compile(r"Average number of queries per client: (\d+)"),
+    "average": re.compile(r"Average number of seconds to run all queries: ([0-9]{1,9}[.][0-9]+) seconds"),
+    "minimum": re.compile(r"Minimum number of seconds to run all queries: ([0-9]{1,9}[.][0-9]+) seconds"),
+    "maximum": re.compile(r"Maximum number of seconds to run all queries: ([0-9]{1,9}[.][0-9]+) seconds"),
+    "clients": re.compile(r"Number of clients running queries: ([0-9]{1,12})"),
+    "queries": re.compile(r"Average number of queries per client: ([0-9]{1,12})"),
 }
 
 _FAILED = re.compile(
     r"Cannot run query (?P<query>.*) ERROR : (?P<query_text>.*)"
-    r"|Error when connecting to server: (?:(?P<code>\d+) )?(?P<connect_text>.*)"
-    r"|Error when storing result: (?P<result_code>\d+) (?P<result_text>.*)"
+    r"|Error when connecting to server: (?:(?P<code>[0-9]{1,6}) )?(?P<connect_text>.*)"
+    r"|Error when storing result: (?P<result_code>[0-9]{1,6}) (?P<result_text>.*)"
     r"|mysqlslap: \[ERROR\] (?P<option_text>.*)"
 )
 """Of a worker's connection it gives the error's number, of its main connection and of queries the text alone.

@@ -11,9 +11,9 @@ FATAL = "FATAL:"
 """How sysbench begins a line that means its end."""
 
 _SERVER_ERROR = re.compile(
-    r"FATAL: error (?P<connect>\d+): (?P<connect_text>.*)"
-    r"|returned error (?P<query>\d+) \((?P<query_text>.*?)\)(?: for query|$)"
-    r"|FATAL: MySQL error: (?P<prepare>\d+) \"(?P<prepare_text>.*)\"",
+    r"FATAL: error (?P<connect>[0-9]{1,6}): (?P<connect_text>.*)"
+    r"|returned error (?P<query>[0-9]{1,6}) \((?P<query_text>.*?)\)(?: for query|$)"
+    r"|FATAL: MySQL error: (?P<prepare>[0-9]{1,6}) \"(?P<prepare_text>.*)\"",
     re.MULTILINE,
 )
 """The three ways in which sysbench's driver gives an error number (drv_mysql.c)."""

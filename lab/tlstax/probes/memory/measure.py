@@ -28,7 +28,7 @@ from tlstax.study import Level
 from tlstax.study.case_levels import ServerChoice
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, OWN
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
-from tlstax.support.text import counted
+from tlstax.support.text import counted, natural
 
 KINDS: tuple[Tls, ...] = ("off", "1.3", "1.2")
 ROWS = 100
@@ -217,7 +217,8 @@ def read_pss_bytes(pid: int, root: Path = Path("/")) -> int | None:
     except OSError:
         return None
     lines = (line.split() for line in text.splitlines())
-    return next((int(words[1]) * 1024 for words in lines if words[:1] == ["Pss:"]), None)
+    kib = next((natural(words[1]) for words in lines if words[:1] == ["Pss:"] and len(words) > 1), None)
+    return None if kib is None else kib * 1024
 
 
 def _unsaid(_: str) -> None:
@@ -226,9 +227,10 @@ def _unsaid(_: str) -> None:
 
 def sizes_of(texts: Sequence[str]) -> tuple[int, ...]:
     """Numbers of connections from text, each once, ascending. UserMistake for fewer than two, or for none."""
-    if not all(text.strip().isdigit() and int(text) > 0 for text in texts):
+    known = [natural(text.strip()) for text in texts]
+    numbers = tuple(sorted({number for number in known if number}))
+    if not all(known):
         raise UserMistake("--connections: write numbers like 100,1000,4000")
-    numbers = tuple(sorted({int(text) for text in texts}))
     if len(numbers) < 2:
         raise UserMistake("--connections: what each further one costs takes two numbers at the least")
     return numbers

@@ -35,7 +35,7 @@ def _limits(wanted: Wanted) -> Iterable[Limit]:
 
 
 def _verifies(version: str) -> bool:
-    library = re.search(r"Connector/C (\d+)\.(\d+)", version)
+    library = re.search(r"Connector/C ([0-9]{1,4})\.([0-9]{1,4})", version)
     return library is not None and (int(library[1]), int(library[2])) < _VERIFIES_UNASKED_BEFORE
 
 
