@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
-from tlstax.contract import Counts, Handshakes, TlsView
+from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
 from tlstax.study import path_exclusions, workloads
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
@@ -213,10 +213,12 @@ def work(trial: Complete) -> Iterator[Doubt]:
     done = trial.done
     met = sum(error.count for error in done.errors if error.code in CONFLICTS)
     failed = sum(error.count for error in done.errors) - met
-    if done.operations == 0:
+    if done.operations == 0 and not failed:
         yield Doubt("invalid", "no operation was finished")
     if failed > MOST_ERRORS * (failed + done.operations):
-        kinds = ", ".join(sorted({error.kind for error in done.errors if error.code not in CONFLICTS}))
+        kinds = ", ".join(
+            sorted({_words(error, trial) for error in done.errors if error.code not in CONFLICTS})
+        )
         yield Doubt("invalid", f"{failed} of {failed + done.operations} operations failed ({kinds})")
     elif failed:
         yield Doubt("note", f"{failed} operations failed")
@@ -230,6 +232,14 @@ def work(trial: Complete) -> Iterator[Doubt]:
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
     if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
         yield from _without_samples(trial)
+
+
+def _words(error: ErrorCount, trial: Complete) -> str:
+    """What the client said of such an error; its kind and its number, if any, where it said nothing."""
+    for told in trial.evidence.client_errors:
+        if (told.kind, told.code) == (error.kind, error.code):
+            return told.message
+    return error.kind if error.code is None else f"{error.kind} {error.code}"
 
 
 def _without_samples(trial: Complete) -> Iterator[Doubt]:

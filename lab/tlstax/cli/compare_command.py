@@ -17,6 +17,7 @@ from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import GateResult, GateVerdict, Limit, Measure
+from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import UserMistake
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
@@ -95,10 +96,16 @@ def limit_of(text: str) -> Limit:
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:
-    """The runs, each of which has ended: what is known of one under way changes with each block."""
+    """The runs, each of which has ended: what is known of one under way changes with each block.
+
+    UserMistake or MachineFault for one that answered nothing, as its cause is.
+    """
     with open_store() as store:
         stored = [run_or_pack(store, name) for name in names]
     for own in stored:
         if own.status == "running":
             raise UserMistake(f"run {own.header.run} is still under way", remedy="wait until it has ended")
+        fault = unanswered(own)
+        if fault is not None:
+            raise type(fault)(f"run {own.header.run} answered nothing: {fault.message}", remedy=fault.remedy)
     return stored

@@ -17,7 +17,7 @@ from tlstax.probes.drivers.probe import ProbeRequest, probe
 from tlstax.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.probes.drivers.readiness import listed_drivers
-from tlstax.specimens import resolve
+from tlstax.specimens.resolve import check_server_name
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.level_names import OPTION
@@ -80,7 +80,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
                 remedy="`tlstax drivers list` names them all",
             )
     if options.server is not None:
-        resolve.check_server_name(options.server)
+        check_server_name(options.server)
     if options.budget is not None and not options.costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))

@@ -19,6 +19,7 @@ from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
+from tlstax.run.early_abort import unanswered
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
@@ -96,8 +97,8 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
     """Measure, show what was found, write the report; the run as it is kept.
 
     With --json, standard output is the document alone, and a report is written only if asked for. Raises
-    UserMistake or MachineFault, before anything is measured, where the report could not be written. With a
-    cluster its machines measure.
+    UserMistake or MachineFault, before anything is measured, where the report could not be written, and once
+    all is shown where the run answered nothing. With a cluster its machines measure.
     """
     if shown.report is not None:
         check_writable(shown.report)
@@ -113,7 +114,15 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
             _show(stored, found, shown.report, as_json=shown.as_json)
         finally:
             write_rows(store, stored, found)
+    check_answered(stored)
     return stored
+
+
+def check_answered(stored: StoredRun) -> None:
+    """UserMistake or MachineFault where a run that came to its end has no comparison with a valid pair."""
+    fault = unanswered(stored) if stored.status == "complete" else None
+    if fault is not None:
+        raise fault
 
 
 def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster | None) -> StoredRun:

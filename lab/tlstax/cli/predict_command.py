@@ -13,6 +13,7 @@ from tlstax.cli.streams import colourful, show, show_json, tell, terminal_width
 from tlstax.findings.model.calibration import STUDY, Calibrated, calibrated
 from tlstax.findings.model.predict import prediction
 from tlstax.report.prediction.text import prediction_text
+from tlstax.specimens.resolve import check_server_name
 from tlstax.store import Store
 from tlstax.study import load_study
 from tlstax.study.factors import check_factor, check_level
@@ -89,6 +90,8 @@ _OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}
 
 def calibration_in(store: Store, run: str | None, server: str | None) -> Calibrated:
     """The newest run of `components` that is complete, or the one named. UserMistake where there is none."""
+    if server is not None and "://" in server:
+        check_server_name(server)
     if run is not None:
         return calibrated(store.load(run))
     for summary in store.runs():

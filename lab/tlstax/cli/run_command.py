@@ -18,6 +18,7 @@ from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.guests.workload_guard import check_workloads
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
+from tlstax.run.benches import check_external
 from tlstax.run.preparing import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.level_names import STORM
@@ -90,18 +91,26 @@ def run_command(options: RunOptions) -> int:
             "--server-cpus needs a private server: an external one has the CPUs that it has",
             remedy="leave it out; --client-cpus chooses the load client's",
         )
-    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
-    study = study_of(options)
-    guest = guest_of(options, study)
-    if guest is not None and options.tls_library is not None:
+    if options.guest.url and options.tls_library is not None:
         raise UserMistake(
             "--tls-library needs a private server: an external one keeps the library it has",
             remedy="leave it out, or name a specimen with --server",
         )
-    if guest is not None:
-        check_workloads(study.workloads.values(), guest.address.schema or OWN_SCHEMA, GUEST_TABLES)
+    if "," in options.guest.url:
+        raise UserMistake(
+            "--server: an external server is measured by itself",
+            remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
+        )
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    study = study_of(options)
+    if options.guest.url:
+        check_external(study)
     if not options.over_budget:
         check_budget(study, own_options=True)
+    # Last, since it may ask for a password.
+    guest = guest_of(options, study)
+    if guest is not None:
+        check_workloads(study.workloads.values(), guest.address.schema or OWN_SCHEMA, GUEST_TABLES)
     as_able = options.tls is None
     request = Request(
         study=study,

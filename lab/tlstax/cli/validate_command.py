@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.measuring import check_answered
 from tlstax.cli.predict_command import calibration_in
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
@@ -56,4 +57,5 @@ def validate_command(options: ValidateOptions) -> int:
     else:
         colour = colourful()
         show(validation_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    check_answered(stored)
     return INTERRUPTED if found.status == "interrupted" else 0

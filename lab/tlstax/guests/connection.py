@@ -12,7 +12,7 @@ from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.chain import Handshake
 from tlstax.guests.tls import DEMANDING
-from tlstax.mysql import login
+from tlstax.mysql import login, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.guarded_connection import GuardedConnection
 
@@ -131,6 +131,10 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, s
         if isinstance(cause, OSError):
             seen.failure = cause if isinstance(cause, ssl.SSLError) else None
             raise guest_failures.of_tls(access, cause, seen) from error
+        raise guest_refusals.fault_of(access, error) from error
+    try:
+        session.settle(connection)
+    except SqlError as error:
         raise guest_refusals.fault_of(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 

@@ -17,10 +17,12 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
+from tlstax.guests import conditions
 from tlstax.guests import connection as guest_connection
 from tlstax.guests import ownership, workload_guard
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.conditions import READS_ONLY, Intent
 from tlstax.guests.leaving import leaving
 from tlstax.guests.made import Made, StatementRefused, Warn
 from tlstax.guests.ownership import Ownership
@@ -77,9 +79,10 @@ class GuestServer:
         self._version = server_facts.version(database)
 
     @classmethod
-    def open(cls, access: GuestAccess, warn: Warn = _unsaid) -> Self:
+    def open(cls, access: GuestAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
+        `intent` is what load clients will do there.
         `warn` gets what the user should know although the work goes on: above all, what has to be left.
         UserMistake or MachineFault when it is not possible; nothing is left behind then.
         """
@@ -88,6 +91,7 @@ class GuestServer:
         try:
             with _reported(access):
                 server = cls(access, database, warn, key)
+                conditions.check(database, access, server._schema, intent)
                 server._take_the_lock()
         except BaseException:
             guest_connection.close(database)

@@ -106,6 +106,7 @@ class _Measuring:
         self.known_machines = dict(self.header.machines)
         self.dispatch = Dispatch(blocks(study, self.header.seed, done), begun_on)
         self.stop: Stop | None = None
+        self.answered = False
         self.taken: Taken = {}
         self.blocks_done = len({record.trial.block for record in self.records})
         self.next_look = self.blocks_done + 1
@@ -168,8 +169,8 @@ class _Measuring:
 
     def _block_is_done(self, name: str) -> None:
         block = self.dispatch.done(name)
-        kept = self._keep(name)
-        stop_where_nothing_can_be_done(kept, self.header.study)
+        self._keep(name)
+        self.answered = self.answered or stop_where_nothing_can_be_done(self.records, self.header.study)
         if block[0].goes_before:
             return
         self.blocks_done += 1
@@ -207,15 +208,13 @@ class _Measuring:
         what = f"; block {block[0].block + 1} is measured elsewhere" if block else ""
         self.watcher.warn(f"{why}{what}")
 
-    def _keep(self, name: str) -> list[TrialRecord]:
-        """What the machine reported of its block, once it is in the store."""
+    def _keep(self, name: str) -> None:
+        """Put into the store what the machine reported of its block."""
         records = self.reported.pop(name, [])
         if records:
             self.store.add_trials(self.header.run, records)
             self.account.took(records)
-        kept = [slim(record, self.header.study) for record in records]
-        self.records += kept
-        return kept
+        self.records += [slim(record, self.header.study) for record in records]
 
     def _show(self, name: str, report: Began) -> None:
         now_s = time.monotonic()

@@ -18,9 +18,11 @@ class Layout:
 
     `columns` are in the order of the rows' values; `index` is the name and the column of the only secondary
     index, None where there is none. `chunks` gives the rows from id 1 on, one transaction's worth at a time.
+    `padded` are the columns of type CHAR, whose values do not end with blanks.
     """
 
     definition: str
     columns: tuple[str, ...]
     index: tuple[str, str] | None
     chunks: Callable[[TableContent], Iterator[list[Row]]]
+    padded: tuple[str, ...] = ()

@@ -50,4 +50,5 @@ SBTEST = Layout(
     columns=("id", "k", "c", "pad"),
     index=("k_1", "k"),
     chunks=chunks,
+    padded=("c", "pad"),
 )

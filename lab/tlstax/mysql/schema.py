@@ -64,6 +64,15 @@ def use(database: Database, name: str) -> None:
     answers.carry_out(database, f"USE {quoted(name)}")
 
 
+def drop_table_if_there(database: Database, name: str, table: str) -> None:
+    """Drop a table of the schema, if there are such ones."""
+    try:
+        answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
+    except SqlError as error:
+        if error_codes.number_of(error) != error_codes.UNKNOWN_SCHEMA:
+            raise
+
+
 def drop(database: Database, name: str) -> None:
     """Drop the schema and all that is in it."""
     answers.carry_out(database, drop_statement(name))

@@ -6,11 +6,47 @@ Source: MySQL reference manual, "Server System Variables", "SHOW WARNINGS Statem
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 
 ASKS_NOTHING = "DO 0"
 """A statement that reads and writes nothing, and needs no table, for whoever only wants to be connected."""
+
+
+IDLE_S = 7 * 24 * 3600
+"""How long a connection of ours may be silent; a server's wait_timeout may be shorter than a trial."""
+
+
+def settle(database: Database) -> None:
+    """Undo what a server's defaults would do to our statements: cut answers, break off, refuse, hang up.
+
+    `max_execution_time` is MySQL's from 5.7.8 on, `max_statement_time` MariaDB's from 10.1.1 on; each reads
+    over the other's comment (MariaDB passes over those with versions from 50700 to 50799).
+    """
+    answers.carry_out(
+        database,
+        "SET SESSION sql_select_limit = 18446744073709551615, SESSION sql_big_selects = 1,"
+        f" SESSION sql_safe_updates = 0, SESSION completion_type = 0, SESSION wait_timeout = {IDLE_S}"
+        " /*!50708 , SESSION max_execution_time = 0 */ /*M!100101 , SESSION max_statement_time = 0 */",
+    )
+
+
+class Defaults(NamedTuple):
+    """What a new connection begins with: the longest answer in rows, and whether statements are committed."""
+
+    rows_at_most: int
+    commits: bool
+
+
+def defaults(database: Database) -> Defaults:
+    """Those of the server for all connections; an account needs no right to read them."""
+    for rows, commits in answers.rows(
+        database, "SELECT @@GLOBAL.sql_select_limit, @@GLOBAL.autocommit", columns=2
+    ):
+        return Defaults(answers.number(rows), commits=answers.number(commits) != 0)
+    return Defaults(2**64 - 1, commits=True)
 
 
 def set_patience(database: Database, idle_s: int, locked_s: int) -> None:

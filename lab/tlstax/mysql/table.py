@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,7 +33,13 @@ LAYOUTS: dict[Shape, Layout] = {
 }
 
 ROWS_PER_STATEMENT = 2_000
-"""About 400 kB a statement, under the smallest max_allowed_packet that servers have by default (1 MB)."""
+"""About 400 kB a statement of sysbench's rows."""
+
+LEAST_DEFAULT_BYTES = 1_000_000
+"""The smallest max_allowed_packet that servers have by default, about."""
+
+BESIDE_STATEMENT_BYTES = 64
+"""What a packet holds beside the statement, and more."""
 
 COMMENT = "tlstax"
 """The comment of the tables of a private server, where there are no others."""
@@ -74,7 +80,7 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
     report(f"filling table {name} with {content.rows:,} rows")
     layout = LAYOUTS[content.shape]
     _create(database, name, layout, mark.comment)
-    for statements in _transactions(name, content):
+    for statements in _transactions(name, content, _longest_bytes(database)):
         between()
         with database.cursor() as cursor:
             cursor.execute("BEGIN")
@@ -145,7 +151,9 @@ def state(database: Database, name: str, shape: Shape) -> TableState:
 
     It is the CRC-32 of zlib and of SQL's CRC32; the columns are joined by commas.
     """
-    columns = ", ".join(LAYOUTS[shape].columns)
+    layout = LAYOUTS[shape]
+    # As stored: with PAD_CHAR_TO_FULL_LENGTH in sql_mode, a CHAR comes with blanks at its end.
+    columns = ", ".join(f"RTRIM({name})" if name in layout.padded else name for name in layout.columns)
     asked = f"SELECT COUNT(*), SUM(CRC32(CONVERT(CONCAT_WS(',', {columns}) USING latin1))) FROM `{name}`"  # noqa: S608
     rows, total = answers.row(database, asked, columns=2)
     return TableState(table=name, rows=answers.number(rows), checksum=answers.number(total or 0))
@@ -188,15 +196,38 @@ def _checksum(content: TableContent) -> int:
     )
 
 
-def _transactions(name: str, content: TableContent) -> Iterator[list[str]]:
+def _longest_bytes(database: Database) -> int:
+    """How long a statement may be: a server hangs up on a longer one (`max_allowed_packet`)."""
+    for (limit,) in answers.rows(database, "SELECT @@SESSION.max_allowed_packet", columns=1):
+        return answers.number(limit) - BESIDE_STATEMENT_BYTES
+    return LEAST_DEFAULT_BYTES
+
+
+def _transactions(name: str, content: TableContent, longest_bytes: int) -> Iterator[list[str]]:
     layout = LAYOUTS[content.shape]
     head = f"INSERT INTO `{name}`({', '.join(layout.columns)}) VALUES "  # noqa: S608
     for chunk in layout.chunks(content):
-        values = [_values(row) for row in chunk]
-        yield [
-            head + ",".join(values[start : start + ROWS_PER_STATEMENT])
-            for start in range(0, len(values), ROWS_PER_STATEMENT)
-        ]
+        yield list(_inserts(head, map(_values, chunk), longest_bytes))
+
+
+def _inserts(head: str, values: Iterable[str], longest_bytes: int) -> Iterator[str]:
+    """Statements with as many rows as fit. UserMistake where one alone does not; all text is ASCII."""
+    batch: list[str] = []
+    length = len(head)
+    for value in values:
+        if batch and (len(batch) == ROWS_PER_STATEMENT or length + len(value) > longest_bytes):
+            yield head + ",".join(batch)
+            batch, length = [], len(head)
+        if length + len(value) > longest_bytes:
+            raise UserMistake(
+                f"a row of the table takes {length + len(value):,} bytes, and the server takes no statement "
+                f"of more than {longest_bytes:,} (max_allowed_packet)",
+                remedy="raise max_allowed_packet there, or ask for shorter answers",
+            )
+        batch.append(value)
+        length += len(value) + 1
+    if batch:
+        yield head + ",".join(batch)
 
 
 def _values(row: Row) -> str:

@@ -14,9 +14,10 @@ from tlstax.clients.fleet_client import FleetClient
 from tlstax.clients.process import LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.conditions import Intent
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.answer_rows import answers_of
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.far_clock import FarClock
@@ -48,7 +49,7 @@ from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape
-from tlstax.support.errors import MachineFault
+from tlstax.support.errors import MachineFault, TlstaxError
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -157,9 +158,9 @@ class Bench:
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
 
-        MachineFault when one dies too often. An external server is not ours to start again:
-        MachineFault when it no longer answers; where only the connection to it was cut, it is made again. Nor
-        are load machines ours to start again, nor is what reads its clock.
+        MachineFault when one dies too often. An external server is not ours to start again: UserMistake or
+        MachineFault, with the reason, when it lets nobody in; where only the connection to it was cut, it is
+        made again. Nor are load machines ours to start again, nor is what reads its clock.
         """
         if failure and self.fleet is not None:
             self.fleet.check_there()
@@ -170,14 +171,28 @@ class Bench:
                 self.admin = self.server.admin()
             self._revive_paths(say)
             return
-        self.crashes += 1
         server = self.server
         if not isinstance(server, PrivateServer):
-            raise MachineFault(f"{server.specimen.name} no longer answers")
+            self._log_in_again(server)
+            return
+        self.crashes += 1
         if self.crashes > MOST_CRASHES:
             raise MachineFault(f"{server.specimen.name} died {self.crashes} times: {server.log_tail(1)}")
         say(f"the server died in a trial, which is not counted; starting it again ({self.crashes})")
         self._start_again(server)
+
+    def _log_in_again(self, server: Server) -> None:
+        """A new connection to an external server that answered no login; the fault says why it does not.
+
+        It is the user's where the server refuses the account, and otherwise the server's.
+        """
+        try:
+            self.admin = server.admin()
+        except TlstaxError as fault:
+            kind = type(fault) if isinstance(fault.__cause__, SqlError) else MachineFault
+            raise kind(
+                f"{server.specimen.name} no longer lets the run in: {fault.message}", remedy=fault.remedy
+            ) from fault
 
     def renew(self) -> None:
         """Go on with a new process of the server, on its data; an external one goes on as it is.
@@ -211,6 +226,7 @@ class Needs:
     """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data.
 
     `promise` is what an external server is told of connections; None for one of our own.
+    `in_the_clear` is whether some log in without TLS.
     """
 
     rows: int
@@ -220,6 +236,7 @@ class Needs:
     schedule: Schedule = field(default_factory=ClosedLoop)
     data: DataNeeds = field(default_factory=DataNeeds)
     promise: Promise | None = None
+    in_the_clear: bool = False
 
 
 @dataclass(frozen=True)
@@ -307,7 +324,8 @@ def private_bench(
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
-    with GuestServer.open(access, warn) as server:
+    intent = Intent(in_the_clear=needs.in_the_clear, writes=bool(needs.data.changed))
+    with GuestServer.open(access, warn, intent) as server:
         verification = Verification(
             verify=tls.verify,
             ca_file=tls.ca_file,

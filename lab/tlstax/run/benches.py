@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +29,14 @@ from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, priva
 from tlstax.run.identity import identity_terms
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.resolve import default_server, named_fault, named_server, named_tls_library
+from tlstax.specimens.resolve import (
+    check_library_name,
+    check_server_name,
+    default_server,
+    named_fault,
+    named_server,
+    named_tls_library,
+)
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
@@ -128,14 +135,14 @@ def obtain(study: Study, say: Say) -> Specimens:
     engine_command()
     hidden_features.check_machine(study)
     names = dict.fromkeys(choice.server for choice in server_choices(study))
+    _check_names(study, names)
     servers = {name: _obtained(study, "server", name, say) for name in names}
     libraries = {}
     for name in tls_libraries(study):
         try:
             libraries[name] = named_tls_library(name, say)
         except TlstaxError as error:
-            factor = "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
-            raise left_out(error, study, {factor: name}) from error
+            raise left_out(error, study, {_library_factor(study, name): name}) from error
     planted = {name: _planted(study, name, say) for name in faults(study)}
     return Specimens(
         servers,
@@ -147,6 +154,24 @@ def obtain(study: Study, say: Say) -> Specimens:
 
 
 CLIENT_LIBRARY = "client_tls_library"
+
+
+def _check_names(study: Study, servers: Iterable[str | None]) -> None:
+    """UserMistake for a name that is none, before what goes by the other names is fetched."""
+    for name in filter(None, servers):
+        try:
+            check_server_name(name)
+        except UserMistake as mistake:
+            raise left_out(mistake, study, {"server": name}) from mistake
+    for name in tls_libraries(study):
+        try:
+            check_library_name(name)
+        except UserMistake as mistake:
+            raise left_out(mistake, study, {_library_factor(study, name): name}) from mistake
+
+
+def _library_factor(study: Study, name: str) -> str:
+    return "tls_library" if name in study.levels_of().get("tls_library", ()) else CLIENT_LIBRARY
 
 
 def _obtained(study: Study, factor: str, name: str | None, say: Say) -> ServerBuild:
@@ -335,22 +360,8 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
     )
 
 
-@contextmanager
-def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
-    study: Study,
-    guest: GuestAccess,
-    needs: Needs,
-    say: Say,
-    warn: Say | None = None,
-    *,
-    client_cpus: tuple[int, ...] = (),
-    fleet: Fleet | None = None,
-) -> Iterator[Benches]:
-    """The bench on an external server. UserMistake where the study needs a private one.
-
-    `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had. With a `fleet` the load comes from there.
-    """
+def check_external(study: Study) -> None:
+    """UserMistake where the study needs a private server."""
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
         "path": {DIRECT},
@@ -368,6 +379,25 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
             "an external server is measured with tlstax's own engine alone",
             remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
         )
+
+
+@contextmanager
+def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
+    study: Study,
+    guest: GuestAccess,
+    needs: Needs,
+    say: Say,
+    warn: Say | None = None,
+    *,
+    client_cpus: tuple[int, ...] = (),
+    fleet: Fleet | None = None,
+) -> Iterator[Benches]:
+    """The bench on an external server. UserMistake where the study needs a private one.
+
+    `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
+    UserMistake where those cannot be had. With a `fleet` the load comes from there.
+    """
+    check_external(study)
     check_usable(AskedCpus(client=client_cpus))
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}

@@ -100,11 +100,12 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     where = Where(header, benches, elsewhere, request.share)
     follower = _Follower(outlook, watcher, header, store, records, account)
     fitting, past = Fitting.of(study, cases(study), header.trial_duration_s), list[Took]()
+    answered = False
     for block in blocks(study, header.seed, done):
         began_s = time.monotonic()
         shortest_s = fitting.next_s(past, outlook.spent_s(began_s))
         run_block(block, where, shortest_s, follower)
-        stop_where_nothing_can_be_done(records[-len(block) :], study)
+        answered = answered or stop_where_nothing_can_be_done(records, study)
         if block[0].goes_before:
             continue
         if len(block) == trials_per_block(study):

@@ -28,6 +28,7 @@ from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.study.needs import has_plaintext
 from tlstax.study.workload_level import data_needs
 
 
@@ -102,7 +103,16 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         duration_s = whole_s if duration_s is None else duration_s
     promise = None if request.guest is None else promise_of(study, request.promised)
     connections = most_held(study, seed) if promise is None else promise.cases
-    return Needs(study.rows, connections, seed, duration_s, study.schedule, data_needs(study), promise)
+    return Needs(
+        study.rows,
+        connections,
+        seed,
+        duration_s,
+        study.schedule,
+        data_needs(study),
+        promise,
+        in_the_clear=has_plaintext(study),
+    )
 
 
 @contextmanager

@@ -69,39 +69,46 @@ def default_server(progress: Progress | Reporter) -> ServerBuild:
     )
 
 
+def check_server_name(name: str) -> None:
+    """UserMistake when there is no server of this name, before any other is fetched; also for an address."""
+    if "://" in name:
+        raise UserMistake(
+            "the address of an external server was given, and a private server is needed here",
+            remedy="name a specimen (`tlstax specimens list`); `run`, `inspect` and `advise` take an address",
+        )
+    if not _is_recipe(name, "server") and added.find(name) is None:
+        raise UserMistake(f"there is no server {called(name)}{_known(name, 'server')}", remedy=LISTED)
+
+
+def check_library_name(name: str) -> None:
+    """UserMistake when there is no TLS library of this name."""
+    if not _is_recipe(name, "tls_library"):
+        raise UserMistake(
+            f"there is no TLS library {called(name)}{_known(name, 'tls_library')}", remedy=LISTED
+        )
+
+
+def _is_recipe(name: str, kind: Kind) -> bool:
+    return name in RECIPES and RECIPES[name].kind == kind
+
+
 def named_server(name: str, progress: Progress | Reporter, why: str = "asked for by name") -> ServerBuild:
     """A server by its name: one of the catalogue, fetched if it is not there, or one that was added.
 
     UserMistake when there is none of this name; MachineFault when it is not available or does not run.
     """
-    recipe = RECIPES.get(name)
-    if recipe is not None and recipe.kind == "server":
-        return server_of(recipe, shelf.obtain(recipe, progress), why)
-    entry = added.find(name)
+    check_server_name(name)
+    entry = added.find(name) if not _is_recipe(name, "server") else None
     if entry is not None:
         return added_server(entry, why)
-    raise _no_server(name)
-
-
-def check_server_name(name: str) -> None:
-    """UserMistake where there is no server of this name; nothing is fetched yet."""
-    recipe = RECIPES.get(name)
-    if (recipe is None or recipe.kind != "server") and added.find(name) is None:
-        raise _no_server(name)
-
-
-def _no_server(name: str) -> UserMistake:
-    return UserMistake(f"there is no server {called(name)}{_known(name, 'server')}", remedy=LISTED)
+    recipe = RECIPES[name]
+    return server_of(recipe, shelf.obtain(recipe, progress), why)
 
 
 def named_tls_library(name: str, progress: Progress | Reporter) -> TlsLibrary:
     """A TLS library by its name, fetched or built if it is not there. Raises as of `named_server`."""
-    recipe = RECIPES.get(name)
-    if recipe is None or recipe.kind != "tls_library":
-        raise UserMistake(
-            f"there is no TLS library {called(name)}{_known(name, 'tls_library')}", remedy=LISTED
-        )
-    return library_of(shelf.obtain(recipe, progress))
+    check_library_name(name)
+    return library_of(shelf.obtain(RECIPES[name], progress))
 
 
 def named_fault(name: str, progress: Progress | Reporter) -> Fault:

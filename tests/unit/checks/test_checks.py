@@ -112,7 +112,7 @@ def test_rows_that_differ_from_the_servers_are_invalid() -> None:
 
 def test_no_work_or_many_errors_are_invalid_few_errors_a_note() -> None:
     assert "no operation was finished" in reasons(with_done(record_of(PLAIN), operations=0))
-    assert "(timeout)" in reasons(with_errors(record_of(PLAIN), "timeout", 400))
+    assert "(timeout 2013)" in reasons(with_errors(record_of(PLAIN), "timeout", 400))
     few = judge(with_errors(record_of(PLAIN), "timeout", 1))
     assert (few.value, few.notes) == ("valid", ("1 operations failed",))
 

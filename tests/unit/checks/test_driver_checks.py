@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from test_checks import FULL, PLAIN, reasons, record_of
 
@@ -12,7 +10,7 @@ from tlstax.checks import judge
 from tlstax.checks.drivers import connections, handshakes, resumption, steady
 from tlstax.checks.handshakes import missed
 from tlstax.contract import ErrorEvent, Negotiated, WarmupSlice
-from tlstax.records.trial import TrialRecord
+from tlstax.records.trial import TrialRecord, Verdict
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
 from tlstax.study import Case, load_study
 from tlstax.support.errors import UserMistake
@@ -122,7 +120,8 @@ def refused(record: TrialRecord) -> TrialRecord:
     error = ErrorEvent(
         kind="access_denied", fault="client", fatal=True, message=f"{DRIVER} says: no such plugin"
     )
-    return record.model_copy(update={"client_errors": (error,), "failure": error.message})
+    verdict = Verdict(value="invalid", reasons=(error.message,))
+    return record.model_copy(update={"client_errors": (error,), "failure": error.message, "verdict": verdict})
 
 
 def test_what_one_driver_cannot_do_ends_no_study_and_what_none_can_do_does() -> None:
@@ -131,8 +130,6 @@ def test_what_one_driver_cannot_do_ends_no_study_and_what_none_can_do_does() -> 
     stop_where_nothing_can_be_done([bad, good], TAX)
     with pytest.raises(UserMistake, match="no such plugin"):
         stop_where_nothing_can_be_done([bad, bad], TAX)
-    later: Any = bad.trial.model_copy(update={"block": 1})
-    stop_where_nothing_can_be_done([bad.model_copy(update={"trial": later})] * 2, TAX)
     with pytest.raises(UserMistake, match="no such plugin"):
         stop_on_the_users_mistake(refused(record_of(PLAIN)), TAX)
 

@@ -22,7 +22,7 @@ from tlstax.checks.treatment import (
     server_counts,
     work,
 )
-from tlstax.contract import CompressedBytes, Handshakes, Negotiated, Wire
+from tlstax.contract import CompressedBytes, ErrorCount, ErrorEvent, Handshakes, Negotiated, Wire
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Level, workloads
 
@@ -293,7 +293,7 @@ def test_errors_are_few_to_one_in_a_hundred() -> None:
     record = with_done(record_of(PLAIN), operations=990)
     assert doubts(work, with_errors(record, "timeout", 10)) == [("note", "10 operations failed")]
     assert doubts(work, with_errors(record, "timeout", 11)) == [
-        ("invalid", "11 of 1001 operations failed (timeout)")
+        ("invalid", "11 of 1001 operations failed (timeout 2013)")
     ]
     assert doubts(work, record) == []
 
@@ -308,7 +308,7 @@ def test_kinds_of_errors_are_told_in_order_and_conflicts_apart() -> None:
         one.model_copy(update={"kind": "broken", "code": 5, "count": 2}),
     )
     assert doubts(work, with_done(record, errors=errors)) == [
-        ("invalid", "6 of 16 operations failed (broken, timeout)"),
+        ("invalid", "6 of 16 operations failed (broken 5, timeout 2013)"),
         ("note", "the server rolled back 7 operations that conflicted with others"),
     ]
 
@@ -387,3 +387,12 @@ def test_rows_that_differ_are_no_doubt_only_of_a_users_own_statements(name: str,
     differs = record_of(PLAIN).model_copy(update={"row_mismatches": ("SELECT @x",)})
     found = doubts(work, differs, {**PLAIN.levels, "workload": name})
     assert [weight for weight, words in found if "differ" in words] == [expected]
+
+
+def test_an_error_is_told_in_the_words_that_the_client_heard() -> None:
+    said = "the server answered with error 1226 (42000): User 'ann' has exceeded the 'max_questions' resource"
+    heard = ErrorEvent(kind="server_error", fault="server", fatal=False, message=said, code=1226, count=3)
+    record = with_done(
+        record_of(PLAIN), operations=0, errors=(ErrorCount(kind="server_error", code=1226, count=3),)
+    ).model_copy(update={"client_errors": (heard,)})
+    assert doubts(work, record) == [("invalid", f"3 of 3 operations failed ({said})")]

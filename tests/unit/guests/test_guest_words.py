@@ -7,6 +7,7 @@ import ssl
 import pytest
 from pymysql.err import OperationalError
 
+from tlstax.checks.server_errors import SERVER_ERRORS
 from tlstax.guests import failures as guest_failures
 from tlstax.guests import greeting
 from tlstax.guests import refusals as guest_refusals
@@ -78,7 +79,7 @@ def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
         (1129, MachineFault, "FLUSH HOSTS"),
         (1040, MachineFault, "max_connections"),
         (1203, UserMistake, "no more connections"),
-        (1226, UserMistake, "no more connections"),
+        (1226, UserMistake, "raise that limit"),
         (1290, UserMistake, "read-only"),
         (1820, UserMistake, "expired"),
         (2013, MachineFault, "broke the connection"),
@@ -127,7 +128,7 @@ def test_verification_knows_each_number_once() -> None:
 
 
 def test_no_number_means_two_things() -> None:
-    codes = [code for refusal in guest_refusals.REFUSALS for code in refusal.codes]
+    codes = [code for known in SERVER_ERRORS for code in known.codes]
     assert len(codes) == len(set(codes))
 
 

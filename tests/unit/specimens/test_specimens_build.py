@@ -163,7 +163,9 @@ def test_rows_follow_from_the_seed() -> None:
 
 
 def test_statements_stay_under_the_smallest_packet_limit() -> None:
-    statements = [s for batch in table._transactions("t", TableContent(rows=21_000, seed=1)) for s in batch]
+    statements = [
+        s for batch in table._transactions("t", TableContent(rows=21_000, seed=1), 1_000_000) for s in batch
+    ]
     assert sum(statement.count("('") + statement.count(",'") // 2 for statement in statements) == 21_000
     assert max(map(len, statements)) < 1_000_000
 

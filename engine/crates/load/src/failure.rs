@@ -111,8 +111,9 @@ impl From<io::Error> for Failure {
 }
 
 /// MySQL error numbers that say that the account may not log in: 1044 and 1045 access denied,
-/// 1698 no password and 3118 account locked, 1130 host not allowed, 1820 and 1862 expired password.
-const LOGIN_REFUSED: [u16; 7] = [1044, 1045, 1130, 1698, 1820, 1862, 3118];
+/// 1698 no password, 3118 and 4151 account locked, 3955 blocked for wrong passwords, 1130 host not allowed,
+/// 1820 and 1862 expired password.
+const LOGIN_REFUSED: [u16; 9] = [1044, 1045, 1130, 1698, 1820, 1862, 3118, 3955, 4151];
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {

@@ -7,12 +7,17 @@ use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use tlstax_contract::{
-    CompressedBytes, Counts, ErrorCount, ErrorKind, Handshakes, PhaseWire, RowSample, Wire,
+    CompressedBytes, Counts, ErrorCount, ErrorEvent, ErrorKind, Handshakes, PhaseWire, RowSample,
+    Wire,
 };
 use tlstax_tls::Negotiated;
 
+use crate::failure::Failure;
 use crate::proof;
 use crate::slice::SliceRecord;
+
+/// Of how many kinds and codes of errors the first is kept in words: a hostile server has 65,536 codes.
+const MOST_TOLD: usize = 16;
 
 /// The phases of a connection's life, in their order, and what contains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +95,8 @@ pub struct Recorder {
     pub compression: Option<CompressedBytes>,
     /// Errors by kind and code.
     pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
+    /// The first of each kind and code, of the first few of these.
+    first_failures: BTreeMap<(ErrorKind, Option<i32>), Failure>,
     /// Results kept for checking.
     pub row_samples: Vec<RowSample>,
 }
@@ -115,6 +122,7 @@ impl Recorder {
             wire: Wire::default(),
             compression: None,
             errors: BTreeMap::new(),
+            first_failures: BTreeMap::new(),
             row_samples: Vec::new(),
         }
     }
@@ -135,8 +143,16 @@ impl Recorder {
     }
 
     /// Notes an error.
-    pub fn error(&mut self, kind: ErrorKind, code: Option<i32>) {
-        *self.errors.entry((kind, code)).or_default() += 1;
+    pub fn error(&mut self, failure: &Failure) {
+        let sort = (failure.kind, failure.code);
+        *self.errors.entry(sort).or_default() += 1;
+        self.keep_first(sort, failure);
+    }
+
+    fn keep_first(&mut self, sort: (ErrorKind, Option<i32>), failure: &Failure) {
+        if self.first_failures.len() < MOST_TOLD && !self.first_failures.contains_key(&sort) {
+            self.first_failures.insert(sort, failure.clone());
+        }
     }
 
     /// Notes how a login went.
@@ -223,6 +239,9 @@ impl Recorder {
         for (error, count) in other.errors {
             *self.errors.entry(error).or_default() += count;
         }
+        for (sort, failure) in &other.first_failures {
+            self.keep_first(*sort, failure);
+        }
         self.row_samples.extend(other.row_samples);
     }
 
@@ -251,6 +270,17 @@ impl Recorder {
             .iter()
             .map(|(phase, name)| ((*name).to_owned(), self.phase_wire[*phase as usize]))
             .filter(|(_, sum)| sum.times > 0)
+            .collect()
+    }
+
+    /// The errors in words, with how often each was met.
+    pub fn error_events(&self) -> Vec<ErrorEvent> {
+        self.first_failures
+            .iter()
+            .map(|(sort, failure)| ErrorEvent {
+                count: self.errors.get(sort).copied().unwrap_or(1),
+                ..failure.event(false)
+            })
             .collect()
     }
 
@@ -297,6 +327,7 @@ pub fn merge_counts(all: &mut Counts, more: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tlstax_contract::Fault;
     use hdrhistogram::serialization::Deserializer;
 
     fn handshake(resumed: bool) -> Negotiated {
@@ -317,8 +348,9 @@ mod tests {
         one.handshake(&handshake(false));
         two.handshake(&handshake(false));
         two.handshake(&handshake(true));
-        one.error(ErrorKind::Timeout, None);
-        two.error(ErrorKind::Timeout, None);
+        let silent = Failure::new(ErrorKind::Timeout, Fault::Server, "nothing came");
+        one.error(&silent);
+        two.error(&silent);
         two.segments(5, 7);
         for slice in [one.take_slice(), two.take_slice()] {
             assert_eq!(slice.counts.handshakes[0].count, 1);
@@ -332,6 +364,9 @@ mod tests {
             .collect();
         assert_eq!(counts, [(false, 2), (true, 1)]);
         assert_eq!(one.error_counts()[0].count, 2);
+        let told = one.error_events();
+        assert_eq!((told.len(), told[0].count, told[0].fatal), (1, 2, false));
+        assert_eq!(told[0].message, "nothing came");
         assert_eq!(
             (one.wire.segments_sent, one.wire.segments_received),
             (Some(5), Some(7))

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tlstax_contract::{
-    Counts, Done, ErrorKind, Event, Fault, Interval, Job, Negotiated, Order, Overhead, Ready, Slice,
+    Counts, Done, ErrorEvent, ErrorKind, Event, Fault, Interval, Job, Negotiated, Order, Overhead, Ready, Slice,
 };
 
 use crate::clock::{CpuSpans, now_ns, process_cpu, seconds};
@@ -58,7 +58,8 @@ pub fn run(
         let slice = sitting.slice(length_s, &mut say)?;
         say(Event::Slice(slice));
     }
-    let done = sitting.done(overhead)?;
+    let (done, errors) = sitting.done(overhead)?;
+    errors.into_iter().map(Event::Error).for_each(&mut say);
     say(Event::Done(Box::new(done)));
     wait_for_release();
     sitting.threads.into_iter().try_for_each(Thread::hang_up)
@@ -197,8 +198,8 @@ impl Sitting {
         )
     }
 
-    /// Ends the slices: the result of all of them.
-    fn done(&mut self, overhead: Option<Overhead>) -> Result<Done, Failure> {
+    /// Ends the slices: the result of all of them, and what went wrong in them, in words.
+    fn done(&mut self, overhead: Option<Overhead>) -> Result<(Done, Vec<ErrorEvent>), Failure> {
         if self.elapsed_ns == 0 {
             let message = "end came before any slice, so there is no result";
             return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
@@ -221,7 +222,8 @@ impl Sitting {
             }
         }
         let phase_wire = record.phase_wire();
-        Ok(Done {
+        let errors = record.error_events();
+        let done = Done {
             elapsed_s: seconds(self.elapsed_ns),
             operations: record.operations,
             scheduled: record.scheduled,
@@ -239,6 +241,7 @@ impl Sitting {
             reported_s: BTreeMap::new(),
             rounds_s: std::mem::take(&mut self.rounds_s),
             phase_wire,
-        })
+        };
+        Ok((done, errors))
     }
 }

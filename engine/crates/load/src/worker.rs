@@ -445,7 +445,7 @@ impl Worker {
 
     fn write_failure(&mut self, failure: &Failure, now_ns: u64) {
         let recorder = &mut self.desk.recorder;
-        recorder.error(failure.kind, failure.code);
+        recorder.error(failure);
         recorder.slice.last_answer_ns = now_ns;
         self.gauge.errors.fetch_add(1, Ordering::Relaxed);
     }

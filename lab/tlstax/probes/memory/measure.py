@@ -23,7 +23,13 @@ from tlstax.probes.watcher import Watcher
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.gathering import ready_within_s
 from tlstax.run.room import check_room
-from tlstax.specimens.resolve import default_server, named_server, named_tls_library
+from tlstax.specimens.resolve import (
+    check_library_name,
+    check_server_name,
+    default_server,
+    named_server,
+    named_tls_library,
+)
 from tlstax.study import Level
 from tlstax.study.case_levels import ServerChoice
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, OWN
@@ -105,6 +111,10 @@ def memory(request: MemoryRequest, watcher: Watcher) -> MemoryDocument:
 def _subjects(request: MemoryRequest, watcher: Watcher) -> tuple[_Subject, ...]:
     """All that is named, fetched where it is not there yet; nothing is started."""
     say = watcher.step
+    for name in filter(None, request.servers):
+        check_server_name(name)
+    for name in filter(None, request.tls_libraries):
+        check_library_name(name)
     builds = [named_server(name, say) if name else default_server(say) for name in request.servers]
     libraries = [named_tls_library(name, say) if name else None for name in request.tls_libraries]
     most = max(request.sizes)

@@ -30,6 +30,8 @@ const ORDINARY_BYTES: u64 = 32 * MEBIBYTE;
 pub struct Ending {
     done: Option<Done>,
     error: Option<ErrorEvent>,
+    /// Errors that ended nothing.
+    pub told: Vec<ErrorEvent>,
     status: ExitStatus,
     log: String,
     peak_bytes: u64,
@@ -130,7 +132,7 @@ fn watch(job: &Job) -> Ending {
             }
         }
     });
-    let (mut done, mut error, mut peak_bytes) = (None, None, 0);
+    let (mut done, mut error, mut told, mut peak_bytes) = (None, None, Vec::new(), 0);
     let started = Instant::now();
     loop {
         peak_bytes = peak_bytes.max(peak_memory_bytes(&child));
@@ -140,7 +142,8 @@ fn watch(job: &Job) -> Ending {
             }
             Ok(Event::Interval(_)) => {}
             Ok(Event::Slice(_)) => writeln!(orders.as_ref().unwrap(), "end").unwrap(),
-            Ok(Event::Error(told)) => error = Some(told),
+            Ok(Event::Error(event)) if event.fatal => error = Some(event),
+            Ok(Event::Error(event)) => told.push(event),
             Ok(Event::Done(result)) => {
                 done = Some(*result);
                 // It keeps its connections until then.
@@ -161,6 +164,7 @@ fn watch(job: &Job) -> Ending {
     Ending {
         done,
         error,
+        told,
         status: child.wait().unwrap(),
         log,
         peak_bytes,

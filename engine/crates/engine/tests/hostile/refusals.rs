@@ -80,6 +80,10 @@ fn a_deadlock_is_rolled_back_and_costs_its_operation_but_not_the_connection() {
         (done.window.connections, seen.load(Ordering::SeqCst)),
         (0, 1)
     );
+    let told = &ending.told[..];
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].code, told[0].count), (Some(1213), 20));
+    assert!(told[0].message.contains("Deadlock found"), "{told:?}");
     let heard = heard.lock().unwrap();
     let (first, second) = ("UPDATE a SET b=1", "UPDATE a SET b=2");
     let pair = [

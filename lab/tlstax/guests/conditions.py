@@ -1,0 +1,101 @@
+"""Whether a run can be made at an external server, and put right again, asked before anything is made there.
+
+What account or server rule out is refused here, in a sentence that names what to change: a run that cannot
+get in without TLS answers nothing, and one that may not drop what it creates would leave it behind.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from tlstax.guests import refusals as guest_refusals
+from tlstax.guests.access import GuestAccess
+from tlstax.mysql import error_codes, own_account, schema, server_facts, session, tls_facts
+from tlstax.mysql.database import Database, SqlError
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import counted
+
+LEAST_ROWS = 1000
+"""An answer may have as many rows at the least."""
+
+OTHER_SERVER = "or measure a private server of that version"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What load clients will do: whether some log in without TLS, and whether some change data."""
+
+    in_the_clear: bool = False
+    writes: bool = False
+
+
+READS_ONLY = Intent()
+
+
+def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
+    """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
+    terms = own_account.terms(database)
+    if intent.in_the_clear:
+        _check_plaintext(database, access, terms.requires)
+    _check_sessions(database, access, intent)
+    for name, limit in terms.hourly:
+        raise UserMistake(
+            f"the account {access.user} at {access.address} is limited to {limit:,} an hour ({name}), which "
+            "a run soon exceeds: then it could not drop what it made",
+            remedy=f"use an account without such a limit, or ALTER USER … WITH {name} 0",
+        )
+    _check_drops(database, access, schema_name)
+
+
+def _check_plaintext(database: Database, access: GuestAccess, requires: str) -> None:
+    if not tls_facts.offers_tls(database):
+        raise UserMistake(
+            f"{access.address} does not offer TLS, so there is nothing to compare",
+            remedy="turn TLS on at the server",
+        )
+    compared = "and plaintext is what TLS is compared with"
+    if server_facts.requires_tls(database):
+        raise UserMistake(
+            f"{access.address} accepts encrypted connections only (require_secure_transport is ON), "
+            f"{compared}",
+            remedy=f"set require_secure_transport=OFF there for the run, {OTHER_SERVER}",
+        )
+    if requires:
+        raise UserMistake(
+            f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires}), "
+            f"{compared}",
+            remedy=f"use an account that was made with REQUIRE NONE, {OTHER_SERVER}",
+        )
+
+
+def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> None:
+    """UserMistake where what the server sets for all connections keeps load clients from their work."""
+    defaults = session.defaults(database)
+    if defaults.rows_at_most < LEAST_ROWS:
+        raise UserMistake(
+            f"{access.address} cuts every answer to {counted(defaults.rows_at_most, 'row')} "
+            "(sql_select_limit)",
+            remedy="SET GLOBAL sql_select_limit = 18446744073709551615 there for the run",
+        )
+    if intent.writes and not defaults.commits:
+        raise UserMistake(
+            f"{access.address} opens connections without autocommit, so that what a workload writes would "
+            "never be committed",
+            remedy="set autocommit=ON there for the run, or choose workloads that only read",
+        )
+
+
+def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> None:
+    """UserMistake where the account may not drop tables: the server is asked to drop one that is not there."""
+    try:
+        schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
+    except SqlError as error:
+        if error_codes.number_of(error) not in error_codes.NOT_ALLOWED:
+            raise
+        refused = guest_refusals.fault_of(access, error)
+        raise UserMistake(
+            f"{refused.message}: a run drops the tables that it makes, and this account may not drop any in "
+            f"{schema_name}, so nothing was made there",
+            remedy=refused.remedy,
+        ) from error
