@@ -191,6 +191,48 @@ def test_more_connections_than_the_server_allows(house: PrivateServer, tmp_path:
     assert "100" in sentence(done, 2)
 
 
+REFUSED = {
+    "TLS alone": ("require_secure_transport", "ON", "require_secure_transport=OFF"),
+    "nothing can be prepared": ("max_prepared_stmt_count", 0, "error 1461"),
+    "answers are cut": ("sql_select_limit", 1, "sql_select_limit"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_setting_that_leaves_nothing_to_compare_is_the_users_to_change(
+    house: PrivateServer, tmp_path: Path, name: str
+) -> None:
+    variable, value, words = REFUSED[name]
+    ((before,),) = as_owner(house, f"SELECT @@GLOBAL.{variable}")
+    as_owner(house, f"SET GLOBAL {variable} = {value}")
+    try:
+        done = tlstax_run(
+            tmp_path, url_of(house), *RUN[:2], "--budget", "10m", "--workload", "point-select", "--tls", "1.3"
+        )
+    finally:
+        as_owner(house, f"SET GLOBAL {variable} = {before}")
+    assert words in sentence(done, 2)
+    assert as_owner(house, "SHOW TABLES FROM lent") == ()
+
+
+def test_an_account_that_may_not_drop_makes_nothing(house: PrivateServer, tmp_path: Path) -> None:
+    as_owner(house, "REVOKE DROP ON lent.* FROM ann@'127.0.0.1'")
+    try:
+        said = sentence(tlstax_run(tmp_path, url_of(house), *RUN), 2)
+        assert as_owner(house, "SHOW TABLES FROM lent") == ()
+    finally:
+        as_owner(house, "GRANT ALL ON lent.* TO ann@'127.0.0.1'")
+    assert "may not drop" in said
+
+
+def test_an_account_for_tls_alone_is_named(house: PrivateServer, tmp_path: Path) -> None:
+    as_owner(house, "ALTER USER ann@'127.0.0.1' REQUIRE SSL")
+    try:
+        assert "REQUIRE SSL" in sentence(tlstax_run(tmp_path, url_of(house), *RUN), 2)
+    finally:
+        as_owner(house, "ALTER USER ann@'127.0.0.1' REQUIRE NONE")
+
+
 def test_a_closed_port(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -87,7 +87,7 @@ def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> 
 
 
 def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> None:
-    """UserMistake where the account may not drop tables: the server is asked to drop one that is not there."""
+    """UserMistake where the account may not drop tables: the server is asked to drop one that is none."""
     try:
         schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:

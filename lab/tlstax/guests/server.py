@@ -52,9 +52,6 @@ CLEAN_UP_TIMEOUT_S, LOCKED_AT_MOST_S = 60.0, 30
 The second is the shorter, or a DROP that was given up here would be carried out there later.
 """
 
-IDLE_S = 7 * 24 * 3600
-"""How long our own connection may be silent; a server's wait_timeout may be shorter than a trial."""
-
 
 NAMED_AT_MOST = 5
 
@@ -369,7 +366,7 @@ class GuestServer:
         if self._access.address.schema is None:
             self._make_schema()
             schema.use(self._database, OWN_SCHEMA)
-        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
+        session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
         named = self._access.address.schema is not None
         self._made.begin(self._database, OUR_TABLES, named=named)
 
@@ -423,7 +420,7 @@ class GuestServer:
     def _return(self) -> None:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._database = _connect(self._access, self._schema if self._made.has_begun else None)
-        session.set_patience(self._database, IDLE_S, LOCKED_AT_MOST_S)
+        session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
         guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
         if not (is_ours and self._lock.take_again(self._database)):
