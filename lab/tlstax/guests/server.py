@@ -17,9 +17,8 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint
-from tlstax.guests import conditions
+from tlstax.guests import conditions, ownership, workload_guard
 from tlstax.guests import connection as guest_connection
-from tlstax.guests import ownership, workload_guard
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.conditions import READS_ONLY, Intent
