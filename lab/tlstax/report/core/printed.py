@@ -37,7 +37,7 @@ def printed(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str
         _environ={},
     )
     for part in parts:
-        console.print(_Harmless(part), crop=False)
+        console.print(_Harmless(part), crop=not isinstance(part, Pasted))
     return "\n".join(line.rstrip() for line in written.getvalue().split("\n"))
 
 
