@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -31,6 +32,8 @@ Trick = Literal["own key", "clear password"]
 class ManInTheMiddle:
     """One who asks logins without TLS for the password, by a trick, and what they gave away.
 
+    With `certified`, a certificate of his own, he asks those with TLS as well.
+
     `packets` are all that came behind the answer to the greeting, `passwords` what he could read in them.
     """
 
@@ -39,6 +42,7 @@ class ManInTheMiddle:
     logins: int = 0
     packets: list[bytes] = field(default_factory=list)
     passwords: list[str] = field(default_factory=list)
+    certified: ssl.SSLContext | None = None
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
 
     def listening(self) -> AbstractContextManager[int]:
@@ -54,9 +58,12 @@ class ManInTheMiddle:
             client.sendall(framed(0, greeting))
             number, first = packet(client)
             if int.from_bytes(first[:2], "little") & CLIENT_SSL:
-                server.sendall(framed(number, first))
-                pass_on(client, server)
-                return
+                if self.certified is None:
+                    server.sendall(framed(number, first))
+                    pass_on(client, server)
+                    return
+                client = self.certified.wrap_socket(client, server_side=True)
+                number, _ = packet(client)
             self.logins += 1
             asking = FULL_AUTHENTICATION if self.trick == "own key" else SWITCH_TO_CLEAR
             client.sendall(framed(number + 1, asking))

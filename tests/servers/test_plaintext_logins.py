@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +14,7 @@ from test_guest_run import RUN, as_owner, lent, sentence, tlstax_run, url_of
 
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Account, TcpEndpoint, TlsOff
+from tlstax.contract import Account, TcpEndpoint, TlsOff, TlsOn
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.tls import GuestTls
@@ -22,6 +23,7 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import open_guest
 from tlstax.run.trial import run_trial
+from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
@@ -46,13 +48,13 @@ def verifying(server: PrivateServer) -> tuple[str, ...]:
     return "--ssl-mode", "VERIFY_IDENTITY", "--ssl-ca", str(server.ca_file)
 
 
-def failure_at(port: int, *, get_server_public_key: bool, server: PrivateServer) -> ClientFailure:
-    """Why the engine, which logs in without TLS at this port, gave up."""
+def failure_at(port: int, *, server: PrivateServer, tls: TlsOff | TlsOn) -> ClientFailure:
+    """Why the engine, which logs in at this port, gave up."""
     asked = job(
         server,
         endpoint=TcpEndpoint(host="127.0.0.1", port=port),
         account=Account(user="ann", password=PASSWORD, database="lent"),
-        tls=TlsOff(get_server_public_key=get_server_public_key),
+        tls=tls,
         source_addresses=(),
         connections=1,
         timeout_s=3.0,
@@ -80,13 +82,29 @@ def test_who_is_in_between_gets_the_password_where_his_key_is_taken(house: Priva
     """What the tests above look for would be seen."""
     man = ManInTheMiddle(house.endpoint().port, "own key")
     with man.listening() as port:
-        failure_at(port, get_server_public_key=True, server=house)
+        failure_at(port, tls=TlsOff(get_server_public_key=True), server=house)
     assert man.passwords == [PASSWORD]
+
+
+def test_the_password_is_not_given_to_who_shows_a_certificate_of_his_own(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    """As with --ssl-mode=PREFERRED and REQUIRED: TLS keeps out those who listen, not the one who made it."""
+    own = certificates.issue(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own.certificate_file, own.key_file)
+    man = ManInTheMiddle(house.endpoint().port, "clear password", certified=context)
+    with man.listening() as port:
+        (event,) = failure_at(port, tls=TlsOn(verify="none"), server=house).errors
+    assert man.logins == 1, "nobody was asked"
+    assert man.packets == []
+    assert (event.kind, event.fault) == ("access_denied", "job")
+    assert "--ssl-mode=VERIFY_IDENTITY" in event.message
 
 
 def test_a_server_whose_cache_is_empty_is_not_given_the_password(house: PrivateServer) -> None:
     as_owner(house, "FLUSH PRIVILEGES")
-    failure = failure_at(house.endpoint().port, get_server_public_key=False, server=house)
+    failure = failure_at(house.endpoint().port, tls=TlsOff(get_server_public_key=False), server=house)
     (event,) = failure.errors
     assert (event.kind, event.fault) == ("access_denied", "job")
     assert "log in over TLS first" in event.message
