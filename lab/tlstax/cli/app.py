@@ -43,10 +43,10 @@ from tlstax.cli.pages_app import pages_app
 from tlstax.cli.predict_app import predict_app
 from tlstax.cli.runs_app import runs_app
 from tlstax.cli.specimens_app import specimens_app
-from tlstax.cli.streams import tell
+from tlstax.cli.streams import remember, tell
 from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
-from tlstax.support import credentials, temporary
+from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 
 app = typer.Typer(
@@ -86,7 +86,7 @@ def main() -> int:
 
 def _obey(arguments: list[str], password: bytes | None) -> None:
     """Carry a command out. SystemExit with its status; what the library says of a mistake has no password."""
-    credentials.remember(arguments)
+    remember(arguments)
     given_password.refuse_arguments(arguments)
     try:
         status = app(_with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False)

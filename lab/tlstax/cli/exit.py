@@ -15,7 +15,6 @@ from types import FrameType
 from tlstax.cli import streams
 from tlstax.guests import leaving
 from tlstax.support import interruption
-from tlstax.support.credentials import without_passwords
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 INTERRUPTED = 130
@@ -113,7 +112,7 @@ def _defect(error: Exception) -> int:
 
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         path: Path = ensure_directory(cache_dir()) / f"defect-{stamp}.txt"
-        path.write_text(without_passwords(details), encoding="utf-8")
+        path.write_text(streams.harmless(details), encoding="utf-8")
     except (OSError, TlstaxError):
         return _say(f"{summary}; please report it", 3)
     return _say(f"{summary}; please report it with {path}", 3)

@@ -10,13 +10,15 @@ import codecs
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
-from tlstax.support.credentials import without_passwords
+from tlstax.support.credentials import likely_passwords, without_passwords
 from tlstax.support.errors import MachineFault
 
 if TYPE_CHECKING:
@@ -110,9 +112,23 @@ def show_page(page: str) -> None:
     show(page)
 
 
+_likely: list[re.Pattern[str]] = []
+"""What the arguments of this command may have of passwords."""
+
+
+def remember(arguments: Sequence[str]) -> None:
+    """Have `harmless` leave out what may be a password in these, and nothing of earlier ones."""
+    _likely[:] = likely_passwords(arguments)
+
+
+def harmless(text: str) -> str:
+    """The text without the passwords that the user wrote where none belongs."""
+    return without_passwords(text, _likely)
+
+
 def tell(sentence: str) -> None:
     """Write one line to standard error, with no password that a user wrote where none belongs."""
-    sys.stderr.write(printable(without_passwords(sentence)) + "\n")
+    sys.stderr.write(printable(harmless(sentence)) + "\n")
     sys.stderr.flush()
 
 

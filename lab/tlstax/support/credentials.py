@@ -44,30 +44,28 @@ _IN_SENTENCES = (
 
 _HARMLESS = re.compile(r"[\w+-](?:[\w.+%!*~=-]| (?! )){0,60}|")
 
-_typed: list[re.Pattern[str]] = []
-"""What the arguments of this command may have of passwords."""
-
 
 def has_password(argument: str) -> bool:
     """Whether an argument of the command line has a password in it for certain."""
     return any(form.search(argument) for form in _CERTAIN)
 
 
-def remember(arguments: Iterable[str]) -> None:
-    """Have `without_passwords` leave out what may be a password in these, and nothing of earlier ones."""
-    _typed.clear()
+def likely_passwords(arguments: Iterable[str]) -> list[re.Pattern[str]]:
+    """What in these arguments may be a password, as sentences may have it."""
+    likely: list[re.Pattern[str]] = []
     for argument in arguments:
         found = [match[1] for form in _LIKELY for match in form.finditer(argument)]
         if found and not _FILE.search(argument):
             parts = {part for secret in found for part in (secret, *secret.split(","))}
-            _typed.extend(_as_written(parts))
+            likely.extend(_as_written(parts))
+    return likely
 
 
-def without_passwords(text: str) -> str:
-    """The text without what has the form of a password in it, and without what the arguments have of one."""
+def without_passwords(text: str, likely: Iterable[re.Pattern[str]] = ()) -> str:
+    """The text without what has the form of a password in it, and without what is `likely` to be one."""
     for form in _IN_SENTENCES:
         text = form.sub(rf"\g<1>{HIDDEN}", text)
-    for secret in _typed:
+    for secret in likely:
         text = secret.sub(HIDDEN, text)
     return text
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli import exit as ends
+from tlstax.cli import streams
 from tlstax.cli.command_tree import Command, Parameter, command_tree
 from tlstax.guests.address import parse
 from tlstax.study import parse_study
@@ -149,7 +150,7 @@ def test_a_study_file_repeats_no_password(given: str) -> None:
 @pytest.mark.parametrize("given", [*CERTAIN, *LIKELY])
 def test_a_defect_keeps_no_password(capsys: pytest.CaptureFixture[str], tmp_path: Path, given: str) -> None:
     def command() -> None:
-        credentials.remember([f"--server={given}"])
+        streams.remember([f"--server={given}"])
         raise RuntimeError(f"nobody foresaw {given!r}")
 
     assert ends.guarded(command) == 3
@@ -168,16 +169,16 @@ def test_a_defect_keeps_no_password(capsys: pytest.CaptureFixture[str], tmp_path
         "db.example:6379",
         "server_cpu_us_per_op +1%",
         "tls=1.3,resumption=off,workload=reconnect",
-        "/home/ann/2026-11-27T10:30@home.html",
+        "/reports/2026-11-27T10:30@home.html",
         "trustCertificateKeyStorePassword=changeit",
         "mysql-9.7,mariadb-11.8",
     ],
 )
 def test_what_has_no_password_is_taken_and_shown(harmless: str) -> None:
     assert not credentials.has_password(harmless)
-    credentials.remember([harmless])
+    streams.remember([harmless])
     sentence = f"there is no {harmless!r} here; see {harmless}"
-    assert credentials.without_passwords(sentence) == sentence
+    assert streams.harmless(sentence) == sentence
 
 
 def test_the_forms_are_what_they_are_taken_for() -> None:
