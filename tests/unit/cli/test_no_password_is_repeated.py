@@ -181,6 +181,20 @@ def test_what_has_no_password_is_taken_and_shown(harmless: str) -> None:
     assert streams.harmless(sentence) == sentence
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "write it as mysql://user@host:port/schema, with special characters percent-encoded",
+        "the page is at http://127.0.0.1:43211.",
+        "there is no file 'studies/mine.toml', and 'root'@'localhost' may log in",
+        "Access denied for user 'ann'@'db.example' (using password: YES)",
+    ],
+)
+def test_a_sentence_without_a_password_stays_as_it_is(sentence: str) -> None:
+    streams.remember([])
+    assert streams.harmless(sentence) == sentence
+
+
 def test_the_forms_are_what_they_are_taken_for() -> None:
     """Otherwise the tests above would be of something else."""
     assert all(map(credentials.has_password, CERTAIN))
