@@ -38,7 +38,7 @@ NOT_AT_ALL = (RowSample,)
 """Types of which nothing leaves: rows may be a user's own, and no figure is worked out from them."""
 
 
-USER, SCHEMA = "user", "schema"
+USER, SCHEMA, USUAL_PORT = "user", "schema", 3306
 
 UNTOLD = "why is left out here, where no names are"
 OWN_TEXT = "left out"
@@ -64,6 +64,8 @@ def anonymous(stored: StoredRun) -> StoredRun:
     public = Public(fields(_Names(stored.header)), NOT_AT_ALL)
     kept = public.of(stored.model_copy(update={"trials": ()}))
     trials = tuple(_anonymous_trial(public, own) for own in stored.trials)
+    if stored.header.guest:
+        trials = tuple(map(_at_no_port, trials))
     return kept.model_copy(update={"trials": trials})
 
 
@@ -85,6 +87,17 @@ def _anonymous_trial(public: Public, record: TrialRecord) -> TrialRecord:
         verdict = kept.verdict.model_copy(update={"reasons": said})
         kept = kept.model_copy(update={"failure": failure, "verdict": verdict})
     return kept
+
+
+def _at_no_port(record: TrialRecord) -> TrialRecord:
+    """A number too can be a name: an external server's port, where it is not the usual one."""
+    job, path = record.job, record.path
+    if job is not None and isinstance(job.endpoint, TcpEndpoint):
+        endpoint = job.endpoint.model_copy(update={"port": USUAL_PORT})
+        job = job.model_copy(update={"endpoint": endpoint})
+    if path is not None:
+        path = path.model_copy(update={"server_port": USUAL_PORT})
+    return record.model_copy(update={"job": job, "path": path})
 
 
 class _Names:

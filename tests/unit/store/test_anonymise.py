@@ -157,6 +157,7 @@ def test_a_run_at_an_external_server_says_nothing_of_it() -> None:
     assert found.trials[0].failure == "the client ended: access denied 1045", "by its kind and number"
     assert found.trials[0].verdict.reasons == (found.trials[0].failure,)
     assert (found.header.specimens[0].name, found.header.specimens[0].version) == ("server.invalid", "9.7.4")
+    assert "3307" not in re.findall(r'"port":(\d+)', found.model_dump_json())
     assert list(found.header.machines) == ["machine-1"] == [found.trials[0].machine]
     before, after = run.trials[0].done, found.trials[0].done
     assert before is not None
