@@ -109,7 +109,7 @@ def connections(prefix: str) -> type[H11Protocol]:
     secret = prefix.encode()
     strangers: dict[Any, None] = {}
 
-    class Connection(H11Protocol):
+    class Connection(H11Protocol):  # type: ignore[misc]
         """One connection, a stranger's until the secret has come."""
 
         def connection_made(self, transport: Any) -> None:
