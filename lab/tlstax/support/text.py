@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -70,16 +69,3 @@ def as_ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
-
-
-SHORTEST_NAME = 3
-"""A name shorter than that is a word of a text's own as likely as not, and says nothing."""
-
-
-def whole_names(names: Iterable[str]) -> str:
-    """A regular expression for any of these names as whole words; the longest is tried first.
-
-    Needs a name: of none it is an expression that fits everywhere.
-    """
-    longest_first = sorted(names, key=len, reverse=True)
-    return rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])"
