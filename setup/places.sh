@@ -7,7 +7,7 @@
 #   compiler                 the folder of a compiler that was fetched because the machine has none
 #   environment, engine      the virtual environment's folder and the engine's path; "" if not made yet
 #   environment_key, engine_key   the names that they have or will have in the cache
-#   untrusted                why nothing may be run from there, in a sentence: others could have put it there; or ""
+#   untrusted                why nothing may be run from there, in a sentence, such as that others could have put it there; or ""
 # shellcheck shell=bash
 
 say() { printf 'tlstax: %s\n' "$*" >&2; }
@@ -99,6 +99,11 @@ find_engine() {
 look_for_others() {
     local physical='' own_engine='' entry paths=() programs=("$cache/environments" "$cache/engines")
     untrusted=
+    if [[ ! -e /proc/self/stat ]]; then
+        untrusted="/proc is not mounted, and without it no process can be watched; as root, \`mount -t proc proc /proc\`, or let"
+        untrusted+=" the container have it"
+        return
+    fi
     if [[ -d $cache ]]; then physical=$(cd -P -- "$cache" 2>/dev/null && pwd -P) || true; fi
     add_with_parents "$cache"
     if [[ -n $physical && $physical != "$cache" ]]; then add_with_parents "$physical"; fi

@@ -5,6 +5,7 @@
 answer_unprepared() {
     local asked
     asked=$(what_is_asked "$@")
+    if [[ -z $asked && -n $untrusted ]]; then fail "$untrusted"; fi
     if [[ -z $asked || $asked == script || $asked == doctor ]]; then
         # shellcheck source=setup/mistakes.sh
         source "$root/setup/mistakes.sh"

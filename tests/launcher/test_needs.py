@@ -240,3 +240,27 @@ def test_one_that_is_interrupted_while_it_starts_to_wait_ends(clone: Clone) -> N
         assert second.wait(timeout=20) == 143
     (clone.state / "pip-waits").unlink()
     first.communicate(timeout=20)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root takes /proc away")
+@pytest.mark.parametrize("is_set_up", [True, False])
+def test_a_machine_without_proc_is_told_so(clone: Clone, is_set_up: bool) -> None:
+    if is_set_up:
+        assert clone.start().returncode == 0
+    before = clone.calls("")
+
+    def start(*words: str) -> subprocess.CompletedProcess[str]:
+        script = 'mount -t tmpfs none /proc && exec "$@"'
+        command = ["unshare", "--mount", "bash", "-c", script, "bash", clone.launcher, *words]
+        return subprocess.run(command, env=clone.environment(), capture_output=True, text=True, check=False)
+
+    done = start("run")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(
+        "tlstax: /proc is not mounted, and without it no process can be watched; as root"
+    )
+    assert (start("--version").returncode, start("run", "--help").returncode) == (0, 0)
+    doctor = start("doctor")
+    assert (doctor.returncode, doctor.stderr) == (0, "")
+    assert "/proc is not mounted" in doctor.stdout
+    assert clone.calls("") == before

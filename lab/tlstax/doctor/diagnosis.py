@@ -8,6 +8,7 @@ from tlstax.doctor import counters, drivers, network, processor, profiling, prog
 from tlstax.doctor.check import Check, guarded
 
 CHECKS: dict[str, Callable[[], Check]] = {
+    "/proc": room.processes,
     "CPUs": processor.cpus,
     "CPU frequency": processor.frequency,
     "virtualisation": processor.virtualization,

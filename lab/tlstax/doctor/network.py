@@ -15,6 +15,7 @@ from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.observers.ports import port_settings
 from tlstax.specimens.sessions import open_session
 from tlstax.study.case_levels import Distance
+from tlstax.support import here
 from tlstax.support.errors import MachineFault
 
 IPV4 = Path("/proc/sys/net/ipv4")
@@ -48,6 +49,11 @@ def ports() -> Check:
 def loopback_addresses() -> Check:
     """Whether all of 127.0.0.0/8 is this machine itself (RFC 5735)."""
     name = "loopback addresses"
+    try:
+        here.check_loopback()
+    except MachineFault as fault:
+        meaning = "No private server can be measured, and no page be shown."
+        return Check(name=name, status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy)
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.9", 0))

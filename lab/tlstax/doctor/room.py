@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tlstax.doctor.check import Check
 from tlstax.observers import cgroup
-from tlstax.support import directories, trusted
+from tlstax.support import directories, here, trusted
 from tlstax.support.errors import MachineFault
 
 MEMORY_WANTED_BYTES = 2_000_000_000
@@ -19,6 +19,18 @@ DISK_WANTED_BYTES = 2_000_000_000
 """A fetched server (800 MB while it is unpacked), its data, and the runs."""
 DESCRIPTORS_WANTED = 4096
 """Both ends of a thousand connections, four times over."""
+
+
+def processes() -> Check:
+    """Whether processes can be watched at all."""
+    try:
+        here.check_proc()
+    except MachineFault as fault:
+        meaning = "Nothing can be measured."
+        return Check(
+            name="/proc", status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy
+        )
+    return Check(name="/proc", status="ok", found="mounted", meaning="Processes can be watched.")
 
 
 def memory() -> Check:

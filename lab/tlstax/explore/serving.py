@@ -21,8 +21,7 @@ from tlstax.explore.questions import QUESTIONS
 from tlstax.report.tables.tables import TABLES
 from tlstax.store.row_tables import rows_of
 from tlstax.support.errors import MachineFault
-
-LOOPBACK = "127.0.0.1"
+from tlstax.support.here import LOOPBACK, check_loopback
 
 SETTINGS = {
     "allow_download": False,
@@ -140,6 +139,7 @@ def connections(prefix: str) -> type[H11Protocol]:
 
 
 def _listening(port: int) -> socket.socket:
+    check_loopback()
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -7,8 +7,8 @@ from typing import Literal
 
 from tlstax.paths.route import Span
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.sessions import Session
+from tlstax.support.here import LOOPBACK
 
 Role = Literal["near the client", "near the server"]
 NEAR: Role = "near the client"

@@ -20,8 +20,8 @@ from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 from tlstax.support.text import natural
 
 ENTRY, SERVER = "entry", "server"

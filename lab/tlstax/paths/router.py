@@ -19,8 +19,8 @@ from tlstax.paths.ends import Ends, Place
 from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Plan, Program, own_command, ran
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 USER = "tlstax"
 LIBRARIES = "usr/lib/mysql-router"

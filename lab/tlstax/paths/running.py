@@ -15,8 +15,9 @@ from tlstax.paths.exchange import Exchange, exchange
 from tlstax.paths.program import Program
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import LOOPBACK, free_ports
+from tlstax.specimens.ports import free_ports
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 STARTS = 3
 """A port that was free a moment ago may be taken by now."""

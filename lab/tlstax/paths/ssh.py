@@ -20,9 +20,9 @@ from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.study.path_exclusions import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 LOGGED = "kex.c:kex_choose_conf():*,channels.c:channel_new():*"
 """What is logged beside faults: what was agreed on, and one line for each new channel, where -v would log

@@ -17,8 +17,8 @@ from tlstax.paths.ends import Ends
 from tlstax.paths.program import Plan, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 _AGREED = re.compile(r"(?P<version>TLSv[\d.]+) ciphersuite: (?P<suite>\S+)")
 _ACCEPTED = re.compile(r"Service \[mysql\] accepted connection")

@@ -34,7 +34,6 @@ from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Server
@@ -50,6 +49,7 @@ from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.here import LOOPBACK
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""

@@ -21,7 +21,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import cpu_features
-from tlstax.support import directories
+from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
 
 PORT_ATTEMPTS = 5
@@ -77,6 +77,8 @@ class ServerProcess:
         MachineFault with the decisive line of the error log when it ends or stays silent for longer than
         `start_timeout_s`.
         """
+        if not self._settings.entering:
+            here.check_loopback()
         directories.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
         self._write_files(credentials)
         self._initialise()

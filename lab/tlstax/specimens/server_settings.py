@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.fault import Fault
-from tlstax.specimens.ports import LOOPBACK
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
+from tlstax.support.here import LOOPBACK
 
 FILES_BESIDE_CONNECTIONS = 810
 """Descriptors that a server keeps for tables and logs; every connection takes one more. MySQL allows as many

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tlstax.specimens import processes
-from tlstax.support import directories
+from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
 
 UNIX_SOCKET_PATH_BYTES = 104
@@ -70,7 +70,11 @@ class Session:
 
 
 def open_session() -> Session:
-    """Clean up after sessions whose process is gone, then open a new one below the cache directory."""
+    """Clean up after sessions whose process is gone, then open a new one below the cache directory.
+
+    MachineFault where its processes could not be told from others, as /proc is not there.
+    """
+    here.check_proc()
     parent = directories.sessions_dir()
     with _exclusively(parent):
         _remove_stale(parent)

@@ -15,10 +15,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from tlstax.report.page.live import live_html
 from tlstax.support.errors import TlstaxError
+from tlstax.support.here import LOOPBACK, check_loopback
 from tlstax.support.text import natural
 from tlstax.watch.audience import Audience
-
-LOOPBACK = "127.0.0.1"
 
 MOST_CONNECTIONS = 32
 """Whoever has the address and comes beyond that is turned away: each takes a thread."""
@@ -35,7 +34,11 @@ Report = Callable[[], str]
 
 
 def listening() -> socket.socket:
-    """A socket on loopback, at a port that the system chooses. Nobody else can connect to it from afar."""
+    """A socket on loopback, at a port that the system chooses. Nobody else can connect to it from afar.
+
+    MachineFault where there is no loopback.
+    """
+    check_loopback()
     return socket.create_server((LOOPBACK, 0))
 
 

@@ -19,9 +19,10 @@ from tlstax.mysql import answers, login, tls_switch
 from tlstax.mysql.database import Database, SqlError
 from tlstax.probes.drivers.probed import Certificate
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
-from tlstax.specimens.ports import LOOPBACK, NO_LOCALHOST
+from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 ADDRESSES = (NO_LOCALHOST, LOOPBACK)
 """Where drivers meet the server, and where it really listens: what a right certificate names."""
