@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tlstax.plan.jobs import is_storm
+from tlstax.plan.jobs import is_storm, lingering
 from tlstax.plan.order import cases as cases_of
 from tlstax.plan.timing import round_trips
 from tlstax.plan.turns import TIMES_AN_OPERATION, held_at_once
@@ -23,8 +23,9 @@ OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
 in place of one that was cut."""
 
-FEWEST_WINDING_UP = 3
-"""A server's thread may be kept from its last steps for as long as one connection after another takes."""
+UNSEEN, CLOSED_BEFORE = 2, 3
+"""How many a server counts that no client sees, at least: a thread may be kept from its last steps for as long
+as one connection after another takes. How many wind up of clients that close some before they are measured."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Promise:
         to 76 for 64, on two processors with load for thirty.
         """
         if self.reconnects:
-            return max(FEWEST_WINDING_UP, self.cases)
-        return FEWEST_WINDING_UP if self.closes else 0
+            return lingering(self.cases) + max(UNSEEN, self.cases // 2)
+        return CLOSED_BEFORE if self.closes else 0
 
     @property
     def total(self) -> int:

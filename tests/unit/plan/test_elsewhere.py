@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tlstax.plan.elsewhere import Elsewhere, most_connections
+from tlstax.plan.elsewhere import Elsewhere, Promise, most_connections, promise_of
+from tlstax.plan.jobs import lingering
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import Sitting, sittings
 from tlstax.plan.turns import held_at_once
@@ -46,6 +47,53 @@ def test_what_a_server_was_promised_is_the_most_that_any_case_has() -> None:
     assert most_connections(study("point-select", 8, 32, 16)) == 32
     unsaid = Study(name="s", title="", question="?", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})
     assert most_connections(unsaid) == 1
+
+
+@pytest.mark.parametrize(
+    ("workload", "connections", "promised", "words"),
+    [
+        ("point-select", (8,), 11, "at most 11 connections at once: 8 for a case, 3 of tlstax's own"),
+        (
+            "reconnect",
+            (2, 8),
+            19,
+            "at most 19 connections at once: 8 for a case, 8 winding up, 3 of tlstax's own",
+        ),
+        (
+            "mine",
+            (1,),
+            7,
+            "at most 7 connections at once: 1 for each case, 3 winding up, 3 of tlstax's own",
+        ),
+        (
+            "storm",
+            (100,),
+            106,
+            "at most 106 connections at once: 100 for a case, 3 winding up, 3 of tlstax's own",
+        ),
+    ],
+)
+def test_a_server_is_told_what_it_will_count(
+    workload: str, connections: tuple[int, ...], promised: int, words: str
+) -> None:
+    promise = promise_of(study(workload, *connections))
+    assert (promise.total, promise.words()) == (promised, words)
+    assert promise.with_most(promised) == promise
+
+
+def test_where_less_is_allowed_it_is_known_what_fits() -> None:
+    promise = Promise(8, reconnects=True)
+    fitting = promise.with_most(18)
+    assert fitting is not None
+    assert (fitting.cases, fitting.total) == (7, 17)
+    assert promise.with_most(6) is None
+    assert Promise(1, reconnects=True).total == 7
+
+
+def test_what_clients_may_leave_to_the_server_is_a_part_of_what_is_promised_as_winding_up() -> None:
+    for connections in range(1, 200):
+        promised = Promise(connections, reconnects=True).winding_up
+        assert promised - lingering(connections) >= max(2, connections // 2)
 
 
 def test_kept_connections_of_all_who_take_turns_are_held_at_once() -> None:

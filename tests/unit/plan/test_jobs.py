@@ -48,6 +48,7 @@ TERMS = JobTerms(
     duration_s=0.1,
     seed=1,
 )
+PROMISED = TERMS.model_copy(update={"counts_lingering": True})
 LEVELS: dict[str, Level] = {"workload": "reconnect", "connections": 2, "tls": "1.3"}
 CLAIM = LibraryClaim(name="openssl-3.0", version="3.0.8", libssl_sha256="ab" * 32, libcrypto_sha256="cd" * 32)
 
@@ -394,3 +395,18 @@ def test_only_what_changes_data_and_is_counted_is_not_warmed_up() -> None:
     assert job_for(writing, TERMS, sequence=0).warmup_s == 0.05
     assert job_for({**writing, "queries": 5}, TERMS, sequence=0).warmup_s == 0.0
     assert job_for({**LEVELS, "queries": 5}, TERMS, sequence=0).warmup_s == 0.05
+
+
+@pytest.mark.parametrize(
+    ("workload", "lingering", "is_warmed_up"),
+    [("reconnect", 3, False), ("point-select", 0, True), ("storm", 0, False)],
+)
+def test_only_where_the_server_was_promised_something_does_a_job_tell_of_what_lingers(
+    workload: str, lingering: int, is_warmed_up: bool
+) -> None:
+    levels = {**LEVELS, "workload": workload, "connections": 5}
+    promised, private = (job_for(levels, terms, sequence=1) for terms in (PROMISED, TERMS))
+    assert (promised.lingering, promised.warmup_s > 0) == (lingering, is_warmed_up)
+    assert "lingering" not in private.model_dump_json()
+    unchanged = {"lingering": None, "warmup_s": private.warmup_s}
+    assert promised.model_copy(update=unchanged) == private

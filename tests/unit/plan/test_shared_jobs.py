@@ -37,6 +37,12 @@ def test_connections_are_dealt_out(connections: int, parts: list[int]) -> None:
     assert [part.connections for part in shared(job(connections=connections), TWO)] == parts
 
 
+def test_all_together_leave_no_more_to_the_server_than_one_would() -> None:
+    assert [part.lingering for part in shared(job(lingering=3), TWO)] == [1, 1]
+    assert [part.lingering for part in shared(job(lingering=0), TWO)] == [0, 0]
+    assert [part.lingering for part in shared(job(), TWO)] == [None, None]
+
+
 def test_each_machine_has_its_own_cpus_addresses_and_seed() -> None:
     first, second = shared(job(), TWO)
     assert (first.cpus, first.threads, first.source_addresses) == ((0, 1), 2, ("10.0.0.1", "10.0.0.2"))
