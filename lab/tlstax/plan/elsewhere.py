@@ -24,8 +24,8 @@ OWN_CONNECTIONS = 3
 in place of one that was cut."""
 
 UNSEEN, CLOSED_BEFORE = 2, 3
-"""How many a server counts that no client sees, at least: a thread may be kept from its last steps for as long
-as one connection after another takes. How many wind up of clients that close some before they are measured."""
+"""How many a server counts that no client sees, at least: its thread may be kept from its last steps for as
+long as a connection takes. How many wind up of clients that close some before they are measured."""
 
 
 @dataclass(frozen=True)
