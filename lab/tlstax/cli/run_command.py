@@ -70,36 +70,13 @@ def run_command(options: RunOptions) -> int:
     UserMistake where the budget has no room for two blocks, and it is not to go on over it, and for a
     workload of the user's own that an external server is not to be given.
     """
-    if options.guest.url and options.capture:
-        raise UserMistake(
-            "--capture needs a private server: no tap is put in front of an external one",
-            remedy="leave it out, or name a specimen with --server",
-        )
-    if options.guest.url and options.count is not None:
-        raise UserMistake(
-            "--count needs a private server: nothing is put into an external one",
-            remedy="leave it out, or name a specimen with --server",
-        )
+    if options.guest.url:
+        _check_external_options(options)
     _check_cluster(options)
     if options.guest.server_host is not None and options.cluster is not None:
         raise UserMistake(
             "--server-host reads the server's CPU time for load that comes from here",
             remedy="leave it out, or leave --ray out",
-        )
-    if options.guest.url and options.server_cpus is not None:
-        raise UserMistake(
-            "--server-cpus needs a private server: an external one has the CPUs that it has",
-            remedy="leave it out; --client-cpus chooses the load client's",
-        )
-    if options.guest.url and options.tls_library is not None:
-        raise UserMistake(
-            "--tls-library needs a private server: an external one keeps the library it has",
-            remedy="leave it out, or name a specimen with --server",
-        )
-    if "," in options.guest.url:
-        raise UserMistake(
-            "--server: an external server is measured by itself",
-            remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
         )
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     study = study_of(options)
@@ -128,6 +105,30 @@ def run_command(options: RunOptions) -> int:
     )
     shown = Shown(report=options.report, as_json=options.json, live=options.live)
     return measure(request, shown=shown, cluster=options.cluster)
+
+
+def _check_external_options(options: RunOptions) -> None:
+    """UserMistake for what an external server is not, or is not given."""
+    for option, value, why in (
+        ("--capture", options.capture or None, "no tap is put in front of an external one"),
+        ("--count", options.count, "nothing is put into an external one"),
+        ("--tls-library", options.tls_library, "an external one keeps the library it has"),
+    ):
+        if value is not None:
+            raise UserMistake(
+                f"{option} needs a private server: {why}",
+                remedy="leave it out, or name a specimen with --server",
+            )
+    if options.server_cpus is not None:
+        raise UserMistake(
+            "--server-cpus needs a private server: an external one has the CPUs that it has",
+            remedy="leave it out; --client-cpus chooses the load client's",
+        )
+    if "," in options.guest.url:
+        raise UserMistake(
+            "--server: an external server is measured by itself",
+            remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
+        )
 
 
 def _check_cluster(options: RunOptions) -> None:
