@@ -29,6 +29,7 @@ SAME_MISTAKE = frozenset(
 """Errors of a client that every further trial of the case would meet again."""
 
 REMEDIES = {
+    "access_denied": "use an account that logs in by a method that the client has",
     "no_tls": "turn TLS on at the server, or there is nothing to compare",
     "no_compression": "leave it out for this server, or choose another",
     "certificate": "fix the certificate, or choose an --ssl-mode that does not verify it",

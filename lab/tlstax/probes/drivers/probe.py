@@ -309,9 +309,14 @@ def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | No
 
 
 def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
-    """The costs as a run like any other."""
+    """The costs as a run like any other; where they cannot be measured, what is known of the drivers stays."""
     with store() as opened:
-        stored = run(request, opened, watcher)
+        try:
+            stored = run(request, opened, watcher)
+        except TlstaxError as fault:
+            watcher.warn(f"costs were not measured: {fault.sentence()}")
+            so_far.why = fault.message
+            return
     so_far.run, so_far.why = stored.header.run, stored.stopped_because
     so_far.costs = costs_of(stored)
     if stored.status == "interrupted":
