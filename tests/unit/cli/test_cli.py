@@ -413,3 +413,22 @@ def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
     even = study_of(RunOptions(rate="0.5", arrivals="uniform"))
     assert even.schedule == OpenLoop(rate_per_s=0.5, arrivals="uniform")
     assert study_of(RunOptions()).schedule == ClosedLoop()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--server", "mysql://ann@db.example/shop", "--path", "stunnel"),
+        ("--server", "mysql://ann@db.example/shop", "--tls-library", "openssl-3.5.5"),
+        ("--server", "mysql://ann@db.example/shop", "--client", "sysbench"),
+        ("--server", "mysql://ann@db.example/shop,mysql-9.7"),
+    ],
+)
+def test_what_an_external_server_has_not_is_refused_before_a_password_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    def ask(*_: object) -> None:
+        pytest.fail("it asked for a password")
+
+    monkeypatch.setattr("tlstax.cli.run_command.settle", ask)
+    assert status_of(monkeypatch, "run", *arguments) == 2

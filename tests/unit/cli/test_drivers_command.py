@@ -143,3 +143,14 @@ def test_costs_are_measured_both_ways_with_one_control_and_only_where_a_driver_c
     assert not [one for one in found if one[:2] == ("connector-j-5.1.49", probe_costs.ENCRYPTED)]
     assert {c.levels["option.a"] for c in cases(study)} == {"b"}
     assert {c.levels["server"] for c in cases(study)} == {"mysql-8.0.33"}
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [("mysql://ann@db.example/shop", "external server"), ("mysql-0", "no server named 'mysql-0'")],
+)
+def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
+    server: str, words: str
+) -> None:
+    with pytest.raises(UserMistake, match=words):
+        request_of(ProbeOptions(["pymysql-1.2"], server=server))

@@ -309,7 +309,7 @@ def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | No
 
 
 def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
-    """The costs as a run like any other; where they cannot be measured, what is known of the drivers stays."""
+    """The costs as a run like any other; where they cannot be measured, what is known of drivers stays."""
     with store() as opened:
         try:
             stored = run(request, opened, watcher)
