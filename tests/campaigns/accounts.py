@@ -53,7 +53,7 @@ class Case:
     """An account and settings, and how the two commands must end; `inspect` None where it is not asked.
 
     `made` stands after the account's password, `rights` on the schema `lent` (empty: none), `more` is carried
-    out by the owner once it is there, `settings` are global ones. With `options` a server is started for it.
+    out by the owner once it is there, `settings` are global ones, `then` comes after them. With `options` a server is started for it.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Case:
     identified: str = f"IDENTIFIED BY '{PASSWORD}'"
     rights: str = "ALL"
     more: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
     settings: dict[str, str | float] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     workload: str = "reconnect"
@@ -122,7 +123,7 @@ CASES = (
         products=(MYSQL,),
         settings={"partial_revokes": "ON"},
         rights="",
-        more=(
+        then=(
             "GRANT CREATE, DROP, INDEX, INSERT, SELECT ON *.* TO {account}",
             "REVOKE DROP ON lent.* FROM {account}",
         ),
@@ -245,12 +246,13 @@ class Server:
                 with suppress(MySQLError):
                     self.say(f"INSTALL SONAME 'auth_{plugin}'")
             self.say(f"CREATE USER {ACCOUNT} {case.identified} {case.made}")
-            for name, value in case.settings.items():
-                before[name] = self.say(f"SELECT @@GLOBAL.{name}")[0][0]
-                self._set(name, value)
             if case.rights:
                 self.say(f"GRANT {case.rights} ON lent.* TO {ACCOUNT}")
             self.say(*(text.format(account=ACCOUNT, default_role=default) for text in case.more))
+            for name, value in case.settings.items():
+                before[name] = self.say(f"SELECT @@GLOBAL.{name}")[0][0]
+                self._set(name, value)
+            self.say(*(text.format(account=ACCOUNT) for text in case.then))
             yield
         finally:
             for name, value in reversed(before.items()):

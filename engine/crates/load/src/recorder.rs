@@ -327,8 +327,8 @@ pub fn merge_counts(all: &mut Counts, more: &Counts) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tlstax_contract::Fault;
     use hdrhistogram::serialization::Deserializer;
+    use tlstax_contract::Fault;
 
     fn handshake(resumed: bool) -> Negotiated {
         Negotiated {

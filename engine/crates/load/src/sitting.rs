@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use tlstax_contract::{
-    Counts, Done, ErrorEvent, ErrorKind, Event, Fault, Interval, Job, Negotiated, Order, Overhead, Ready, Slice,
+    Counts, Done, ErrorEvent, ErrorKind, Event, Fault, Interval, Job, Negotiated, Order, Overhead,
+    Ready, Slice,
 };
 
 use crate::clock::{CpuSpans, now_ns, process_cpu, seconds};
