@@ -53,7 +53,8 @@ class Case:
     """An account and settings, and how the two commands must end; `inspect` None where it is not asked.
 
     `made` stands after the account's password, `rights` on the schema `lent` (empty: none), `more` is carried
-    out by the owner once it is there, `settings` are global ones, `then` comes after them. With `options` a server is started for it.
+    out by the owner once it is there, `settings` are global ones, `then` comes after them. With `options` a
+    server is started for it.
     """
 
     name: str
@@ -164,7 +165,12 @@ CASES = (
         "unix_socket", refused("guest"), refused("guest"), (MARIADB,), identified="IDENTIFIED VIA unix_socket"
     ),
     Case("read_only", refused("read-only"), settings={"read_only": "ON"}),
-    Case("super_read_only", refused("read-only"), products=(MYSQL,), settings={"super_read_only": "ON"}),
+    Case(
+        "super_read_only",
+        refused("read-only"),
+        products=(MYSQL,),
+        settings={"read_only": "ON", "super_read_only": "ON"},
+    ),
     Case("transaction_read_only", refused("read-only"), settings={"transaction_read_only": "ON"}),
     Case("offline_mode", refused("offline"), refused("offline"), (MYSQL,), settings={"offline_mode": "ON"}),
     Case("TLS demanded", refused("require_secure_transport"), settings={"require_secure_transport": "ON"}),

@@ -83,7 +83,8 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
     for statements in _transactions(name, content, _longest_bytes(database)):
         between()
         with database.cursor() as cursor:
-            cursor.execute("BEGIN")
+            # BEGIN opens a block where sql_mode is ORACLE.
+            cursor.execute("START TRANSACTION")
             for statement in statements:
                 cursor.execute(statement)
             cursor.execute("COMMIT")
