@@ -148,7 +148,7 @@ class _Reader:
         if self.is_body and mark == 3 and words[:2] == ["NEW", "."]:
             return self.expressions(value, mark + 1)
         variable = " ".join(words[:mark]).replace("@@ ", "@@").replace(" . ", ".")
-        _check_setting(variable, item[mark + 1 :])
+        _check_setting(variable, item[mark + 1 :], can_end_autocommit=self.place not in {"prepare", "restore"})
         return Reading()
 
     def _call(self, text: SqlText) -> Reading:
@@ -380,8 +380,11 @@ def _is_short_sleep(tokens: tuple[Token, ...], place: int) -> bool:
     )
 
 
-def _check_setting(name: str, value: list[Token]) -> None:
-    """Refused unless this is a variable of the session's own, and a plain value for it."""
+def _check_setting(name: str, value: list[Token], *, can_end_autocommit: bool) -> None:
+    """Refused unless this is a variable of the session's own, and a plain value for it.
+
+    A transaction that prepare or restore leaves open would keep others from changing tables that it read.
+    """
     name = re.sub(r"^((SESSION|LOCAL) (?=\w+$)|@@(SESSION\.|LOCAL\.)?(?=\w+$))", "", name)
     if name not in sql_words.SETTINGS:
         raise Refused(f"{name} is not among the variables of a session that are let through")
@@ -391,6 +394,8 @@ def _check_setting(name: str, value: list[Token]) -> None:
         fits = modes <= sql_words.SQL_MODES and value[0].sort == "text"
     elif name in {"TRANSACTION_ISOLATION", "TX_ISOLATION"}:
         fits = words in sql_words.ISOLATION_LEVELS
+    elif name == "AUTOCOMMIT":
+        fits = words in {"1", "ON", "TRUE"} or (can_end_autocommit and words in {"0", "OFF", "FALSE"})
     elif name.startswith(("CHARACTER_SET", "COLLATION")):
         fits = is_character_set(value)
     else:

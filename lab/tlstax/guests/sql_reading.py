@@ -58,7 +58,7 @@ class Reading:
 
 
 def new_name(name: str) -> str:
-    """The name of what is created. Raises Refused."""
+    """The name of what is created or dropped. Raises Refused."""
     if name.lower().startswith(RESERVED_PREFIX):
         raise Refused(f"names that begin with {RESERVED_PREFIX} are tlstax's own")
     return checked_name(name)

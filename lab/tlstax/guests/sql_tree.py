@@ -27,7 +27,7 @@ _EXPRESSIONS = sql_words.words(
     "Update Delete OnConflict Returning Schema Distinct Window WindowSpec Interval Var Parameter",
     "SessionParameter Introducer National HexString BitString Lock DataType DataTypeParam Partition",
     "IndexTableHint Filter JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONPathWildcard",
-    "JSONSchema JSONColumnDef JSONKeyValue CharacterSet WithinGroup Lateral",
+    "JSONSchema JSONColumnDef JSONKeyValue CharacterSet WithinGroup Lateral Rollup",
 )
 _DEFINITIONS = sql_words.words(
     "Create Alter Drop TruncateTable Analyze ColumnDef ColumnConstraint PrimaryKey ForeignKey Reference",
@@ -40,6 +40,9 @@ _DEFINITIONS = sql_words.words(
     "ColumnPrefix ColumnPosition GeneratedAsIdentityColumnConstraint ZeroFillColumnConstraint",
     "InvisibleColumnConstraint",
 )
+_STATEMENTS = frozenset({"Insert", "Update", "Delete", "Create", "Alter", "Drop", "TruncateTable", "Analyze"})
+"""Those that stand alone, and in no other."""
+
 _ARGUMENTS = {
     "Table": "this db alias joins hints partition",
     "Select": "expressions from_ joins where group having order limit offset distinct windows locks with_"
@@ -115,6 +118,10 @@ def _check_nodes(tree: Expr, schema: str) -> frozenset[str]:
                 if kind == "Command"
                 else f"it has what sqlglot calls {kind}"
             )
+        if node is not tree and kind in _STATEMENTS and not (kind == "Drop" and isinstance(tree, exp.Alter)):
+            raise Refused(f"there is {kind.upper()} within it")
+        if isinstance(node, exp.PropertyEQ) and not isinstance(node.this, exp.Parameter):
+            raise Refused("it gives a value to what is no variable of the user's")
         allowed = _ARGUMENTS.get(kind)
         extra = [name for name, value in node.args.items() if value and name not in (allowed or name).split()]
         if extra:
@@ -214,9 +221,9 @@ def _of_writing(tree: Expr, reading: Reading, kind: str) -> Reading:
 
 def _of_drop(tree: Expr, reading: Reading) -> Reading:
     kind, tables = str(tree.args.get("kind")), list(_own_tables(tree))
-    names = frozenset(checked_name(one.name) for one in tables)
     if kind == "INDEX":
-        return replace(reading, writes=names, reads=frozenset())
+        return replace(reading, writes=reading.reads, reads=frozenset())
+    names = frozenset(new_name(one.name) for one in tables)
     if kind not in {"TABLE", "VIEW"} or not names:
         raise Refused(f"DROP {kind} is not let through there")
     things = frozenset(Thing("TABLE" if kind == "TABLE" else "VIEW", name) for name in names)

@@ -123,13 +123,15 @@ def _is_common(database: Database, schema: str, reading: Reading, name: str) -> 
 def _check_read(
     database: Database, schema: str, reading: Reading, owns: Callable[[Thing], bool], name: str
 ) -> None:
-    if owns(Thing("TABLE", name)) or owns(Thing("VIEW", name)):
+    if owns(Thing("TABLE", name)) or (owns(Thing("VIEW", name)) and not reading.reads_ours):
         return
     named = named_objects.tables(database, schema, {name}).get(name)
     if named is None:
         if name.lower() in {one.lower() for one in reading.common}:
             return
         raise Refused(f"there is no table {name} in {schema}")
+    if named.type == "VIEW" and owns(Thing("VIEW", name)):
+        raise Refused(f"it could lock rows of what the view {name} reads")
     if named.type not in _TYPES:
         raise Refused(f"{name} is a {named.type.lower()} that others made, which may do more than be read")
     if named.engine not in ENGINES:
@@ -144,7 +146,7 @@ def _check_text(sql: str, place: Place, schema: str, ours: set[Thing]) -> None:
     """What can be seen without a server; `ours` gets what the statement creates."""
     functions = {thing.name for thing in ours if thing.kind == "FUNCTION"}
     reading = sql_guard.read(sql, place, schema, functions)
-    known = {thing.name for thing in ours if thing.kind in {"TABLE", "VIEW"}}
+    known = {thing.name for thing in ours if thing.kind == "TABLE"}
     common = {name.lower() for name in reading.common}
     for name in reading.writes:
         if Thing("TABLE", name.lower()) not in ours and name.lower() not in common:

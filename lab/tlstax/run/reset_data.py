@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, error_codes, innodb, table
+from tlstax.mysql import answers, error_codes, innodb, session, table
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
@@ -100,6 +100,12 @@ class TrialData:
                 raise UserMistake(
                     f"workload {own.name}, {which}: {mistake.message}", remedy=mistake.remedy
                 ) from mistake
+        if own.said_by_themselves()[which]:
+            try:
+                # What was begun and not ended would keep others from changing the tables that were read.
+                session.commit(database)
+            except SqlError as error:
+                raise _refused(own, which, "COMMIT", error) from error
 
 
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:

@@ -101,7 +101,7 @@ def test_what_it_writes_and_reads_is_read(statement: str, writes: str, reads: st
     "statement",
     [
         "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
-        "SET autocommit=0, @a=1, @@session.time_zone='+00:00', SESSION sort_buffer_size = 1000",
+        "SET autocommit=1, @a=1, @@session.time_zone='+00:00', SESSION sort_buffer_size = 1000",
         "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE'",
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
         "BEGIN",
@@ -117,6 +117,10 @@ def test_what_it_writes_and_reads_is_read(statement: str, writes: str, reads: st
 @pytest.mark.parametrize("place", ["prepare", "on_connect", "transactions"])
 def test_what_touches_nothing_is_let_through(statement: str, place: Place) -> None:
     assert read(statement, place) == Reading()
+
+
+def test_autocommit_is_turned_off_by_load_clients_alone() -> None:
+    assert read("SET autocommit = 0", "on_connect") == Reading()
 
 
 def test_what_it_calls_is_read() -> None:
@@ -264,6 +268,10 @@ INSTALL PLUGIN p SONAME 'p.so' | INSTALL
 CHANGE MASTER TO MASTER_HOST = 'x' | CHANGE
 BINLOG 'x' | BINLOG
 SAVEPOINT | SAVEPOINT
+WITH x AS (DELETE FROM theirs) SELECT 1 | DELETE within
+SELECT @@global.read_only := 1 | no variable of the user's
+DROP TABLE IF EXISTS tlstax_made | tlstax's own
+SET autocommit = 0 | AUTOCOMMIT
 INSERT INTO t VALUES (1) RETURNING theirs(1) | theirs
 """
 
