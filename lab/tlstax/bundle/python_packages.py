@@ -46,12 +46,20 @@ SCIPY_KEPT = ("_lib", "special")
 MIMESIS_KEPT = ("en", "int", "global")
 """The languages of made-up people that tlstax uses."""
 
+SQLGLOT_UNUSED = (
+    r"(dialects|parsers|generators|typing)/(?!(__init__|dialect|base|mysql)\.py)[^/]+"
+    r"|(executor|optimizer/(?!(__init__|scope)\.py)[^/]+).*"
+    r"|(__main__|anonymize|lineage|planner|serde)\.py"
+)
+"""The SQL of other databases than MySQL, and what changes and runs queries."""
+
 UNUSED = re.compile(
     r".*/tests/.*"
     r"|.*\.(pyi|pxd|pyx|h|hpp|a)"
     r"|numpy/distutils/.*"
     rf"|scipy/(?!({'|'.join(SCIPY_KEPT)})/)[^/]+/.*"
     rf"|mimesis/datasets/(?!({'|'.join(MIMESIS_KEPT)})/)[^/]+/.*"
+    rf"|sqlglot/({SQLGLOT_UNUSED})"
     r"|(setuptools|_distutils_hack|pbr)[/-].*|distutils-precedence\.pth"
     r"|[^/]+\.dist-info/RECORD"
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import zipfile
 from pathlib import Path
 
 import numpy
 import pytest
+import sqlglot
 
 import tlstax
 from tlstax.bundle.python_packages import (
@@ -19,6 +21,7 @@ from tlstax.bundle.python_packages import (
     locked,
     unpack,
 )
+from tlstax.guests import sql_guard
 from tlstax.support.checkout import REQUIREMENTS, ROOT
 
 LOCK = """\
@@ -66,6 +69,16 @@ def test_only_what_is_kept_of_scipy_is_imported() -> None:
     assert imported <= set(SCIPY_KEPT)
 
 
+def test_only_what_is_kept_of_sqlglot_is_imported() -> None:
+    for statement in ("SELECT JSON_EXTRACT(a, '$.b') FROM t", "CREATE TABLE t (a INT)", "DELETE FROM t"):
+        sql_guard.read(statement, "prepare", "s")
+    folder = Path(str(sqlglot.__file__)).parents[1]
+    files = [str(module.__file__) for name, module in sys.modules.items() if name.startswith("sqlglot.")]
+    imported = {str(Path(file).relative_to(folder)) for file in files}
+    assert len(imported) > 30
+    assert {name for name in imported if UNUSED.fullmatch(name)} == set()
+
+
 def test_every_python_gets_the_version_of_scipy_whose_parts_are_known() -> None:
     lines = {tuple(locked((ROOT / REQUIREMENTS).read_text(), f"3.{minor}")) for minor in range(11, 15)}
     assert len({line.split()[0] for own in lines for line in own if line.startswith("scipy==")}) == 1
@@ -83,6 +96,12 @@ def test_only_what_is_kept_of_mimesis_is_used() -> None:
         ("scipy/special/tests/test_basic.py", True),
         ("scipy/stats/_stats.py", True),
         ("scipy/version.py", False),
+        ("sqlglot/dialects/mysql.py", False),
+        ("sqlglot/dialects/oracle.py", True),
+        ("sqlglot/parsers/base.py", False),
+        ("sqlglot/executor/python.py", True),
+        ("sqlglot/optimizer/scope.py", False),
+        ("sqlglot/optimizer/simplify.py", True),
         ("scipy.libs/libscipy_openblas.so", False),
         ("mimesis/datasets/en/person.json", False),
         ("mimesis/datasets/en-gb/person.json", True),
