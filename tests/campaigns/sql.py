@@ -346,8 +346,8 @@ def main(count: int, seed: int, products: tuple[str, ...], *, guarded: bool) -> 
             said, failed, refused = (sum(one.values()) for one in (tally.said, tally.failed, tally.refused))
             sys.stdout.write(
                 f"{product}: {count} statements (seed {seed}): {refused} were refused, {said} carried out ("
-                f"{', '.join(f'{n} in {place}' for place, n in sorted(tally.said.items()))}), {failed} refused "
-                f"by the server, and {len(tally.lost)} lost something of others\n"
+                f"{', '.join(f'{n} in {place}' for place, n in sorted(tally.said.items()))}), {failed} "
+                f"refused by the server, and {len(tally.lost)} lost something of others\n"
             )
             if guarded:
                 needless = harmless_refused(house)

@@ -148,7 +148,9 @@ class _Reader:
         if self.is_body and mark == 3 and words[:2] == ["NEW", "."]:
             return self.expressions(value, mark + 1)
         variable = " ".join(words[:mark]).replace("@@ ", "@@").replace(" . ", ".")
-        _check_setting(variable, item[mark + 1 :], can_end_autocommit=self.place not in {"prepare", "restore"})
+        _check_setting(
+            variable, item[mark + 1 :], can_end_autocommit=self.place not in {"prepare", "restore"}
+        )
         return Reading()
 
     def _call(self, text: SqlText) -> Reading:

@@ -27,7 +27,7 @@ _EXPRESSIONS = sql_words.words(
     "Update Delete OnConflict Returning Schema Distinct Window WindowSpec Interval Var Parameter",
     "SessionParameter Introducer National HexString BitString Lock DataType DataTypeParam Partition",
     "IndexTableHint Filter JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONPathWildcard",
-    "JSONSchema JSONColumnDef JSONKeyValue CharacterSet WithinGroup Lateral Rollup",
+    "JSONKeyValue CharacterSet WithinGroup Lateral Rollup",
 )
 _DEFINITIONS = sql_words.words(
     "Create Alter Drop TruncateTable Analyze ColumnDef ColumnConstraint PrimaryKey ForeignKey Reference",
@@ -106,26 +106,9 @@ def _parsed(text: SqlText) -> Expr:
 
 def _check_nodes(tree: Expr, schema: str) -> frozenset[str]:
     """The tree's names that are not quoted, in small letters; Refused where a node is not a known one."""
-    known = (exp.Func, exp.Binary, exp.Unary, exp.Predicate, exp.SubqueryPredicate)
     names = set()
     for node in tree.walk():
-        kind = type(node).__name__
-        if kind not in _EXPRESSIONS | _DEFINITIONS and (
-            isinstance(node, exp.Dot) or not isinstance(node, known)
-        ):
-            raise Refused(
-                "tlstax cannot read it to its end"
-                if kind == "Command"
-                else f"it has what sqlglot calls {kind}"
-            )
-        if node is not tree and kind in _STATEMENTS and not (kind == "Drop" and isinstance(tree, exp.Alter)):
-            raise Refused(f"there is {kind.upper()} within it")
-        if isinstance(node, exp.PropertyEQ) and not isinstance(node.this, exp.Parameter):
-            raise Refused("it gives a value to what is no variable of the user's")
-        allowed = _ARGUMENTS.get(kind)
-        extra = [name for name, value in node.args.items() if value and name not in (allowed or name).split()]
-        if extra:
-            raise Refused(f"{kind.upper()} is not let through there with {extra[0].strip('_')}")
+        _check_kind(node, tree)
         if isinstance(node, exp.Identifier) and not node.quoted:
             names.add(node.name.lower())
             if node.name.lower() in MySQLGenerator.RESERVED_KEYWORDS and not _is_dual(node.parent):
@@ -139,10 +122,28 @@ def _check_nodes(tree: Expr, schema: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def _check_kind(node: Expr, tree: Expr) -> None:
+    """Refused unless the node is of a known kind, where such a one may be, with nothing else in it."""
+    kind = type(node).__name__
+    known = (exp.Func, exp.Binary, exp.Unary, exp.Predicate, exp.SubqueryPredicate)
+    if kind == "Command":
+        raise Refused("tlstax cannot read it to its end")
+    if kind not in _EXPRESSIONS | _DEFINITIONS and (isinstance(node, exp.Dot) or not isinstance(node, known)):
+        raise Refused(f"it has what sqlglot calls {kind}")
+    if node is not tree and kind in _STATEMENTS and not (kind == "Drop" and isinstance(tree, exp.Alter)):
+        raise Refused(f"there is {kind.upper()} within it")
+    if isinstance(node, exp.PropertyEQ) and not isinstance(node.this, exp.Parameter):
+        raise Refused("it gives a value to what is no variable of the user's")
+    allowed = _ARGUMENTS.get(kind)
+    extra = [name for name, value in node.args.items() if value and allowed and name not in allowed.split()]
+    if extra:
+        raise Refused(f"{kind.upper()} is not let through there with {extra[0].strip('_')}")
+
+
 def _check_table(table: Expr, schema: str) -> None:
     if table.args.get("db") is not None and table.text("db") != schema:
         raise Refused(f"it goes to the schema {table.text('db')}; only {schema} is let through")
-    if type(table.this).__name__ not in {"Identifier", "JSONTable"}:
+    if not isinstance(table.this, exp.Identifier):
         raise Refused("it reads from something that is no table")
 
 
@@ -181,8 +182,7 @@ def _own_tables(tree: Expr) -> Iterator[Expr]:
         of_index = within is not None and (within is not tree or within.args.get("kind") == "INDEX")
         if of_index and table.find_ancestor(exp.OnProperty) is None:
             continue
-        if not isinstance(table.this, exp.JSONTable):
-            yield table
+        yield table
 
 
 def _is_dual(table: Expr | None) -> bool:

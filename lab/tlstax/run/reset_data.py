@@ -105,7 +105,7 @@ class TrialData:
                 # What was begun and not ended would keep others from changing the tables that were read.
                 session.commit(database)
             except SqlError as error:
-                raise _refused(own, which, "COMMIT", error) from error
+                raise _refused(own, which, "the commit at its end", error) from error
 
 
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
