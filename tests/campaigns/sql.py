@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -118,6 +119,8 @@ class House:
         for name, *_ in self.owner("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'ann'"):
             with suppress(pymysql.MySQLError):
                 self.owner(f"KILL {name}")
+        for file in self.written_files():
+            file.unlink()
         for schema in ("fresh", "lent", "other", "tlstax"):
             self.owner(f"DROP DATABASE IF EXISTS {schema}")
         self.owner(
@@ -128,9 +131,14 @@ class House:
             *THEIRS, *(SEQUENCES if self.is_mariadb else ()),
         )  # fmt: skip
 
+    def written_files(self) -> list[Path]:
+        """What statements have written into files of the server's machine."""
+        return sorted(Path(str(self.owner("SELECT @@datadir")[0][0])).glob("*/campaign.out"))
+
     def kept(self) -> dict[str, object]:
         """All that must stay as it is, by what it is."""
         found: dict[str, object] = {"schemas": sorted(self.owner("SHOW DATABASES"))}
+        found["files"] = self.written_files()
         columns = {
             "TABLES": "TABLE_TYPE, ENGINE, CREATE_OPTIONS, TABLE_COMMENT",
             "VIEWS": "VIEW_DEFINITION, DEFINER",
