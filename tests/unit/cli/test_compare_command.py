@@ -109,12 +109,13 @@ def test_a_run_that_is_named_twice_by_any_of_its_names_is_said(tmp_path: Path) -
 
 
 def test_a_run_that_is_still_under_way_is_said() -> None:
+    """It is as long as its writer has the store open."""
     with open_store() as store:
         store.begin(run(4, 1.0).header.model_copy(update={"run": "under-way"}))
-    with pytest.raises(UserMistake, match="run under-way is still under way"):
-        check_command(CheckOptions(run="last", against="one", limits=[LIMIT]))
-    with pytest.raises(UserMistake, match="run under-way is still under way"):
-        compare_command(["one", "last"], None, as_json=False)
+        with pytest.raises(UserMistake, match="run under-way is still under way"):
+            check_command(CheckOptions(run="last", against="one", limits=[LIMIT]))
+        with pytest.raises(UserMistake, match="run under-way is still under way"):
+            compare_command(["one", "last"], None, as_json=False)
 
 
 def test_each_outcome_has_one_limit() -> None:
