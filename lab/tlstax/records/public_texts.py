@@ -15,6 +15,7 @@ from tlstax.records.public_fields import form
 from tlstax.study import factors, level_names, workloads
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_abilities import CATALOGUED
+from tlstax.support.text import natural
 
 HOST, DIRECTORY = "server.invalid", "/left-out"
 """What stands in their places; no host has a name that ends so (RFC 6761, 6.4)."""
@@ -157,7 +158,7 @@ _NUMBERED = re.compile(r"\d{1,4}(?:\.\d{1,4}){0,3}[a-z]?(?:-(?:dev|alpha|beta|rc
 def cipher(text: str) -> str | None:
     """Suites by their names, or a list of them as OpenSSL takes it."""
     parts = [word for word in re.split(r"[-_:+!@]", text) if word]
-    fits = all(word in CIPHER_WORDS or (word.isdecimal() and len(word) < 4) for word in parts)
+    fits = all(word in CIPHER_WORDS or (len(word) < 4 and natural(word) is not None) for word in parts)
     fits = fits and any(word in CIPHER_WORDS for word in parts)
     return text if not text or fits or re.fullmatch(r"0x[0-9a-f]{4}|@SECLEVEL=\d", text) else None
 

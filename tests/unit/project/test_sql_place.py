@@ -28,6 +28,7 @@ SQL_ELSEWHERE = {
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
+    "guests/conditions.py": "a line for an administrator to paste; nothing here says it",
     "guests/sql_guard.py": "reads what users say; it says nothing itself",
     "guests/sql_tree.py": "reads what users say; it says nothing itself",
     "guests/sql_words.py": "words by which statements of users are read",

@@ -58,7 +58,7 @@ def test_a_run_without_trials_has_no_cause() -> None:
         (1226, UserMistake, "raise that limit"),
         (1045, UserMistake, "let in without TLS"),
         (1040, MachineFault, "max_connections"),
-        (1129, MachineFault, "flush-hosts"),
+        (1129, MachineFault, "FLUSH HOSTS"),
         (1053, MachineFault, "start it again"),
         (9999, MachineFault, "as it says"),
     ],

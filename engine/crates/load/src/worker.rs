@@ -246,6 +246,12 @@ impl Worker {
         if pace.is_some() {
             self.pace = pace;
         }
+        self.rest(now);
+        Ok(())
+    }
+
+    /// A stage is over: those that may not start are parked, and what an operation took is kept for the next.
+    fn rest(&mut self, now: u64) {
         if self.shared.script.recover.is_none() {
             while let Some(index) = self.held.pop_front() {
                 self.dispatch.park(index);
@@ -257,7 +263,6 @@ impl Worker {
             .latency_sum_ns
             .checked_div(done.operations)
             .unwrap_or(self.usual_ns);
-        Ok(())
     }
 
     /// Waits until the server has closed all that was closed here, `longest_ns` at the most, where that is of

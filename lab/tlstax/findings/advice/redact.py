@@ -26,7 +26,7 @@ from tlstax.results.inspection import (
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "findings/advice", "findings/inspection", "results/inspection", "inspection", "advice", "guests", "run",
+    "findings/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice", "guests", "run",
     "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""
@@ -96,6 +96,7 @@ FIELDS: Fields = {
         "key": form(texts.KEY.pattern, NAME),
         "signature": form(r"(?:SHA|MD)\d[\d-]*|[\d.]+"),
         "names": out,
+        "purposes": form("[A-Za-z]+", NAME),
         "not_before": _day,
         "not_after": _day,
         "sha256": out,

@@ -93,8 +93,13 @@ impl Client {
     /// Has it end: its result.
     pub fn end(mut self) -> Done {
         self.say("end");
-        let Some(Event::Done(done)) = self.next() else {
-            panic!("no result");
+        let done = loop {
+            match self.next() {
+                Some(Event::Done(done)) => break done,
+                // What the server said of operations that failed.
+                Some(Event::Error(told)) if !told.fatal => {}
+                other => panic!("no result: {other:?}"),
+            }
         };
         self.input = None;
         assert!(self.child.wait().unwrap().success());

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use tlstax_contract::{
@@ -122,16 +122,7 @@ fn watch(job: &Job) -> Ending {
         serde_json::to_string(job).unwrap()
     )
     .unwrap();
-    let output = BufReader::new(child.stdout.take().unwrap());
-    let (sender, events) = channel();
-    std::thread::spawn(move || {
-        for line in output.lines() {
-            let event: Event = serde_json::from_str(&line.unwrap()).unwrap();
-            if sender.send(event).is_err() {
-                return;
-            }
-        }
-    });
+    let events = events_of(&mut child);
     let (mut done, mut error, mut told, mut peak_bytes) = (None, None, Vec::new(), 0);
     let started = Instant::now();
     loop {
@@ -169,6 +160,21 @@ fn watch(job: &Job) -> Ending {
         log,
         peak_bytes,
     }
+}
+
+/// What it says, as it says it.
+fn events_of(child: &mut Child) -> Receiver<Event> {
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, events) = channel();
+    std::thread::spawn(move || {
+        for line in output.lines() {
+            let event: Event = serde_json::from_str(&line.unwrap()).unwrap();
+            if sender.send(event).is_err() {
+                return;
+            }
+        }
+    });
+    events
 }
 
 /// The most memory that the child had in use so far (proc(5), `VmHWM`); 0 before it is the engine and
