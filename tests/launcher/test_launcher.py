@@ -112,9 +112,9 @@ def test_an_environment_whose_python_is_gone_is_made_again(clone: Clone) -> None
 def begin_first_and_second(clone: Clone) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
     """Two launchers: one that sets up until the state `pip-waits` goes, and one that waits for it."""
     clone.set_state("pip-waits")
-    first = clone.begin("one")
+    first = clone.begin()
     wait_until(lambda: clone.installs() == 1)
-    second = clone.begin("two")
+    second = clone.begin()
     assert second.stderr is not None
     assert second.stderr.readline() == "tlstax: another tlstax is setting up; waiting for it to finish\n"
     return first, second

@@ -6,6 +6,7 @@ from functools import cache
 
 from tlstax.contract import TlsView
 from tlstax.findings.advice.programs import TOPICS, all_programs
+from tlstax.findings.core import remedies
 from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
 from tlstax.records.public_fields import Fields, Public, always, form, out
@@ -26,8 +27,8 @@ from tlstax.results.inspection import (
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "findings/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice", "guests", "run",
-    "support", "study", "plan", "specimens", "mysql", "clients", "contract",
+    "findings/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice",
+    "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""
 
@@ -39,14 +40,16 @@ def redacted(found: Advice) -> Advice:
 
 @cache
 def _said(text: str) -> str:
-    """What of a sentence is ours. What drivers are told is a file's, line by line."""
+    """What of a sentence is ours; lines to paste, for servers and for drivers, are known one by one."""
     said = text if text in _lines() else own_sentences.ours(text, _ROOMS, texts.is_term)
     return NAME if said is None else said.replace(own_sentences.LEFT_OUT, NAME)
 
 
 @cache
 def _lines() -> frozenset[str]:
-    return frozenset(own.says(topic) for own in all_programs() for topic in TOPICS)
+    for_programs = (own.says(topic) for own in all_programs() for topic in TOPICS)
+    for_servers = (line for entry in remedies.TABLE for step in entry.steps for line in step.lines)
+    return frozenset((*for_programs, *for_servers))
 
 
 def _sentence(text: str) -> str:
