@@ -276,7 +276,7 @@ def test_what_another_machine_left_is_named_with_lines_that_drop_it(
             "CREATE TABLE b (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES a (id))",
             "ALTER TABLE a ADD FOREIGN KEY (f) REFERENCES b (id)",
             "CREATE VIEW `v``w` AS SELECT * FROM parent",
-            "CREATE TRIGGER g BEFORE INSERT ON theirs FOR EACH ROW SET @x = 1",
+            "CREATE TRIGGER g BEFORE INSERT ON parent FOR EACH ROW SET @x = 1",
             "CREATE PROCEDURE p() SELECT 1",
         )
     before = house.things()

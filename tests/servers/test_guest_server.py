@@ -261,7 +261,7 @@ def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -
             guest.check_connections(Promise(1, reconnects=True))
         assert caught.value.remedy == "raise the account's max_user_connections"
         held = [guest.admin() for _ in range(4)]
-        with pytest.raises(UserMistake, match="allows ann no more connections"):
+        with pytest.raises(UserMistake, match=r"allows ann no more \(error 1226"):
             guest.admin()
         for database in held:
             database.close()

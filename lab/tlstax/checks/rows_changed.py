@@ -10,6 +10,9 @@ from tlstax.contract import Workload
 from tlstax.study import workloads
 from tlstax.study.case_levels import CaseLevels
 
+RAN_DRY = "the table ran dry"
+"""Of a workload that deletes more rows than there are: more rows would do."""
+
 
 class _Kind(NamedTuple):
     """A kind of change: its statements, how they fail, InnoDB's counter and the server's own."""
@@ -23,7 +26,7 @@ class _Kind(NamedTuple):
 _KINDS = {
     "inserted": _Kind("inserts", "added no row", "Innodb_rows_inserted", "Handler_write"),
     "updated": _Kind("updates", "changed no row", "Innodb_rows_updated", "Handler_update"),
-    "deleted": _Kind("deletes", "found no row: the table ran dry", "Innodb_rows_deleted", "Handler_delete"),
+    "deleted": _Kind("deletes", f"found no row: {RAN_DRY}", "Innodb_rows_deleted", "Handler_delete"),
 }
 
 
@@ -85,7 +88,7 @@ def came_to_its_number(trial: Complete) -> Iterator[Doubt]:
         return
     tried = trial.done.operations + sum(error.count for error in trial.done.errors)
     if tried < job.operations:
-        why = "it took too long" if trial.done.elapsed_s >= job.duration_s else "the table ran dry"
+        why = "it took too long" if trial.done.elapsed_s >= job.duration_s else RAN_DRY
         if job.workload.storm and trial.done.elapsed_s < job.duration_s:
             why = "the client stopped"
         yield Doubt("invalid", f"it ended after {tried:,} of {job.operations:,} operations: {why}")

@@ -23,9 +23,10 @@ OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
 in place of one that was cut."""
 
-UNSEEN, CLOSED_BEFORE = 2, 3
+UNSEEN, UNSEEN_OF_FEW, CLOSED_BEFORE = 2, 8, 3
 """How many a server counts that no client sees, at least: its thread may be kept from its last steps for as
-long as a connection takes. How many wind up of clients that close some before they are measured."""
+long as a connection takes; of few connections that may be as many as there are. How many wind up of clients
+that close some before they are measured."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,14 @@ class Promise:
     def winding_up(self) -> int:
         """Those that were closed and count still.
 
-        Of clients that reconnect, half is what they may leave to the server (`jobs.lingering`). The rest is
-        for what no client sees: a server that has closed its end counts the connection until its thread has
-        run to the end. Where clients waited for the server's end each time, it counted up to 13 for 8 and up
-        to 76 for 64, on two processors with load for thirty.
+        Of clients that reconnect, half of their number is what they may leave to the server
+        (`jobs.lingering`). The rest is for what no client sees: a server that has closed its end counts the
+        connection until its thread has run to the end. Where clients waited for the server's end each time,
+        it counted up to 13 for 8 and up to 76 for 64, on two processors with load for thirty.
         """
         if self.reconnects:
-            return lingering(self.cases) + max(UNSEEN, self.cases // 2)
+            unseen = max(UNSEEN, min(self.cases, UNSEEN_OF_FEW), self.cases // 2)
+            return lingering(self.cases) + unseen
         return CLOSED_BEFORE if self.closes else 0
 
     @property
@@ -61,7 +63,7 @@ class Promise:
         return self.cases + self.winding_up + self.own
 
     def words(self) -> str:
-        """For example "at most 19 connections at once: 8 for a case, 8 that wind up, 3 of its own"."""
+        """For example "at most 23 connections at once: 8 for a case, 12 winding up, 3 of tlstax's own"."""
         parts = [f"{self.cases} for {'a case' if self.cases > 1 else 'each case'}"]
         parts += [f"{self.winding_up} winding up"] if self.winding_up else []
         return f"at most {self.total} connections at once: {', '.join(parts)}, {self.own} of tlstax's own"

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tlstax.checks.rows_changed import RAN_DRY
 from tlstax.checks.server_errors import ServerError, meaning_of
 from tlstax.checks.treatment import CONFLICTS, MOST_ERRORS
 from tlstax.contract import ErrorCount, ErrorEvent
@@ -33,6 +34,7 @@ REMEDIES = {
     "no_tls": "turn TLS on at the server, or there is nothing to compare",
     "no_compression": "leave it out for this server, or choose another",
     "certificate": "fix the certificate, or choose an --ssl-mode that does not verify it",
+    RAN_DRY: "ask for more rows (--rows), or for fewer operations",
     "tls_handshake": "ask for what the server has, or change its TLS settings",
 }
 THE_USERS = SAME_MISTAKE | {"tls_handshake"}
@@ -109,7 +111,8 @@ class _Cause:
         reason = record.verdict.reasons[0] if record.verdict.reasons else "its evidence is missing"
         met = _fatal(record) or _met_most(record)
         if met is None:
-            return cls((re.sub(r"\d+", "#", reason), None), reason)
+            kind = RAN_DRY if reason.endswith(RAN_DRY) else re.sub(r"\d+", "#", reason)
+            return cls((kind, None), reason, is_the_users=kind == RAN_DRY)
         kind, code = met.kind, met.code
         known = meaning_of(code) if kind in {"server_error", "access_denied"} else None
         is_the_users = known.fault is UserMistake if known is not None else kind in THE_USERS
