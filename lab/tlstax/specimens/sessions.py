@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from tlstax.specimens import processes
-from tlstax.support import directories, here
+from tlstax.support import directories, here, temporary
 from tlstax.support.errors import MachineFault
 
 UNIX_SOCKET_PATH_BYTES = 104
@@ -112,20 +112,8 @@ def _exclusively(parent: Path) -> Iterator[None]:
 
 def _remove_stale(parent: Path) -> None:
     for path in parent.iterdir():
-        if path.is_dir() and is_stale(path):
+        if path.is_dir() and temporary.is_stale(path):
             _clear(path)
-
-
-def is_stale(path: Path) -> bool:
-    """Whether the process that a session's directory belonged to is gone."""
-    try:
-        with (path / "lock").open("r+", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 def _clear(path: Path) -> None:

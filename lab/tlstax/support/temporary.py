@@ -95,15 +95,15 @@ def _alone(parent: Path) -> Iterator[None]:
 
 def _clear(parent: Path) -> None:
     for place in parent.iterdir():
-        if place.is_dir() and _is_left(place):
+        if place.is_dir() and is_stale(place):
             with contextlib.suppress(OSError, ValueError):
                 partial, _, target = (place / _BESIDE).read_bytes().partition(b"\0")
                 _put_right(Path(os.fsdecode(partial)), Path(os.fsdecode(target)))
             shutil.rmtree(place, ignore_errors=True)
 
 
-def _is_left(place: Path) -> bool:
-    """Whether the process that it belonged to is gone."""
+def is_stale(place: Path) -> bool:
+    """Whether the process that a directory belonged to, by the lock in it, is gone."""
     try:
         with (place / "lock").open("r+", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlstax.results.live import LiveRun
-from tlstax.specimens.sessions import is_stale
+from tlstax.support.temporary import is_stale
 from tlstax.watch.note import NAME, read
 
 LOOK_S = 1.0

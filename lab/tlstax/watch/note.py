@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tlstax.results.live import LiveRun
-from tlstax.specimens.sessions import is_stale
 from tlstax.support.directories import sessions_dir
+from tlstax.support.temporary import is_stale
 
 NAME = "live.json"
 """The note's file, in a session directory of its own: who holds the directory's lock is still at work."""
