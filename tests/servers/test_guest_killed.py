@@ -39,8 +39,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def killed(house: House, *statements: str) -> None:
+    killed_within(house, KILLED, house.url, *statements)
+
+
+def killed_within(house: House, program: str, *arguments: str) -> None:
+    """Run a program that kills itself, and wait until the server has noticed."""
     done = subprocess.run(
-        [sys.executable, "-P", "-c", KILLED, house.url, *statements],
+        [sys.executable, "-P", "-c", program, *arguments],
         env=environment(),
         capture_output=True,
         text=True,

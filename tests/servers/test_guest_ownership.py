@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -13,8 +10,8 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from guest_house import OURS, WITHIN_S, House, environment, guest_of
-from test_guest_killed import killed
+from guest_house import OURS, House, guest_of
+from test_guest_killed import killed, killed_within
 from test_guest_run import PASSWORD, url_of
 from test_guest_server import SMALL, as_owner
 
@@ -358,16 +355,7 @@ GuestServer.open(access.settle(GuestOptions(sys.argv[1], given_password=given_pa
 def killed_at(house: House, when: str) -> GuestAccess:
     access = own(house)
     url = url_of(house.server).rsplit("/", 1)[0]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", KILLED, url, when],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    house.wait_until_ann_is_gone()
+    killed_within(house, KILLED, url, when)
     return access
 
 
