@@ -36,6 +36,7 @@ class AbOptions:
     budget: str | None = None
     over_budget: bool = False
     precision: str | None = None
+    alike_within: str | None = None
     rows: int | None = None
     seed: int | None = None
     server_cpus: str | None = None
@@ -80,4 +81,10 @@ def ab_study(options: AbOptions) -> Study:
     common |= map(quantities.setting, options.settings)
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
     study = two_sided(side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision)
-    return bounded(knowing_added(study), budget=options.budget, precision=None, rows=options.rows)
+    return bounded(
+        knowing_added(study),
+        budget=options.budget,
+        precision=None,
+        rows=options.rows,
+        alike_within=options.alike_within,
+    )

@@ -54,7 +54,7 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 untold."""
+    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 inconclusive."""
     from tlstax.cli.compare_command import CheckOptions, check_command
 
     options = CheckOptions(run=run, against=against, limits=limits, absolute=absolute, json=json)

@@ -20,7 +20,7 @@ from tlstax.results.comparison import GateResult, GateVerdict, Limit, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import UserMistake
 
-STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
+STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
 
 _LIMIT = re.compile(r"(?P<outcome>[a-z0-9_]+)\s*(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]+)?)\s*%")
 

@@ -19,7 +19,7 @@ from tlstax.study import (
 from tlstax.study.case_levels import CaseLevels, Choice, within
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.level_names import Level, Levels
-from tlstax.study.published import GrowthClaim, ProcessorTable, Published, Statement, TimeTable
+from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
 from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
@@ -115,18 +115,20 @@ class Study(Frozen):
     together (TLS 1.3 with resumption; a server with the TLS library it was built for). The cases are the
     product of all factors and the treatments, less the exclusions. `baseline` gives the levels that make a
     case the one which its neighbours (equal in every factor that the baseline does not name) are compared
-    with; such neighbours are a group. `precision` is the half width of the wanted interval of the ratio
-    (0.02 is two per cent), `deciding_outcome` the outcome that it is wanted for. `schedule` is when
-    operations start: when the one before is answered, or at a given rate. `control_within` says which groups
-    run a control (empty: all); the others take over their noise floor. `contrasts` are further comparisons
-    of the same trials, `statements` what others published of them in words (`growth_claims` of distances),
-    `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are shown
-    for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name,
-    `servers` what servers of theirs can do. With `profile`, each case runs once more in every block,
-    sampled. With `capture`, each runs once before all blocks through a tap that writes down what crosses the
-    wire. With `count`, each runs twice before all blocks on a server whose locks are counted. With
-    `new_processes` each block but the first begins with new processes of all servers, so that the luck of a
-    process scatters over blocks like anything else. `sides` are two things that are set against each other.
+    with; such neighbours are a group. `precision` is the half width of the wanted interval of the ratio (0.02
+    is two per cent), `deciding_outcome` the outcome that it is wanted for. `alike_within` is the factor
+    within which two things count as alike: they are where the whole interval of their ratio lies within it.
+    `schedule` is when operations start: when the one before is answered, or at a given rate. `control_within`
+    says which groups run a control (empty: all); the others take over their noise floor. `contrasts` are
+    further comparisons of the same trials, `statements` what others published of them in words
+    (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in tables;
+    `parts` are what those are shown for one by one. `pool` asks what keeping connections saves. `workloads`
+    are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each case runs once
+    more in every block, sampled. With `capture`, each runs once before all blocks through a tap that writes
+    down what crosses the wire. With `count`, each runs twice before all blocks on a server whose locks are
+    counted. With `new_processes` each block but the first begins with new processes of all servers, so that
+    the luck of a process scatters over blocks like anything else. `sides` are two things that are set against
+    each other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -152,6 +154,9 @@ class Study(Frozen):
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
+    alike_within: float = Field(
+        default=ALIKE_WITHIN, gt=1.0, exclude_if=lambda within: within == ALIKE_WITHIN
+    )
     confidence: float = Field(default=0.95, gt=0, lt=1)
     budget_s: PositiveFloat = Field(default=60.0, le=LONGEST_BUDGET_S)
     minimum_blocks: PositiveInt = 5

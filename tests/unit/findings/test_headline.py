@@ -6,9 +6,7 @@ from fake_trials import crashed, fake_run
 from tlstax.contract import OpenLoop
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
-from tlstax.findings.core.stats import (
-    judge,
-)
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.report.core.facts import facts
 from tlstax.report.core.figures import interval
@@ -21,13 +19,13 @@ from tlstax.study import at_rate, load_study, override
 from tlstax.support.text import counted
 
 FLOOR = 0.013
-NO_DIFFERENCE = "no difference seen in point selects a second"
+ALIKE = "point selects a second alike within 5 %"
 TAX = document(fake_run(number_of_blocks=2, invalid=False))
 
 
 def _known(finding: Finding, point: float, low: float, high: float) -> Finding:
     ratio = Interval(point=point, low=low, high=high, confidence=0.95, blocks=8)
-    judgement = judge(ratio, FLOOR)
+    judgement = judge(ratio, FLOOR, TAX.design.alike_within)
     return finding.model_copy(update={"ratio": ratio, "judgement": judgement, "noise_floor": FLOOR})
 
 
@@ -58,8 +56,12 @@ def _said(workload: str, point: float, low: float, high: float) -> str:
         ((0.6, 0.4, 0.8), "40 % fewer point selects a second (20 to 60 % at 95 %)"),
         ((0.2, 0.18, 0.22), "5.0\u00d7 slower (4.5 to 5.6\u00d7 at 95 %)"),
         ((12.0, 10.0, 15.0), "12\u00d7 faster (10 to 15\u00d7 at 95 %)"),
-        ((1.002, 0.99, 1.014), f"{NO_DIFFERENCE} (\u22121.0 to +1.4 % at 95 %, noise floor 1.3 %)"),
-        ((1.01, 1.002, 1.018), f"{NO_DIFFERENCE} (+0.2 to +1.8 % at 95 %, noise floor 1.3 %)"),
+        ((1.002, 0.99, 1.014), f"{ALIKE} (\u22121.0 to +1.4 % at 95 %, noise floor 1.3 %)"),
+        (
+            (1.03, 0.99, 1.07),
+            "inconclusive in point selects a second: \u22121 to +7 % at 95 %, noise floor 1.3 %",
+        ),
+        ((1.01, 1.002, 1.018), f"{ALIKE} (+0.2 to +1.8 % at 95 %, noise floor 1.3 %)"),
     ],
 )
 def test_kept_connections(ratio: tuple[float, float, float], says: str) -> None:
@@ -71,7 +73,7 @@ def test_kept_connections(ratio: tuple[float, float, float], says: str) -> None:
     [
         ((0.204, 0.196, 0.213), "4.90\u00d7 slower (4.69 to 5.10\u00d7 at 95 %)"),
         ((0.8, 0.75, 0.85), "20 % fewer connections a second (15 to 25 % at 95 %)"),
-        ((1.0, 0.98, 1.02), f"{NO_DIFFERENCE} (\u22122.0 to +2.0 % at 95 %, noise floor 1.3 %)"),
+        ((1.0, 0.98, 1.02), f"{ALIKE} (\u22122.0 to +2.0 % at 95 %, noise floor 1.3 %)"),
     ],
 )
 def test_reconnecting(ratio: tuple[float, float, float], says: str) -> None:
@@ -163,8 +165,8 @@ def test_other_outcomes_are_worded_by_what_they_are(ratio: tuple[float, float, f
 def test_one_block_or_nothing_at_all_is_admitted() -> None:
     one = fake_run(override(load_study("tax"), "tls", ["1.3"]), number_of_blocks=1, invalid=False)
     for line in headline(document(one)):
-        assert "no difference seen" not in line
-        assert line.endswith(" a second in one block: no interval yet")
+        assert "inconclusive in " in line
+        assert line.endswith(" in one block alone")
     nothing = one.model_copy(update={"trials": tuple(crashed(record.trial) for record in one.trials)})
     why, last = headline(document(nothing))
     assert why.endswith("nothing can be told, as its trial was not valid: the server died of signal 9")
@@ -212,7 +214,7 @@ def test_an_interval_of_any_width_is_not_spelled_out() -> None:
     assert wide, "the noise was meant to be too much"
     said = [sentence for sentence in headline(found) if "2 blocks are too few" in sentence]
     assert len(said) == len([f for f in wide if f.role == "treatment"])
-    assert not any("no difference seen" in sentence for sentence in said)
+    assert all("inconclusive" in sentence for sentence in said)
     assert percent(461.38) == ">1,000 %"
     assert interval(wide[0].ratio) == "too wide"
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from tlstax.findings.compare.headers import check_fair, constant, different, is_same_machine
 from tlstax.findings.compare.two_runs import change_between
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Logs, Series, frozen, series_of
-from tlstax.findings.core.stats import judge
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.comparison import CaseChange, Measure, RunBeside, RunComparison
 from tlstax.study import Case
@@ -147,5 +147,5 @@ def case_change(run: Measured, figures: Shared, confidence: float) -> CaseChange
         before=exp(fmean(figures.before.values())),
         after=exp(fmean(figures.after.values())),
         change=change,
-        judgement=judge(change, None),
+        judgement=judge(change, None, run.header.study.alike_within),
     )

@@ -31,13 +31,13 @@ def check_each_has_a_case(limits: Iterable[Limit], of_cases: Collection[Limit], 
 def verdict_of(change: Interval, most: float) -> GateVerdict:
     """PASS where all of the interval is at or below the limit, FAIL where all of it is above."""
     if change.low is None or change.high is None:
-        return "UNTOLD"
+        return "INCONCLUSIVE"
     if change.high <= 1 + most:
         return "PASS"
-    return "FAIL" if change.low > 1 + most else "UNTOLD"
+    return "FAIL" if change.low > 1 + most else "INCONCLUSIVE"
 
 
 def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
-    """One verdict for all: a failure weighs more than what is untold."""
+    """One verdict for all: a failure weighs more than what is inconclusive."""
     found = set(verdicts)
-    return "FAIL" if "FAIL" in found else "UNTOLD" if "UNTOLD" in found else "PASS"
+    return "FAIL" if "FAIL" in found else "INCONCLUSIVE" if "INCONCLUSIVE" in found else "PASS"

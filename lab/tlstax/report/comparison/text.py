@@ -23,7 +23,7 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
-STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "UNTOLD": "yellow"}
+STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
 
 def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
@@ -107,9 +107,9 @@ def _case_words(own: GatedCase, *, several: bool) -> str:
     limit = f", at most {signed_percent(own.limit.most)}"
     outcome = f" ({OUTCOMES[own.limit.outcome].words}{limit})" if several else ""
     change = own.change.change
-    if own.verdict == "UNTOLD" and change.high is not None:
+    if own.verdict == "INCONCLUSIVE" and change.high is not None:
         return f"{own.change.label}{outcome}: could be up to {signed_percent(change.high - 1)}"
-    if own.verdict == "UNTOLD":
+    if own.verdict == "INCONCLUSIVE":
         return f"{own.change.label}{outcome}: a single block has no interval"
     return f"{own.change.label}{outcome}: {change_words(change)}"
 
