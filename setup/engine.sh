@@ -6,7 +6,7 @@ engine_programs=(tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tls
 # What cargo is told for what is linked to a C library and for what is linked statically, and where in the target folder
 # either ends: other words where programs are built for other machines (setup/programs).
 linked_build=(build) linked_in=release
-static_build=(build) static_in='' # empty: this machine's own target
+static_build=(build) static_in=static/helper
 
 # A clone that this user may not write to is built in the cache, and the intermediate files go.
 begin_engine() {
@@ -31,29 +31,21 @@ end_engine() {
     done
 }
 
-# Where a program of the two below is, in the folder that they were built into.
+# What runs on other machines is linked statically, and so built apart.
 built_program() {
-    local into=$linked_in
-    if [[ $2 =~ -(watch|flames|link)$ ]]; then into=${static_in:-static/$(host_target)/helper}; fi
-    printf '%s/%s/%s' "$1" "$into" "$2"
+    if [[ $2 == tlstax-watch ]]; then printf '%s/%s/%s' "$1" "$static_in" "$2"; else printf '%s/%s/%s' "$1" "$linked_in" "$2"; fi
 }
 
-host_target() { "$rust/rustc" -vV | sed -n 's/^host: //p'; }
-
-# Both into the folder `target`.
+# Into the folder `target`.
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo "${linked_build[@]}" --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$target" \
-        --package tlstax-engine --package tlstax-floor --package tlstax-library-bench
+        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
+        --package tlstax-library-bench
 }
 
-# What runs on other machines is linked statically, and whatever else no measured operation runs through with it. The target is
-# named so that the linker's flags are not those of macros, which cannot be linked so.
-compile_static() {
-    local target_words=()
-    if [[ -z $static_in ]]; then target_words=(--target "$(host_target)"); fi
+compile_watch() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" \
-        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo "${static_build[@]}" "${target_words[@]}" --profile helper --locked --color never \
-        --manifest-path "$root/engine/Cargo.toml" --target-dir "$target/static" \
-        --package tlstax-watch --package tlstax-flames --package tlstax-link
+        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo "${static_build[@]}" --profile helper --locked --color never \
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$target/static" --package tlstax-watch
 }

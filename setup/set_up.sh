@@ -41,7 +41,7 @@ make_what_is_missing() {
     if [[ -z $engine ]]; then
         begin_engine
         say "building the load engine (once, one or two minutes)…"
-        rows+=("building the load engine=compile_engine,compile_static")
+        rows+=("building the load engine=compile_engine,compile_watch")
     fi
     if ((${#rows[@]} == 0)); then return; fi
     side_by_side "${rows[@]}" || fail_step "$failed"
