@@ -55,14 +55,25 @@ class Case(Frozen):
 
 
 class Exclusion(Frozen):
-    """Cases that cannot or need not be: those that have one of these levels in each factor, and why."""
+    """Cases that cannot or need not be: those that have one of these levels in each factor, and why.
+
+    With `keeps_connections` only cases whose workload keeps its connections. What is left out `unless_asked`
+    could be measured: it is, once somebody asks for one of these levels by an option.
+    """
 
     levels: dict[str, Choice]
     why: str = Field(min_length=1)
+    keeps_connections: bool = Field(default=False, exclude_if=lambda kept: not kept)
+    unless_asked: bool = Field(default=False, exclude_if=lambda asked: not asked)
 
-    def matches(self, levels: Levels) -> bool:
-        """Whether this exclusion rules out the case with these levels."""
-        return within(levels, self.levels)
+    def matches(self, wanted: Wanted, levels: Levels) -> bool:
+        """Whether this exclusion rules out the case with these levels, which is the wanted one."""
+        return within(levels, self.levels) and (not self.keeps_connections or wanted.keeps_connections)
+
+    def gives_way(self, factor: str, levels: Iterable[Level]) -> bool:
+        """Whether somebody who asks for these levels of a factor asks for what is left out."""
+        left_out = {name: choice for name, choice in self.levels.items() if name == factor}
+        return self.unless_asked and any(left_out and within({factor: level}, left_out) for level in levels)
 
 
 class Contrast(Frozen):
@@ -206,10 +217,10 @@ class Study(Frozen):
 
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
-        written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        wanted = self.wanted(levels)
+        written = next((each for each in self.exclude if each.matches(wanted, levels)), None)
         if written:
             return written
-        wanted = self.wanted(levels)
         case = wanted.case
         why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, wanted.server)
         why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fake_trials import Truth, fake_run, tax_truth
+from fake_trials import Truth, fake_run, tax_truth, whole_tax
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
 from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between
@@ -20,7 +20,7 @@ from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import Limit, RunComparison
 from tlstax.results.interval import Interval
-from tlstax.study import Case, load_study
+from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
 CPU = "server_cpu_us_per_op"
@@ -151,7 +151,7 @@ def test_what_is_unfair_is_refused_in_a_sentence(field: str, value: object, word
 
 def test_runs_of_other_things_have_no_case_in_common() -> None:
     first = run(1)
-    other = changed(run(2), study=load_study("tax").model_copy(update={"treatments": ()}))
+    other = changed(run(2), study=whole_tax().model_copy(update={"treatments": ()}))
     empty = other.model_copy(update={"trials": ()})
     with pytest.raises(UserMistake, match="no case in common"):
         compared([first, empty], (CPU,))

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue
+from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue, whole_tax
 from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import Finding, RunDocument
-from tlstax.study import Case, load_study, override
+from tlstax.study import Case, override
 
-STUDY = load_study("tax")
+STUDY = whole_tax()
 EXACT = fake_run(noise=0.0, invalid=False, number_of_blocks=4)
 NOISY = fake_run(seed=3)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fake_trials import crashed, fake_run
+from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
@@ -15,7 +15,7 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import Interval
-from tlstax.study import at_rate, load_study, override
+from tlstax.study import at_rate, override
 from tlstax.support.text import counted
 
 FLOOR = 0.013
@@ -82,7 +82,7 @@ def test_reconnecting(ratio: tuple[float, float, float], says: str) -> None:
 
 
 def test_an_open_loop_says_at_which_rate_and_speaks_of_latency() -> None:
-    study = at_rate(load_study("tax"), OpenLoop(rate_per_s=5000))
+    study = at_rate(whole_tax(), OpenLoop(rate_per_s=5000))
     stored = fake_run(study, invalid=False)
     sentence = headline(document(stored))[0]
     assert sentence.startswith(
@@ -127,7 +127,7 @@ def test_what_resumption_gives_back_is_told_where_it_is_told_apart(
 
 
 def test_many_connection_counts_are_told_apart() -> None:
-    study = override(override(load_study("tax"), "tls", ["1.3"]), "connections", ["1", "64"])
+    study = override(override(whole_tax(), "tls", ["1.3"]), "connections", ["1", "64"])
     said = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
     assert [line.split(":")[0] for line in said] == [
         "TLS 1.3 on kept connections, 1 connection",
@@ -138,7 +138,7 @@ def test_many_connection_counts_are_told_apart() -> None:
 
 
 def test_distances_are_told_apart() -> None:
-    study = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
+    study = override(override(whole_tax(), "tls", ["1.3"]), "workload", ["reconnect"])
     found = document(fake_run(override(study, "rtt_ms", ["0", "45"]), number_of_blocks=2, invalid=False))
     assert [line.split(":")[0] for line in headline(found)] == [
         "reconnecting under TLS 1.3, on the same machine",
@@ -163,7 +163,7 @@ def test_other_outcomes_are_worded_by_what_they_are(ratio: tuple[float, float, f
 
 
 def test_one_block_or_nothing_at_all_is_admitted() -> None:
-    one = fake_run(override(load_study("tax"), "tls", ["1.3"]), number_of_blocks=1, invalid=False)
+    one = fake_run(override(whole_tax(), "tls", ["1.3"]), number_of_blocks=1, invalid=False)
     for line in headline(document(one)):
         assert "inconclusive in " in line
         assert line.endswith(" in one block alone")
@@ -174,7 +174,7 @@ def test_one_block_or_nothing_at_all_is_admitted() -> None:
 
 
 def test_a_study_of_baselines_alone_is_said_to_compare_nothing() -> None:
-    alone = fake_run(override(load_study("tax"), "tls", ["off"]), number_of_blocks=3, invalid=False)
+    alone = fake_run(override(whole_tax(), "tls", ["off"]), number_of_blocks=3, invalid=False)
     assert headline(document(alone)) == [
         "nothing is compared: every case is a baseline of its own; the tables have what each came to"
     ]
@@ -225,7 +225,7 @@ def test_how_well_something_is_known() -> None:
 
 
 def test_of_several_servers_each_is_named() -> None:
-    study = override(load_study("tax"), "server", ["mysql-9.7", "mariadb-11.8"])
+    study = override(whole_tax(), "server", ["mysql-9.7", "mariadb-11.8"])
     sentences = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
     assert sentences[0].startswith("mysql-9.7: TLS 1.3 on kept connections: ")
     assert any(sentence.startswith("mariadb-11.8: reconnecting under TLS 1.2: ") for sentence in sentences)
