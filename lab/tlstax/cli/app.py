@@ -38,6 +38,7 @@ from tlstax.cli.options import (
     ServerHost,
     ServerOn,
     TrustNetwork,
+    Verbose,
 )
 from tlstax.cli.pages_app import pages_app
 from tlstax.cli.predict_app import predict_app
@@ -247,6 +248,7 @@ def run(
     server_on: ServerOn = None,
     clients_on: ClientsOn = None,
     trust_network: TrustNetwork = False,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
@@ -284,6 +286,7 @@ def run(
                 beside_others=beside_others,
                 live=live,
                 cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
+                verbose=verbose,
                 json=json,
                 allow_plaintext=allow_plaintext,
                 guest=GuestOptions(
@@ -320,11 +323,12 @@ def report(
         str | None,
         typer.Option(help="The outcomes that such a tool follows; comma-separated.", metavar="NAME[,NAME…]"),
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Show a run that was measured before, in any format."""
     from tlstax.cli.report_command import report_command
 
-    raise typer.Exit(report_command(run_name, format_name, output, outcomes))
+    raise typer.Exit(report_command(run_name, format_name, output, outcomes, verbose=verbose))
 
 
 @app.command()

@@ -82,12 +82,13 @@ def checked_count(count: str) -> str:
 class Shown:
     """How a run is shown: as JSON alone or in words, its `report` in this file or beside the store.
 
-    With `live` it is also shown as it goes, on a page.
+    With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`.
     """
 
     report: Path | None = None
     as_json: bool = False
     live: bool = False
+    verbose: bool = False
 
 
 def measure(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> int:
@@ -114,7 +115,7 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
             stored = _run(request, store, watcher, cluster)
         found = document(stored)
         try:
-            _show(stored, found, shown.report, as_json=shown.as_json)
+            _show(stored, found, shown)
         finally:
             write_rows(store, stored, found)
     check_answered(stored)
@@ -154,17 +155,25 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
             return run(replace(request, load=load), store, watcher)
 
 
-def _show(stored: StoredRun, found: RunDocument, report: Path | None, *, as_json: bool) -> None:
+def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
     """What was found first, and then its file, which is written even if nobody can be shown anything."""
     run_name = stored.header.run
-    path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
+    path = shown.report if shown.report is not None or shown.as_json else reports_dir() / f"{run_name}.html"
     try:
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
-        if as_json:
+        if shown.as_json:
             show_json(render(stored, found, "json"), remedy=kept)
         else:
-            width, colour = terminal_width(), colourful()
-            text = render(stored, found, "terminal", width=width, colour=colour, report_path=str(path or ""))
+            colour = colourful()
+            text = render(
+                stored,
+                found,
+                "terminal",
+                width=terminal_width(),
+                colour=colour,
+                report_path=str(path or ""),
+                verbose=shown.verbose,
+            )
             show(text, coloured=colour, remedy=kept)
     finally:
         if path is not None:

@@ -9,6 +9,10 @@ import typer
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="All that is known, not what fits a screen."),
+]
 StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")

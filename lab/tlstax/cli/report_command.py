@@ -23,18 +23,27 @@ TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)
 """What other tools read; only these have outcomes that are chosen."""
 
 
-def report_command(run_name: str, format_name: str, output: Path | None, outcomes: str | None = None) -> int:
+def report_command(
+    run_name: str,
+    format_name: str,
+    output: Path | None,
+    outcomes: str | None = None,
+    *,
+    verbose: bool = False,
+) -> int:
     """Print a stored run, or write it to a file; the exit status.
 
     `outcomes` are the names of those that a tool is to follow, with commas between; None: the deciding one,
-    and the server's CPU time.
+    and the server's CPU time. In a terminal it is all of the run if `verbose`, else what fits a screen.
     """
     _check_format(format_name, outcomes)
+    if verbose and format_name != "terminal":
+        raise UserMistake("-v is for --format terminal alone", remedy="leave it out: other formats have all")
     if output is not None:
         check_writable(output)
     colour = output is None and colourful()
     with put_off(), open_store() as store:
-        text = _text(store.load(run_name), format_name, outcomes, colour=colour)
+        text = _text(store.load(run_name), format_name, outcomes, colour=colour, verbose=verbose)
     whole = text if text.endswith("\n") else text + "\n"
     if output is not None:
         write_text(output, whole)
@@ -58,10 +67,11 @@ def _check_format(name: str, outcomes: str | None) -> None:
         raise UserMistake(f"--outcomes is for --format {', '.join(TRACKED)} alone")
 
 
-def _text(stored: StoredRun, name: str, outcomes: str | None, *, colour: bool) -> str:
+def _text(stored: StoredRun, name: str, outcomes: str | None, *, colour: bool, verbose: bool) -> str:
     """The run in the format of this name, which is one of them."""
     for form in TRACKED:
         if form == name:
             return render_tracked(tracked(stored, asked_outcomes(outcomes, stored.header.study)), form)
     (chosen,) = (form for form in FORMATS if form == name)
-    return render(stored, document(stored), chosen, width=terminal_width(), colour=colour, draw=draw)
+    width, found = terminal_width(), document(stored)
+    return render(stored, found, chosen, width=width, colour=colour, verbose=verbose, draw=draw)

@@ -60,6 +60,7 @@ class RunOptions:
     beside_others: bool = False
     live: bool = False
     cluster: AskedCluster | None = None
+    verbose: bool = False
     json: bool = False
     allow_plaintext: bool = False
     guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
@@ -104,7 +105,7 @@ def run_command(options: RunOptions) -> int:
         beside_others=options.beside_others,
         cpus=cpus,
     )
-    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
 
 

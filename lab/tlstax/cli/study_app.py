@@ -28,6 +28,7 @@ from tlstax.cli.options import (
     Settings,
     StudyName,
     TrustNetwork,
+    Verbose,
 )
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
@@ -110,6 +111,7 @@ def study_run(
     server_on: ServerOn = None,
     clients_on: ClientsOn = None,
     trust_network: TrustNetwork = False,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Run a study: start its servers, measure in blocks, report what was found."""
@@ -138,6 +140,7 @@ def study_run(
         beside_others=beside_others,
         live=live,
         cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
+        verbose=verbose,
         json=json,
     )
     raise typer.Exit(run_command(name, options))

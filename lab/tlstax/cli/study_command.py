@@ -45,6 +45,7 @@ class StudyRunOptions:
     beside_others: bool = False
     live: bool = False
     cluster: AskedCluster | None = None
+    verbose: bool = False
     json: bool = False
 
 
@@ -95,7 +96,7 @@ def run_command(name: str, options: StudyRunOptions) -> int:
         cpus = _asked_cpus(options.changes)
         request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
     request = replace(request, beside_others=options.beside_others)
-    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tlstax.observers import cgroup
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
-from tlstax.records.trial import Machine
+from tlstax.records.trial import OTHERS_RAN, Machine
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import as_ranges, natural
 
@@ -177,7 +177,7 @@ def _neighbour_notes(root: Path) -> list[str]:
     if stolen_share(root) > MUCH_STEAL:
         notes.append(f"the host took {stolen_share(root):.1%} of the CPU time since boot for others")
     if load_average(root) > BUSY_LOAD:
-        notes.append(f"other programs were running (load average {load_average(root):.2f})")
+        notes.append(f"{OTHERS_RAN} (load average {load_average(root):.2f})")
     return notes
 
 

@@ -260,6 +260,10 @@ class Specimen(Frozen):
     packages: dict[str, str] = {}
 
 
+OTHERS_RAN = "other programs were running"
+"""Begins the note of a machine that was busy with something else when a run began."""
+
+
 class Machine(Frozen):
     """Where the trials ran, as far as it bears on their numbers.
 

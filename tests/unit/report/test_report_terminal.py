@@ -1,4 +1,4 @@
-"""The report in a terminal: what it says, that it fits, that it needs no colour."""
+"""The whole report in a terminal: what it says, that it fits, that it needs no colour."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def shown(make: Make, *, width: int = 80, colour: bool = False, report_path: str = "") -> str:
-    return render(*with_document(make), "terminal", width=width, colour=colour, report_path=report_path)
+    found = with_document(make)
+    return render(*found, "terminal", width=width, colour=colour, report_path=report_path, verbose=True)
 
 
 def rows(text: str, label: str) -> list[list[str]]:
@@ -83,7 +84,7 @@ def test_it_says_what_ran_where_and_why_it_ended() -> None:
         assert said in text
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
 @pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)
 def test_no_line_is_wider_than_the_terminal(make: Make, width: int) -> None:
     text = shown(make, width=width)
@@ -159,7 +160,7 @@ def test_a_group_without_a_valid_trial_has_reasons_and_no_empty_table() -> None:
         return crashed(record.trial) if record.trial.case.typed.workload == "reconnect" else record
 
     stored = changed(exact_run(), lost)
-    text = render(stored, document(stored), "terminal", width=100)
+    text = render(stored, document(stored), "terminal", width=100, verbose=True)
     lines = text.split("Reconnecting for every point select")[1].splitlines()
     assert any(line.startswith("TLS 1.3: ") for line in lines)
     assert not any(line.strip() == "TLS 1.3" for line in lines)

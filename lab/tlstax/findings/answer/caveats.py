@@ -30,6 +30,9 @@ FEW_BLOCKS = 3
 Busy = Mapping[str, tuple[str, ...]]
 """What is to be said of the work of each case's client, and of its baseline's, by the case's key."""
 
+NOT_REACHED = "the precision of "
+"""Begins what is said of a run whose ratios are not all known as well as was wanted."""
+
 HELLO_RETRY = (
     "every handshake met a HelloRetryRequest: the server accepts none of the groups that the client sent a "
     "key share for, which costs a round trip and a second ClientHello"
@@ -225,7 +228,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
         return []
     width, case = max(wide, key=lambda found: found[0])
     return [
-        f"the precision of ±{percent(study.precision)} was not reached: the widest ratio is "
+        f"{NOT_REACHED}±{percent(study.precision)} was not reached: the widest ratio is "
         f"{known_to(width)} ({full_label(case, study)})"
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.wording import capitalised
 from tlstax.report.connect import captures
 from tlstax.report.connect.round_trips import every_line, short_tables
@@ -23,6 +24,14 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
             yield Section((lines.whole(),), lines.title)
     else:
         yield Section((*short_storm_tables(document), *short_tables(document)))
+
+
+def sections_on_screen(document: RunDocument, detail: Detail) -> Iterator[Section]:
+    """Storms; round trips and bytes only where the study asks for them."""
+    if asks_for_counts(document):
+        yield from sections(document, detail)
+    else:
+        yield Section(tuple(short_storm_tables(document)))
 
 
 def captured_sections(document: RunDocument, detail: Detail) -> Iterator[Section]:

@@ -56,7 +56,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
     """What ran, where, how often and why it stopped; what is not known is left out."""
     header = stored.header
     found = [
-        Fact("Server", _server_words(stored)),
+        Fact("Server", server_words(stored)),
         Fact("Client", "; ".join(client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
@@ -86,7 +86,7 @@ def _machine_facts(name: str, machine: Machine, study: Study) -> list[Fact]:
     ]
 
 
-def _server_words(stored: StoredRun) -> str:
+def server_words(stored: StoredRun) -> str:
     """Every server that answered, with the name of its specimen where there was one alone."""
     versions = "; ".join(server_versions(stored.measured))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]

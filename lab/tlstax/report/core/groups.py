@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.core import palette
@@ -12,7 +13,9 @@ from tlstax.report.core.marks import Style
 from tlstax.report.core.outcome_names import MAIN_OUTCOMES, in_order
 from tlstax.results.document import Finding, RunDocument, Unpaired
 from tlstax.study import Case, Level, Study
+from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
+from tlstax.study.outcomes import percentile_name
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """The cases of one comparison: they share all levels outside the baseline's factors."""
+    """The cases of one comparison: they share all levels outside the baseline's factors.
+
+    `asked` are the outcomes that the run was made for; their differences are told with intervals.
+    """
 
     levels: Mapping[str, Level]
     label: str
     rows: tuple[Row, ...]
+    asked: tuple[str, ...]
 
     @property
     def baseline_label(self) -> str:
@@ -80,8 +87,14 @@ class Group:
         return in_order({outcome for row in self.rows for outcome in (*row.findings, *row.unpaired)})
 
     def main_outcomes(self) -> list[str]:
-        """The outcomes of the main table that were found here."""
-        return [outcome for outcome in self.outcomes() if outcome in MAIN_OUTCOMES]
+        """The outcomes of the main table that were found here, those that are asked for first."""
+        found = [outcome for outcome in self.outcomes() if outcome in MAIN_OUTCOMES]
+        return sorted(found, key=lambda outcome: outcome not in self.asked)
+
+    def answers(self) -> list[str]:
+        """Those of the main table that are asked for; where there is none of them, its first."""
+        shown = self.main_outcomes()
+        return [outcome for outcome in shown if outcome in self.asked] or shown[:1]
 
     def found(self) -> tuple[Row, ...]:
         """The rows that have findings."""
@@ -114,10 +127,20 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
     return tuple(
         Group(
-            levels=dict(shared), label=group_label(dict(shared), study) or "all cases", rows=tuple(group_rows)
+            levels=dict(shared),
+            label=group_label(dict(shared), study) or "all cases",
+            rows=tuple(group_rows),
+            asked=_asked(study),
         )
         for shared, group_rows in rows.items()
     )
+
+
+def _asked(study: Study) -> tuple[str, ...]:
+    """The deciding outcome; at a given rate the median of latencies does not go without their tail."""
+    if isinstance(study.schedule, OpenLoop) and study.deciding_outcome == DECIDES_AT_A_RATE:
+        return study.deciding_outcome, percentile_name("operation", 99)
+    return (study.deciding_outcome,)
 
 
 def _compared_levels(case: Case, study: Study) -> tuple[Level, ...]:

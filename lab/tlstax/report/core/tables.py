@@ -31,12 +31,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """An outcome's column: its head, the unit of its values, and whether higher is better."""
+    """An outcome's column: its head, the unit of its values, and whether it `is_answer` of its group."""
 
     outcome: str
     head: str
     unit: str
     cells: tuple[Cell, ...]
+    is_answer: bool
 
 
 def main_columns(group: Group) -> tuple[Column, ...]:
@@ -50,7 +51,8 @@ def _column(group: Group, outcome: str) -> Column:
     scale = figures.column_scale((finding.value for finding in found if finding), unit)
     unit = "" if scale.unit == "/s" else scale.unit
     cells = tuple(cell(row, outcome, scale) for row in group.rows)
-    return Column(outcome=outcome, head=MAIN_OUTCOMES[outcome].head, unit=unit, cells=cells)
+    head, is_answer = MAIN_OUTCOMES[outcome].head, outcome in group.answers()
+    return Column(outcome=outcome, head=head, unit=unit, cells=cells, is_answer=is_answer)
 
 
 def cell(row: Row, outcome: str, scale: Scale | None = None) -> Cell:

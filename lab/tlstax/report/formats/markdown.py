@@ -105,14 +105,14 @@ def _group(group: Group, document: RunDocument) -> list[str]:
 
 
 def _cells(columns: Sequence[Column], place: int) -> list[str]:
-    return [_cell(column.cells[place], first=column is columns[0]) for column in columns]
+    return [_cell(column.cells[place], with_interval=column.is_answer) for column in columns]
 
 
-def _cell(cell: Cell, *, first: bool) -> str:
-    """The value and its change; the first column, which decides, also shows the interval."""
+def _cell(cell: Cell, *, with_interval: bool) -> str:
+    """The value and its change; what was asked for also shows the interval."""
     if not cell.change:
         return cell.value
-    interval = f" [{cell.interval}]" if first and cell.interval else ""
+    interval = f" [{cell.interval}]" if with_interval and cell.interval else ""
     mark = f" {cell.mark}" if cell.mark else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 

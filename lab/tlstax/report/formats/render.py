@@ -9,6 +9,7 @@ from tlstax.report.flames.graphs import Draw
 from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.json_document import json_document
 from tlstax.report.formats.markdown import markdown
+from tlstax.report.formats.screen import screen
 from tlstax.report.formats.terminal import terminal
 from tlstax.results.document import RunDocument
 
@@ -25,17 +26,20 @@ def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own,
     width: int = 80,
     colour: bool = False,
     report_path: str = "",
+    verbose: bool = False,
     draw: Draw | None = None,
 ) -> str:
-    """The run in that format. `width`, `colour` and `report_path` are for the terminal alone.
+    """The run in that format.
 
+    `width`, `colour`, `report_path` and `verbose` (all of it, not what fits a screen) are for the terminal.
     `draw` draws the flame graphs of the HTML page, which has none without it.
 
     Raises MachineFault where a stored histogram cannot be decoded.
     """
     match format:
         case "terminal":
-            return terminal(stored, document, width=width, colour=colour, report_path=report_path)
+            shown = terminal if verbose else screen
+            return shown(stored, document, width=width, colour=colour, report_path=report_path)
         case "html":
             from tlstax.report.page.html import html  # noqa: PLC0415 - drawing takes a second to import
 

@@ -1,7 +1,7 @@
-"""A run as text for a terminal: the answer, a table for each group, and what is needed to judge it.
+"""A run as text for a terminal, all of it: the answer, every topic and group, and what is needed to judge it.
 
 Readable at 80 columns and without colour: nothing is said by colour alone, and columns that do not fit
-beside each other come in a second table below.
+beside each other come in a second table below. `screen.py` has the short form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import some_of
 
-NARROWEST = 60
+NARROWEST = 40
 MOST_ITEMS = 12
 MOST_FINDINGS = 400
 """With more findings, a study that has tables of distances or tunnels leaves its cases to the page."""
@@ -45,7 +45,7 @@ Cells = Sequence[Text]
 def terminal(
     stored: StoredRun, document: RunDocument, *, width: int = 80, colour: bool = False, report_path: str = ""
 ) -> str:
-    """The text, at most `width` (from 60 on) columns wide, with ANSI colours where `colour` is true.
+    """The text, at most `width` (from 40 on) columns wide, with ANSI colours where `colour` is true.
 
     `report_path` is where the full report was written, named in the last line.
     """
@@ -61,30 +61,31 @@ def _parts(
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
     yield from bullets(some_of([*map(capitalised, answer)], MOST_ITEMS))
     for section in before_groups(document, "short"):
-        yield from _section(section, width)
+        yield from section_parts(section, width)
     if document.findings:
-        groups = _shown_groups(stored, document)
+        groups = shown_groups(stored, document)
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else styled(where_the_rest_is(document))
     for section in after_groups(document, "short"):
-        yield from _section(section, width)
+        yield from section_parts(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
-    yield from _section(last_section(stored, document, "short"), width)
+    yield from section_parts(last_section(stored, document, "short"), width)
     if report_path:
         yield ""
         yield styled(f"Report: {report_path}", overflow="fold")
 
 
-def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
+def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and any(distance.sections(document, "short"))
     without = is_large(document.design) or asks_for_counts(document) or many
     return () if without else arranged(stored, document)
 
 
-def _section(section: Section, width: int) -> Iterable[RenderableType]:
+def section_parts(section: Section, width: int) -> Iterable[RenderableType]:
+    """A topic's title and its blocks."""
     if section.title:
         yield ""
         yield styled(section.title, style="bold")
@@ -171,14 +172,40 @@ def _folded(group: Group, width: int) -> Iterable[RenderableType]:
 
     None where no trial was valid: then each case has the reason alone.
     """
+    columns = [columns_of(column, group) for column in main_columns(group)]
+    yield from beside_labels(group, columns, width)
+    yield from why_empty(group)
+
+
+def beside_labels(group: Group, columns: Sequence[Sequence[Cells]], width: int) -> Iterable[RenderableType]:
+    """The columns beside the names of the group's cases, in as many tables as it takes.
+
+    Columns in one bundle stay beside each other; names give way to what is too wide even by itself.
+    """
     labels = [Text(""), Text(""), *(styled(row.label) for row in group.rows)]
-    room = width - min(_width(labels), width // 2)
-    columns = [_columns_of(column, group) for column in main_columns(group)]
-    bundles = side_by_side((sum(GAP + _width(cells) for cells in own) for own in columns), room)
-    for place, bundle in enumerate(bundles if columns else ()):
+    room = width - min(width_of(labels), width // 2)
+    fitted = [_fitted(bundle, room) for bundle in columns]
+    tables = side_by_side((sum(GAP + width_of(cells) for cells in own) for own in fitted), room)
+    for place, bundles in enumerate(tables if fitted else ()):
         if place:
             yield ""
-        yield _table(labels, [cells for column in bundle for cells in columns[column]], most=width - room)
+        yield _table(labels, [cells for bundle in bundles for cells in fitted[bundle]], most=width - room)
+
+
+def _fitted(bundle: Sequence[Cells], room: int) -> Sequence[Cells]:
+    """The bundle; where it has no room, without the blanks within its intervals."""
+    if sum(GAP + width_of(cells) for cells in bundle) <= room:
+        return bundle
+    return [[tight(cell) for cell in cells] for cells in bundle]
+
+
+def tight(cell: Text) -> Text:
+    """The cell without the blanks within its interval."""
+    return Text(cell.plain.replace(" … ", "…"), style=cell.style)
+
+
+def why_empty(group: Group) -> Iterable[Text]:
+    """Why cases have no figures."""
     yield from (
         styled(f"{row.label}: {row.why_empty()}", style="yellow")
         for row in group.rows
@@ -197,19 +224,28 @@ def _table(labels: Cells, bundle: Sequence[Cells], *, most: int) -> RichTable:
     return table
 
 
-def _columns_of(column: Column, group: Group) -> list[Cells]:
-    """An outcome's values, and beside them its changes; the deciding column shows their intervals too."""
-    is_first = column.outcome == group.main_outcomes()[0]
+def columns_of(column: Column, group: Group) -> list[Cells]:
+    """An outcome's values, and beside them its changes; those that were asked for show their intervals."""
+    values = value_cells(column)
+    if not (column.is_answer or column.outcome.endswith("_cpu_us_per_op")):
+        return [values]
+    if not any(cell.change for cell in column.cells):
+        return [values]
+    return [values, change_cells(column, group.baseline_label)]
+
+
+def value_cells(column: Column) -> list[Text]:
+    """The outcome's name and unit, and below them its values."""
     above, _, below = column.head.rpartition(" ")
     heads = [styled(above, style="bold"), styled(f"{below} {column.unit}".rstrip(), style="bold")]
-    values = [*heads, *(styled(cell.value) for cell in column.cells)]
-    changes = [_change(cell, column.outcome, with_interval=is_first) for cell in column.cells]
-    if not (is_first or column.outcome.endswith("_cpu_us_per_op")) or not any(changes):
-        return [values]
-    heads = [styled("against", style="bold"), styled(group.baseline_label, style="bold")]
-    if not is_first:
-        heads = [Text(""), styled("change", style="bold")]
-    return [values, [*heads, *changes]]
+    return [*heads, *(styled(cell.value) for cell in column.cells)]
+
+
+def change_cells(column: Column, baseline: str) -> list[Text]:
+    """The changes against the baseline; with their intervals, and its name, where they were asked for."""
+    heads = ("against", baseline) if column.is_answer else ("", "change")
+    changes = (_change(cell, column.outcome, with_interval=column.is_answer) for cell in column.cells)
+    return [*(styled(head, style="bold") for head in heads), *changes]
 
 
 def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
@@ -225,7 +261,8 @@ def _change(cell: Cell, outcome: str, *, with_interval: bool) -> Text:
     return styled(f"{text}  ", style="red" if is_worse else "green")
 
 
-def _width(cells: Iterable[Text]) -> int:
+def width_of(cells: Iterable[Text]) -> int:
+    """How many columns of characters the widest of these takes."""
     return max((cell_len(cell.plain) for cell in cells), default=0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
@@ -74,6 +75,13 @@ def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
         yield from topic(document, detail)
 
 
+def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
+    """The same where all of a run is to fit a screen: what it was not asked for is left out."""
+    yield from published.table_sections(document, "short")
+    for topic in COMPARED if document.findings else ():
+        yield from (topic if topic is not connect.sections else connect.sections_on_screen)(document, "short")
+
+
 def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
     """The same on the page, with an overview that is drawn."""
     yield from published.table_sections(document, "page")
@@ -86,6 +94,13 @@ def after_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """What was seen of handshakes and on the wire, and where the cost goes."""
     for topic in BESIDE:
         yield from topic(document, detail)
+
+
+def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
+    """The same where all of a run is to fit a screen: HelloRetryRequests only if they are the answer."""
+    for topic in BESIDE:
+        if topic is not hello_retry.sections or is_answer(document):
+            yield from topic(document, "short")
 
 
 def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
