@@ -57,7 +57,7 @@ def has_report(root: Root, done: Done) -> bool:
 
 def all_valid(output: str) -> bool:
     """Whether a run printed that all its trials were valid."""
-    return re.search(r"^Trials\s+\d+ valid, 0 invalid, 0 unknown", output, re.MULTILINE) is not None
+    return re.search(r"^Proof\s+([\d,]+) of \1 trials valid", output, re.MULTILINE) is not None
 
 
 def packages_of(root: Root) -> str:

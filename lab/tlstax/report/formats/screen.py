@@ -43,7 +43,7 @@ MOST_TABLES = 2
 MOST_NOTES = 3
 """So many things to bear in mind have a line; the last line counts the others."""
 
-NOTE, REPORT = "Note", "Report"
+NOTE = "Note"
 HELLO_RETRY_PAGE, READING_PAGE = "docs/hello-retry.md", "docs/reading-results.md"
 
 MARKS = {figures.ALIKE: "no difference seen", figures.UNKNOWN: "not known yet"}
@@ -193,7 +193,6 @@ def _last_lines(
         ("Machine", _machine_words(stored)),
         ("TLS 1.3", retries_words(document)),
         *((NOTE, note) for note in bears[:MOST_NOTES]),
-        (REPORT, report_path),
     ]
     known = [(name, text) for name, text in lines if text]
     room = width - GAP - max((len(name) for name, _ in known), default=0)
@@ -206,6 +205,8 @@ def _last_lines(
     )
     left = len(bears) - MOST_NOTES
     more = f"{counted(left, 'more note')}, everything else" if left > 0 else "Everything else"
+    if report_path:
+        yield styled(f"Report: {report_path}", overflow="fold")
     yield styled(f"{more}: tlstax report {document.run} -v", style="dim")
 
 
