@@ -23,6 +23,7 @@ from tlstax.run.preparing import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import has_plaintext
+from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
 
@@ -183,7 +184,7 @@ def study_of(options: RunOptions) -> Study:
             "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
         )
     return bounded(
-        knowing_added(study),
+        asking_what_is_there(knowing_added(study), load_study("tax")),
         budget=options.budget,
         precision=options.precision,
         alike_within=options.alike_within,

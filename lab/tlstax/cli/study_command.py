@@ -29,6 +29,7 @@ from tlstax.study import (
     study_toml,
 )
 from tlstax.study.needs import lacking
+from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 
@@ -102,7 +103,7 @@ def run_command(name: str, options: StudyRunOptions) -> int:
 
 def changed(study: Study, changes: Changes) -> Study:
     """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake."""
-    chosen = []
+    chosen, as_written = [], study
     for setting in changes.set:
         factor, levels = quantities.setting(setting)
         chosen.append(factor)
@@ -116,7 +117,7 @@ def changed(study: Study, changes: Changes) -> Study:
     study = knowing_added(study)
     check_nothing_is_lost(study, chosen)
     return bounded(
-        study,
+        asking_what_is_there(study, as_written),
         budget=changes.budget,
         precision=changes.precision,
         rows=None,

@@ -106,8 +106,15 @@ QUESTIONS = (
     Question(
         "what-does-distance-add",
         "What does distance add?",
-        f"Mean latency of an operation, by the round trip time or what carries the bytes. {_TO_THE_BASELINE}",
+        f"Median latency of an operation, by the round trip time. {_TO_THE_BASELINE}",
         "./tlstax run --rtt-ms 0,45,170 --workload reconnect --tls off,1.2,1.3 --budget 5m",
-        _ratios("latency_p50_us", "rtt_ms", "path"),
+        _ratios("latency_p50_us", "rtt_ms"),
+    ),
+    Question(
+        "what-does-a-tunnel-add",
+        "What does a tunnel add?",
+        f"Median latency of an operation, by what carries the bytes. {_TO_THE_BASELINE}",
+        "./tlstax run --path direct,ssh-aes256-ctr,stunnel,haproxy-tls --tls off",
+        _ratios("latency_p50_us", "path"),
     ),
 )

@@ -46,10 +46,15 @@ def unfinished(store: Store, study_name: str, run_or_prefix: str) -> StoredRun:
     return stored.model_copy(update={"trials": trials})
 
 
+WORDS = frozenset({"title", "question"})
+"""What a study says of itself, which measures nothing."""
+
+
 def check_study(stored: StoredRun, study: Study) -> None:
     """UserMistake where the run was made of another study than this one, or has nothing left to do."""
     then = stored.header.study
-    differ = [name for name in type(study).model_fields if getattr(study, name) != getattr(then, name)]
+    fields = (name for name in type(study).model_fields if name not in WORDS)
+    differ = [name for name in fields if getattr(study, name) != getattr(then, name)]
     if differ:
         raise UserMistake(
             f"the study is not what run {stored.header.run} began with: {enumerated(differ)} changed since",

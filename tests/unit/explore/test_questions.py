@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fake_trials import fake_run
 from kept_runs import keep
 from tlstax.cli.tabulate import write_rows
 from tlstax.explore.chart import MOST_ROWS, ratio_chart
@@ -16,6 +17,7 @@ from tlstax.explore.guarded import guarded
 from tlstax.explore.questions import QUESTIONS
 from tlstax.findings.answer.document import document
 from tlstax.store import Store
+from tlstax.study import along_paths, load_study, override
 from turned_runs import in_turns_and_watched
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,6 +70,16 @@ def test_reconnecting_is_beside_the_same_case_on_kept_connections(filled: Store)
 @pytest.mark.parametrize("name", list(BY_NAME)[2:])
 def test_a_question_is_not_answered_by_a_run_that_did_not_ask_it(filled: Store, name: str) -> None:
     assert answered(filled, name) == []
+
+
+def test_a_run_along_paths_is_no_answer_to_what_distance_adds(store: Store) -> None:
+    study = override(along_paths(load_study("tax"), ["direct", "stunnel"]), "tls", ["off"])
+    run = fake_run(study, invalid=False, number_of_blocks=2)
+    keep(store, run)
+    store.finish(run.header.run, "complete", "")
+    write_rows(store, run)
+    assert answered(store, "what-does-distance-add") == []
+    assert answered(store, "what-does-a-tunnel-add")
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -13,7 +13,12 @@ from tlstax.results.document import RunDocument
 
 SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}
 """What shortens the heads of a wide table; told below it."""
-KEYS = "In per cent; ÷2 is half. kept: on kept connections; rec.: reconnecting; r: TLS session resumed."
+KEYS = {
+    "kept connections": "kept: on kept connections",
+    "reconnecting": "rec.: reconnecting",
+    "resumed": "r: TLS session resumed",
+}
+"""What is said of a short head, by what its long form has."""
 PER_CENT = "In per cent, ± half the width of the interval."
 
 
@@ -36,7 +41,9 @@ def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[Table]:
         heads = tuple(_short(head) for head in own.heads)
         lines = (line for part in own.parts for line in part.lines)
         rows = tuple((line.name, *(_change(cell) for cell in line.cells)) for line in lines)
-        yield Table(own.title, heads, rows, (KEYS, own.reading))
+        short = "; ".join(said for word, said in KEYS.items() if any(word in head for head in own.heads))
+        keys = f"In per cent; ÷2 is half. {short}." if short else "In per cent; ÷2 is half."
+        yield Table(own.title, heads, rows, (keys, own.reading))
 
 
 def notes_of_statements(document: RunDocument) -> list[str]:
