@@ -6,6 +6,9 @@ certificate; in TLS 1.3 it still agrees on a key by a group (psk_dhe_ke, RFC 844
 not (RFC 5246, F.1.4). Statements and their bytes cost the same whatever came before, more under TLS. What
 another login or a path adds, it adds to connections and statements alike.
 
+A server that does not accept the client's first group asks for a second ClientHello, in which the client
+sends its ticket again (RFC 8446, 4.1.2 and 4.2.11): some 200 bytes that a full handshake does not have.
+
 Each further certificate of a chain is read and verified by the client. A client that proves itself adds a
 certificate and a signature (RFC 8446, 4.4.2 and 4.4.3), which the server verifies; what that leaves to do
 where the session is resumed is a part of its own.
@@ -40,7 +43,11 @@ BEYOND = "KiB beyond 16"
 
 FIRST_STATEMENTS = 8
 LATER = f"statement beyond {FIRST_STATEMENTS}"
-"""Of each connection. What several share a path with is not known so well: there all statements are alike."""
+"""Of each connection."""
+
+TICKET_AGAIN = "ticket again"
+"""Of a resumed session whose client puts its own choice of groups first; next to nothing where the server
+accepts that."""
 
 BUFFER = "buffer KiB"
 """By how much a connection's buffers grow."""
@@ -86,7 +93,7 @@ def parts_of(mix: Mix) -> dict[str, float]:
 def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
     """What all statements of the mix have: themselves, and the bytes that they return, or what is `left`."""
     kib = left * mix.answer_bytes / 1024
-    first = mix.statements if mix.path != DIRECT else min(mix.statements, FIRST_STATEMENTS)
+    first = min(mix.statements, FIRST_STATEMENTS)
     amounts = {
         STATEMENT: float(first),
         LATER: float(mix.statements - first),
@@ -122,6 +129,8 @@ def _handshake(mix: Mix) -> Iterator[tuple[str, float]]:
         yield f"client {mix.certificate}{resumed}", 1
     if mix.group != P256 and not (resumed and mix.tls == "1.2"):
         yield f"group {mix.group}", 1
+    if resumed and mix.tls == "1.3" and mix.group == "default":
+        yield TICKET_AGAIN, 1
 
 
 def of_path(parts: Parts) -> dict[str, float]:
