@@ -46,6 +46,16 @@ def predict(
     run: Annotated[
         str | None, typer.Option(help="The run of the study components that it is computed from.")
     ] = None,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration/--no-calibration",
+            help="Without a run of study components: measure for half a minute, once, or answer at once.",
+        ),
+    ] = True,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure that half minute again, and use it.")
+    ] = False,
     validate: Annotated[
         bool, typer.Option("--validate", help="Measure mixes drawn at random, and show how far off it is.")
     ] = False,
@@ -63,7 +73,15 @@ def predict(
         from tlstax.cli.validate_command import ValidateOptions, validate_command
 
         given = ValidateOptions(
-            mixes=mixes, budget=budget, seed=seed, server=server, run=run, near=near, json=json
+            mixes=mixes,
+            budget=budget,
+            seed=seed,
+            server=server,
+            run=run,
+            calibration=calibration,
+            calibrate=calibrate,
+            near=near,
+            json=json,
         )
         raise typer.Exit(validate_command(given))
     from tlstax.cli.predict_command import PredictOptions, predict_command
@@ -84,6 +102,8 @@ def predict(
         compression=compression,
         server=server,
         run=run,
+        calibration=calibration,
+        calibrate=calibrate,
         json=json,
     )
     raise typer.Exit(predict_command(options))

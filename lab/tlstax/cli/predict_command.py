@@ -8,18 +8,29 @@ from typing import Any
 from pydantic import ValidationError
 
 from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, tell, terminal_width
-from tlstax.findings.model.calibration import STUDY, Calibrated, calibrated
+from tlstax.findings.model.calibration import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.findings.model.predict import prediction
+from tlstax.findings.model.scaled import scaled, unscaled
+from tlstax.findings.model.shipped import SHIPPED, shipped_parts, stand_in
+from tlstax.observers.machine import available_cpus, cpu_model
+from tlstax.plan.calibration_study import NAME as CALIBRATION
+from tlstax.plan.calibration_study import calibration_study
+from tlstax.records.trial import StoredRun
 from tlstax.report.prediction.text import prediction_text
+from tlstax.run.pipeline import Watcher, run
+from tlstax.run.preparing import Request
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import Store
 from tlstax.study import load_study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
-from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from tlstax.support.text import enumerated
 
 
 @dataclass(frozen=True)
@@ -41,26 +52,56 @@ class PredictOptions:
     compression: str = "off"
     server: str | None = None
     run: str | None = None
+    calibration: bool = True
+    calibrate: bool = False
     json: bool = False
+
+
+@dataclass(frozen=True)
+class PartsAsked:
+    """Which parts are asked for: those of a run or a server; without a `calibration`, or with a new one."""
+
+    run: str | None = None
+    server: str | None = None
+    calibration: bool = True
+    calibrate: bool = False
+
+    def check(self) -> None:
+        """UserMistake where the options do not go together, or name no server."""
+        if self.server is not None:
+            if "://" in self.server:
+                check_server_name(self.server)
+            check_level(check_factor("server", where="--server"), self.server, where="--server")
+        if self.calibrate and not self.calibration:
+            raise UserMistake(
+                "--calibrate measures what --no-calibration leaves out", remedy="name one of them"
+            )
+        if self.run is not None and (self.calibrate or not self.calibration):
+            given = "--calibrate" if self.calibrate else "--no-calibration"
+            raise UserMistake(
+                f"{given} goes with what comes with tlstax, and --run names a run that is taken as it is",
+                remedy="name one of them",
+            )
 
 
 def predict_command(options: PredictOptions) -> int:
     """Predict and show it; the exit status. UserMistake where nothing that fits was measured."""
     mix = mix_of(options)
-    if options.server is not None:
-        check_level(check_factor("server", where="--server"), options.server, where="--server")
+    asked = PartsAsked(options.run, options.server, options.calibration, options.calibrate)
+    asked.check()
     rate = None if options.connects is None else quantities.rate(options.connects, "--connects")
     if not 0 <= options.rtt_ms <= _LONGEST_MS:
         raise UserMistake(f"--rtt-ms: {options.rtt_ms:g} is not a round trip time in milliseconds")
+    watcher = ProgressLine(quiet=options.json)
     with open_store() as store:
-        model = calibration_in(store, options.run, options.server)
-    found = prediction(model, mix, rtt_ms=options.rtt_ms, connects_per_s=rate)
+        parts = parts_in(store, asked, watcher)
+    found = prediction(parts.model, mix, rtt_ms=options.rtt_ms, connects_per_s=rate)
     if options.json:
         show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
     else:
         colour = colourful()
         show(prediction_text(found, width=terminal_width(), colour=colour), coloured=colour)
-    return 0
+    return INTERRUPTED if parts.was_interrupted else 0
 
 
 _LONGEST_MS = 10_000.0
@@ -88,24 +129,85 @@ _OPTIONS = {"statements": "queries", "answer_bytes": "bytes"}
 """Options of which the name is not the field's; all others are factors by their names."""
 
 
-def calibration_in(store: Store, run: str | None, server: str | None) -> Calibrated:
-    """The newest run of `components` that is complete, or the one named. UserMistake where there is none."""
-    if server is not None and "://" in server:
-        check_server_name(server)
-    if run is not None:
-        return calibrated(store.load(run))
-    for summary in store.runs():
-        if summary.study == STUDY and summary.status != "running" and summary.valid:
-            try:
-                stored = store.load(summary.run)
-            except MachineFault as fault:
-                tell(f"tlstax: {fault.sentence()}")
-                continue
-            if server is None or server in stored.header.study.levels_of().get("server", ()):
-                return calibrated(stored)
-    chosen = f" --set server={server}" if server else ""
-    minutes = load_study(STUDY).budget_s / 60
-    raise UserMistake(
-        f"what the parts of a connection cost{f' to {server}' if server else ''} was not measured here yet",
-        remedy=f"`tlstax study run {STUDY}{chosen}` does that in {minutes:.0f} minutes",
+@dataclass(frozen=True)
+class Parts:
+    """The parts that a prediction is computed from, and whether measuring some here was interrupted."""
+
+    model: Calibrated
+    was_interrupted: bool = False
+
+
+def parts_in(store: Store, asked: PartsAsked, watcher: Watcher) -> Parts:
+    """The run that was named, else the newest of `components` here, else what comes with tlstax, scaled.
+
+    It is scaled by a calibration of this machine and server, which is measured where none is kept.
+    UserMistake where what was asked for does not go together.
+    """
+    asked.check()
+    if asked.run is not None:
+        return Parts(calibrated(store.load(asked.run)))
+    own = None if asked.calibrate else _newest(store, STUDY, asked.server)
+    if own is not None:
+        return Parts(calibrated(own, asked.server))
+    server = asked.server or str(load_study(STUDY).levels_of()["server"][0])
+    return _scaled_to_here(store, server, asked, watcher)
+
+
+def _scaled_to_here(store: Store, server: str, asked: PartsAsked, watcher: Watcher) -> Parts:
+    parts = shipped_parts(stand_in(server)).calibrated()
+    if not asked.calibration:
+        if parts.origin.server != server:
+            raise UserMistake(
+                f"--no-calibration: of {enumerated(SHIPPED)} alone measurements come with tlstax",
+                remedy=f"leave it out: half a minute of measuring here tells how {server} differs",
+            )
+        return Parts(unscaled(parts))
+    kept = None if asked.calibrate else _newest(store, CALIBRATION, server)
+    try:
+        stored = kept or _measured(store, server, watcher)
+    except Interrupted:
+        stored = None
+    except MachineFault as fault:
+        if parts.origin.server != server:
+            raise
+        watcher.warn(f"not scaled to this machine, since nothing can be measured here: {fault.message}")
+        return Parts(unscaled(parts))
+    known = () if stored is None else mixes_of(stored)
+    if stored is None or stored.status == "interrupted" or not known:
+        return Parts(unscaled(parts), was_interrupted=stored is None or stored.status == "interrupted")
+    return Parts(scaled(parts, known, Origin.of(stored.header)))
+
+
+def _measured(store: Store, server: str, watcher: Watcher) -> StoredRun:
+    """A calibration of this machine and server. Interrupted and MachineFault as a run raises them."""
+    watcher.step(
+        f"measuring a few connections to {server}, by which to scale what was measured elsewhere: about half "
+        "a minute, once (--no-calibration answers without)"
     )
+    try:
+        return run(Request(calibration_study(server)), store, watcher)
+    finally:
+        watcher.close()
+
+
+def _newest(store: Store, study: str, server: str | None) -> StoredRun | None:
+    """The newest run of a study that has ended, on this machine and, where one is named, of that server."""
+    here = (cpu_model(), len(available_cpus()))
+    for summary in store.runs():
+        if summary.study != study or summary.status in _UNFINISHED[study] or not summary.valid:
+            continue
+        try:
+            stored = store.load(summary.run)
+        except MachineFault as fault:
+            tell(f"tlstax: {fault.sentence()}")
+            continue
+        machine = stored.header.machine
+        servers = stored.header.study.levels_of().get("server", ())
+        if (machine.cpu_model, machine.cores) == here and (server is None or server in servers):
+            return stored
+    return None
+
+
+_UNFINISHED = {STUDY: {"running"}, CALIBRATION: {"running", "interrupted", "failed"}}
+"""How a run of each study may have ended that says too little: of `components`, which is long, a part
+does."""

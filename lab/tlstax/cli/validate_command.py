@@ -9,7 +9,7 @@ from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import check_answered
-from tlstax.cli.predict_command import calibration_in
+from tlstax.cli.predict_command import PartsAsked, parts_in
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.doctor.network import distance
@@ -18,7 +18,7 @@ from tlstax.plan.drawn_mixes import drawn, references, validation_study
 from tlstax.report.prediction.validation_text import validation_text
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import Interrupted, UserMistake
 
 MOST_MIXES = 200
 
@@ -33,6 +33,8 @@ class ValidateOptions:
     near: bool = False
     server: str | None = None
     run: str | None = None
+    calibration: bool = True
+    calibrate: bool = False
     json: bool = False
 
 
@@ -44,12 +46,16 @@ def validate_command(options: ValidateOptions) -> int:
     seed = secrets.randbelow(2**32) if options.seed is None else options.seed
     watcher = ProgressLine(quiet=options.json)
     with open_store() as store:
-        model = calibration_in(store, options.run, options.server)
+        asked = PartsAsked(options.run, options.server, options.calibration, options.calibrate)
+        parts = parts_in(store, asked, watcher)
+        if parts.was_interrupted:
+            raise Interrupted
+        model = parts.model
         with_distance = not options.near and distance().status == "ok"
         if not with_distance and not options.near:
             watcher.warn("no distances are drawn, since none can be made here (`tlstax doctor` says why)")
         mixes = drawn(model.mixes, options.mixes, seed, with_distance=with_distance)
-        study = validation_study(model.header.study, references(model.mixes), mixes, budget_s)
+        study = validation_study(model.origin.study, references(model.mixes), mixes, budget_s)
         stored = run(Request(study=study, seed=seed), store, watcher)
     found = validation(model, stored)
     if options.json:

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
 from tlstax.study.mixes import Mix
+
+
+class Scaling(Frozen):
+    """How parts that were measured on another machine were brought to this one.
+
+    `run` measured a few mixes of the server here, at once on `processor`; None where none were, and the parts
+    are as they were there. `server` is the one that was measured here. `mixes` were scaled to, of which the
+    server's CPU time is `speed` times as long; predicted from all others, each is off by `left_out_error`
+    (root mean square, relative): so wide are the intervals.
+    """
+
+    run: str | None
+    at: str
+    server: str
+    processor: str
+    mixes: NonNegativeInt
+    speed: PositiveFloat
+    left_out_error: NonNegativeFloat
 
 
 class Calibration(Frozen):
@@ -17,7 +35,9 @@ class Calibration(Frozen):
     `unexplained` is by what share the mixes of that run differ from the sum of their parts (standard
     deviation, of the server's CPU time). `outside` says in what the mix lies outside of what was measured.
     `server_busy_share` is what share of a processor the server used meanwhile; where it `mostly_waited`, what
-    it uses by itself is in the CPU times, and they say little of a server with other work.
+    it uses by itself is in the CPU times, and they say little of a server with other work. `scaling` is
+    there where the run is one of another machine, whose measurements come with tlstax; `remark` says what
+    else went on at that machine.
     """
 
     run: str
@@ -30,6 +50,8 @@ class Calibration(Frozen):
     outside: tuple[str, ...]
     server_busy_share: NonNegativeFloat
     mostly_waited: bool
+    remark: str
+    scaling: Scaling | None
 
 
 class PartCost(Frozen):

@@ -8,6 +8,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
+from tlstax.results.prediction import Scaling
 from tlstax.study.mixes import Mix
 
 Status = Literal["running", "complete", "interrupted", "failed"]
@@ -55,7 +56,10 @@ class Speed(Frozen):
 
 
 class Validation(Frozen):
-    """The document that `predict --validate --json` prints: which runs it is from, how far off it was."""
+    """The document that `predict --validate --json` prints: which runs it is from, how far off it was.
+
+    `scaling` is there where it was predicted from what was measured on another machine.
+    """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     calibration_run: str
@@ -66,3 +70,4 @@ class Validation(Frozen):
     outcomes: tuple[ValidatedOutcome, ...]
     costs: tuple[ValidatedCost, ...]
     status: Status
+    scaling: Scaling | None

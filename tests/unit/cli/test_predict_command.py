@@ -1,22 +1,32 @@
-"""`tlstax predict`: bad options are one sentence each, and a missing measurement is named."""
+"""`tlstax predict`: bad options are one sentence each; what was not measured here is scaled, or says so."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
 
+from fake_trials import Truth, fake_run
+from tlstax.cli import predict_command as predict_module
 from tlstax.cli import validate_command as validate_module
 from tlstax.cli.advise_command import _share
 from tlstax.cli.predict_command import PredictOptions, mix_of, predict_command
 from tlstax.cli.validate_command import ValidateOptions, validate_command
+from tlstax.findings.model.calibration import CLIENT_CPU, SERVER_CPU, TIME
+from tlstax.findings.model.parts import parts_of
+from tlstax.findings.model.shipped import shipped_parts, stand_in
+from tlstax.plan.calibration_study import calibration_study
+from tlstax.records.trial import StoredRun
+from tlstax.results.prediction import Prediction
 from tlstax.run.preparing import Request
-from tlstax.study import Study, load_study, override
+from tlstax.store import Store
+from tlstax.study import Case, Study, load_study, override
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
-from tlstax.support.errors import Interrupted, UserMistake
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +34,176 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
 
 
-def test_without_a_measurement_it_names_the_command_that_makes_it() -> None:
-    with pytest.raises(UserMistake, match="was not measured here yet") as caught:
-        predict_command(PredictOptions())
-    assert "study run components" in str(caught.value.remedy)
-    with pytest.raises(UserMistake) as of_server:
+def calibrated_run(server: str = "mysql-9.7", times: float = 2.0) -> StoredRun:
+    """A calibration in which all takes so many times as long as where the parts were measured."""
+    fits = shipped_parts(stand_in(server)).calibrated().fits
+
+    def truth(case: Case) -> Truth:
+        mix, at_once = Mix.of(case.typed), case.typed.connections
+        assert mix is not None
+        own = {name: times * fit.cost(parts_of(mix)).point for name, fit in fits[at_once].items()}
+        return Truth(
+            at_once * 1e6 / own[TIME],
+            {"connect": own[TIME] / 2, "query": own[TIME] / 2, "operation": own[TIME]},
+            own[SERVER_CPU],
+            own[CLIENT_CPU],
+        )
+
+    study = calibration_study(server)
+    return fake_run(study, number_of_blocks=3, noise=0.0, truth=truth, invalid=False)
+
+
+class Measuring:
+    """In the place of the pipeline: keeps what it is told to, or raises; counts how often it was asked."""
+
+    def __init__(self, *found: StoredRun | TlstaxError | type[BaseException]) -> None:
+        self.found = list(found)
+        self.asked: list[Study] = []
+
+    def __call__(self, request: Request, store: Store, _watcher: object) -> StoredRun:
+        self.asked.append(request.study)
+        found = self.found.pop(0)
+        if not isinstance(found, StoredRun):
+            raise found
+        store.adopt(found)
+        return found
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measuring]:
+    """The machine of fake runs, where measuring gives what is handed in."""
+    monkeypatch.setattr(predict_module, "cpu_model", lambda: "Fake CPU @ 3.00GHz")
+    monkeypatch.setattr(predict_module, "available_cpus", lambda: {0, 1})
+
+    def measuring(*found: StoredRun | TlstaxError | type[BaseException]) -> Measuring:
+        made = Measuring(*found)
+        monkeypatch.setattr(predict_module, "run", made)
+        return made
+
+    return measuring
+
+
+def predicted(capsys: pytest.CaptureFixture[str], **options: object) -> tuple[int, Prediction]:
+    status = predict_command(PredictOptions(json=True, **options))  # type: ignore[arg-type]
+    return status, Prediction.model_validate_json(capsys.readouterr().out)
+
+
+def unscaled_us(capsys: pytest.CaptureFixture[str]) -> float:
+    _, found = predicted(capsys, calibration=False)
+    return found.costs.server_cpu_us.point
+
+
+def test_the_first_answer_is_measured_for_half_a_minute_and_the_second_is_not(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    there_us = unscaled_us(capsys)
+    measuring = here(calibrated_run())
+    for _ in range(2):
+        status, found = predicted(capsys)
+        assert status == 0
+        assert found.costs.server_cpu_us.point == pytest.approx(2 * there_us, rel=1e-3)
+        scaling = found.calibration.scaling
+        assert scaling is not None
+        assert (scaling.run, scaling.processor) == ("20261121-195500-ab12", "Fake CPU @ 3.00GHz")
+        assert scaling.speed == pytest.approx(2, rel=0.02)
+    (study,) = measuring.asked
+    assert (study.name, study.budget_s) == ("calibration", 20)
+
+
+def test_without_a_calibration_nothing_is_measured_and_the_answer_is_wider(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    measuring = here(calibrated_run())
+    _, wide = predicted(capsys, calibration=False)
+    assert measuring.asked == []
+    assert wide.calibration.scaling is not None
+    assert wide.calibration.scaling.run is None
+    _, narrow = predicted(capsys)
+    ends = [own.costs.server_cpu_us for own in (wide, narrow)]
+    spans = [(own.high or 0.0) / (own.low or 1.0) for own in ends]
+    assert spans[0] > 2 * spans[1]
+    with pytest.raises(UserMistake, match=r"--no-calibration: of mysql-9\.7 and mariadb-11\.8 alone"):
+        predict_command(PredictOptions(server="mysql-8.0.33", calibration=False))
+
+
+def test_another_server_or_machine_has_a_calibration_of_its_own(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = calibrated_run("mysql-8.0.33", 3.0)
+    other = other.model_copy(
+        update={"header": other.header.model_copy(update={"run": "20261121-195501-ab12"})}
+    )
+    measuring = here(calibrated_run(), other, Interrupted)
+    predicted(capsys)
+    _, found = predicted(capsys, server="mysql-8.0.33")
+    assert found.calibration.server == "mysql-9.7"
+    assert found.calibration.scaling is not None
+    assert found.calibration.scaling.server == "mysql-8.0.33"
+    monkeypatch.setattr(predict_module, "cpu_model", lambda: "Another CPU")
+    status, found = predicted(capsys)
+    assert status == 130
+    assert [own.levels_of()["server"] for own in measuring.asked] == [
+        ("mysql-9.7",),
+        ("mysql-8.0.33",),
+        ("mysql-9.7",),
+    ]
+
+
+def test_an_interrupted_calibration_still_answers_and_is_not_kept(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = calibrated_run().model_copy(update={"status": "interrupted"})
+    again = calibrated_run()
+    again = again.model_copy(
+        update={"header": again.header.model_copy(update={"run": "20261121-195502-ab12"})}
+    )
+    measuring = here(Interrupted, cut, again)
+    for status in (130, 130, 0):
+        ended, found = predicted(capsys)
+        assert ended == status
+        assert found.calibration.scaling is not None
+        assert (found.calibration.scaling.run is None) == (status == 130)
+    assert len(measuring.asked) == 3
+
+
+def test_where_nothing_can_be_measured_the_answer_comes_with_a_warning(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    here(MachineFault("no server can be fetched"), MachineFault("no server can be fetched"))
+    assert predict_command(PredictOptions()) == 0
+    said = capsys.readouterr()
+    assert "not scaled to this machine, since nothing can be measured here: no server" in said.err
+    assert "not scaled to this one" in said.out
+    with pytest.raises(MachineFault, match="no server"):
         predict_command(PredictOptions(server="mysql-8.0.33"))
-    assert "--set server=mysql-8.0.33" in str(of_server.value.remedy)
-    with pytest.raises(UserMistake, match="not measured"):
-        validate_command(ValidateOptions())
+
+
+def test_a_new_calibration_is_measured_where_it_is_asked_for(
+    here: Callable[..., Measuring], capsys: pytest.CaptureFixture[str]
+) -> None:
+    there_us = unscaled_us(capsys)
+    second = calibrated_run(times=3.0)
+    second = second.model_copy(
+        update={"header": second.header.model_copy(update={"run": "20261121-195503-ab12"})}
+    )
+    here(calibrated_run(), second)
+    predicted(capsys)
+    _, found = predicted(capsys, calibrate=True)
+    assert found.costs.server_cpu_us.point == pytest.approx(3 * there_us, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (PredictOptions(calibration=False, calibrate=True), "--calibrate measures what --no-calibration"),
+        (PredictOptions(calibration=False, run="last"), "--no-calibration goes with"),
+        (PredictOptions(calibrate=True, run="last"), "--calibrate goes with"),
+        (PredictOptions(server="mysql://a@b/c"), "a private server is needed here"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: PredictOptions, words: str) -> None:
+    with pytest.raises(UserMistake, match=words):
+        predict_command(options)
 
 
 def test_options_are_a_mix() -> None:
@@ -94,14 +265,15 @@ def test_a_validation_measures_over_what_the_parts_were_measured_over(
     for factor, level in (("tls_library", "openssl-3.6"), ("server", "mariadb-11.8")):
         study = override(study, factor, (level,))
     mixes = tuple(mix for own in study.treatments if (mix := Mix.of(CaseLevels.of(own))) is not None)
-    model = SimpleNamespace(header=SimpleNamespace(study=study), mixes=mixes)
+    model = SimpleNamespace(origin=SimpleNamespace(study=study), mixes=mixes)
     asked: list[Study] = []
 
     def measured(request: Request, *_: object) -> NoReturn:
         asked.append(request.study)
         raise Interrupted
 
-    monkeypatch.setattr(validate_module, "calibration_in", lambda *_: model)
+    parts = SimpleNamespace(model=model, was_interrupted=False)
+    monkeypatch.setattr(validate_module, "parts_in", lambda *_: parts)
     monkeypatch.setattr(validate_module, "run", measured)
     with pytest.raises(Interrupted):
         validate_command(ValidateOptions(mixes=5, seed=3, near=True))

@@ -18,6 +18,7 @@ from tlstax.findings.model.calibration import (
     SERVER_CPU,
     TIME,
     Calibrated,
+    Origin,
     calibration_of,
     measured_mixes,
 )
@@ -32,6 +33,8 @@ from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 
 STUDY = load_study("components")
+
+ORIGIN = Origin.of(fake_header(STUDY))
 
 AT_ONCE = {1: 2.0, 4: 1.0}
 """One connection at a time costs twice as much CPU time, in this world."""
@@ -73,7 +76,7 @@ def rows() -> list[BlockRow]:
 
 
 def model() -> Calibrated:
-    return calibration_of(fake_header(STUDY), measured_mixes(rows(), STUDY.baseline))
+    return calibration_of(ORIGIN, measured_mixes(rows(), STUDY.baseline))
 
 
 NEW = Mix(certificate="rsa-4096", group="default", statements=10, answer_bytes=2048)
@@ -167,7 +170,7 @@ def test_a_server_that_waited_all_along_a_path_is_not_taken_for_a_busy_one() -> 
         rate = 10.0 if waits else 1e6 / own.values[SERVER_CPU]
         return BlockRow(own.role, own.levels, own.block, "", {**own.values, RATE: rate}, {})
 
-    found = calibration_of(fake_header(STUDY), measured_mixes(map(rates, rows()), STUDY.baseline))
+    found = calibration_of(ORIGIN, measured_mixes(map(rates, rows()), STUDY.baseline))
     assert not found.mostly_waits
     assert found.server_busy_share == pytest.approx(1)
     assert found.carrying(THROUGH).mostly_waits
@@ -211,7 +214,7 @@ def test_what_a_path_does_not_keep_to_says_nothing_of_connections_without_it() -
         if (mix := Mix.of(CaseLevels.of(own.levels)))
         for off in (2.0 if mix.path == "stunnel" and mix.statements == 8 else 1.0,)
     ]
-    found = calibration_of(fake_header(STUDY), measured_mixes(odd, STUDY.baseline))
+    found = calibration_of(ORIGIN, measured_mixes(odd, STUDY.baseline))
     assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     assert found.through["haproxy-tls"].busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     assert found.through["stunnel"].busy[SERVER_CPU].unexplained > 0.02
@@ -261,7 +264,7 @@ def test_what_was_not_measured_is_refused_with_what_was() -> None:
         prediction(model(), NEW.but(certificate="mldsa87"))
     assert "key rsa-4096" in str(caught.value.remedy)
     with pytest.raises(UserMistake, match="no connections"):
-        calibration_of(fake_header(STUDY), [])
+        calibration_of(ORIGIN, [])
 
 
 def test_outside_of_the_range_it_says_so() -> None:
@@ -299,7 +302,7 @@ def test_a_machine_that_is_slower_for_some_of_the_mixes_changes_nothing() -> Non
         role = "baseline" if STUDY.is_baseline(own.levels) else "treatment"
         return BlockRow(role, own.levels, own.block, "", values, ratios)
 
-    found = calibration_of(fake_header(STUDY), measured_mixes(map(disturbed, rows()), STUDY.baseline))
+    found = calibration_of(ORIGIN, measured_mixes(map(disturbed, rows()), STUDY.baseline))
     assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     control = BlockRow("control", rows()[0].levels, 1, "", {SERVER_CPU: 1e9}, {SERVER_CPU: 1e9})
     assert measured_mixes([*rows(), control], STUDY.baseline) == measured_mixes(rows(), STUDY.baseline)

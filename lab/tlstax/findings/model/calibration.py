@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from tlstax.findings.core.blocks import BlockRow, block_rows
 from tlstax.findings.core.series import Frozen, frozen
@@ -11,12 +12,14 @@ from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import Parts, of_path, parts_of
 from tlstax.records.trial import RunHeader, StoredRun
-from tlstax.study import Levels
+from tlstax.results.prediction import Scaling
+from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
+from tlstax.support.text import enumerated
 
 STUDY = "components"
 """The built-in study that measures the parts."""
@@ -52,19 +55,43 @@ class MeasuredMix:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where measured mixes are from: which run, when, which server, on which processor, by which study.
+
+    `remark` is what else went on there, as far as somebody said so.
+    """
+
+    run: str
+    at: str
+    server: str
+    processor: str
+    study: Study
+    remark: str = ""
+
+    @classmethod
+    def of(cls, header: RunHeader, server: str | None = None) -> Self:
+        """That of a run, of one of its servers where it has several."""
+        servers = header.study.levels_of().get("server", ())
+        named = server or enumerated(str(level) for level in servers) or header.specimens[0].name
+        return cls(header.run, header.started_at, named, header.machine.cpu_model, header.study)
+
+
+@dataclass(frozen=True)
 class Calibrated:
     """What the parts cost, by how many connections worked at once and by outcome; and what was measured.
 
     `fits` are those of connections without a path. `through` has for each path a calibration of its own, from
     what went through it and what did the same in the clear: a path may keep to the sum of its parts less than
-    a server does, and says nothing of what others cost.
+    a server does, and says nothing of what others cost. `scaling` says how parts of another machine were
+    brought to this one, None where they were measured here.
     """
 
-    header: RunHeader
+    origin: Origin
     measured: tuple[MeasuredMix, ...]
     fits: Mapping[int, Mapping[str, Fit]]
     through: Mapping[str, Calibrated] = field(default_factory=dict)
     path: str = DIRECT
+    scaling: Scaling | None = None
 
     @property
     def server_busy_share(self) -> float:
@@ -107,17 +134,17 @@ def calibrated(stored: StoredRun, server: str | None = None) -> Calibrated:
 
     Raises UserMistake where it has too few mixes, MachineFault where a histogram cannot be decoded.
     """
-    return calibration_of(stored.header, mixes_of(stored, server))
+    return calibration_of(Origin.of(stored.header, server), mixes_of(stored, server))
 
 
-def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibrated:
+def calibration_of(origin: Origin, measured: Sequence[MeasuredMix]) -> Calibrated:
     """What these mixes say of their parts. Raises UserMistake where they are too few."""
     if not measured:
         raise UserMistake(
-            f"run {header.run} measured no connections by their statements",
+            f"run {origin.run} measured no connections by their statements",
             remedy=f"name a run of `tlstax study run {STUDY}`",
         )
-    confidence = header.study.confidence
+    confidence = origin.study.confidence
     direct = [one for one in measured if one.mix.path == DIRECT]
     plain = ("off", DEFAULT_AUTH, "off")
     same = [one for one in direct if (one.mix.tls, one.mix.auth, one.mix.compression) == plain]
@@ -129,8 +156,8 @@ def calibration_of(header: RunHeader, measured: Sequence[MeasuredMix]) -> Calibr
     for path, own in carried.items():
         fits = _fits_by_connections([*same, *own], FITTED, confidence)
         with_own = {connections: {**of_all, **own_cpu[connections]} for connections, of_all in fits.items()}
-        through[path] = Calibrated(header, (*same, *own), with_own, path=path)
-    return Calibrated(header, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
+        through[path] = Calibrated(origin, (*same, *own), with_own, path=path)
+    return Calibrated(origin, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
 
 
 def mixes_of(stored: StoredRun, server: str | None = None) -> tuple[MeasuredMix, ...]:

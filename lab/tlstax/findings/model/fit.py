@@ -30,7 +30,8 @@ FEWEST_SPARE = 3
 class Fit:
     """What each part costs. `unexplained` is the standard deviation of relative errors, from `spare` mixes.
 
-    `covariance` is that of the costs. `blocks` is of how many blocks each value was the mean.
+    `covariance` is that of the costs. `blocks` is of how many blocks each value was the mean. By the share
+    `speed` (a standard deviation) all costs are off together, which no quotient of two of them is.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class Fit:
     spare: int
     blocks: int
     confidence: float
+    speed: float = 0.0
 
     def knows(self, parts: Parts) -> bool:
         """Whether every part was measured."""
@@ -48,13 +50,13 @@ class Fit:
     def predicted(self, parts: Parts) -> Interval:
         """What a new mix of these parts costs, on a new process of it. KeyError for an unknown one."""
         point, sd = self._point(parts)
-        scatter = sqrt((sd / point) ** 2 + self._scatter**2) * self._reach
+        scatter = sqrt((sd / point) ** 2 + self._scatter**2 + self.speed**2) * self._reach
         return self._interval(point, point * exp(-scatter), point * exp(scatter))
 
     def cost(self, parts: Parts) -> Interval:
         """What some parts of a mix cost by themselves: how well the fit knows it. KeyError as above."""
         point, sd = self._point(parts)
-        return self._interval(point, point - sd * self._reach, point + sd * self._reach)
+        return self._at_any_speed(point, sd * self._reach)
 
     def saving(self, parts: Parts, instead: Parts) -> Interval:
         """What a mix costs less when it becomes another one, on the same process. KeyError as above.
@@ -62,14 +64,39 @@ class Fit:
         What is not explained of the parts that both have is the same in both; of those in which they differ
         it is another time, by their share.
         """
-        names = parts.keys() | instead.keys()
-        less = {name: parts.get(name, 0.0) - instead.get(name, 0.0) for name in names}
-        point, sd = self._point({name: amount for name, amount in less.items() if amount})
+        point, sd = self._point(_less(parts, instead))
+        half = hypot(sd, self._unexplained_of(parts, instead)) * self._reach
+        return self._at_any_speed(point, half)
+
+    def saved_share(self, parts: Parts, instead: Parts) -> Interval:
+        """The same as a share of what the mix costs: how fast a machine is makes no difference to it.
+
+        The variance of a quotient of two sums is, to first order, that of the sum whose amounts are those of
+        the numerator less the quotient times those of the denominator, over the denominator (Cochran 1977,
+        Sampling Techniques, 3rd edition, section 2.11).
+        """
+        less = _less(parts, instead)
+        saved, whole = self._point(less)[0], self._point(parts)[0]
+        share = saved / whole
+        names = parts.keys() | less.keys()
+        _, sd = self._point({name: less.get(name, 0.0) - share * parts.get(name, 0.0) for name in names})
+        half = hypot(sd, self._unexplained_of(parts, instead)) * self._reach / whole
+        return self._interval(share, share - half, share + half)
+
+    def _unexplained_of(self, parts: Parts, instead: Parts) -> float:
+        """What is not explained of the parts in which two mixes differ: in each of the two another time."""
+        less = _less(parts, instead)
         exchanged = [{name: amount for name, amount in less.items() if sign * amount > 0} for sign in (1, -1)]
         sizes = [self._point(own)[0] for own in exchanged if own]
-        unexplained = self._scatter * sqrt(sum(size**2 for size in sizes))
-        half = sqrt(sd**2 + unexplained**2) * self._reach
-        return self._interval(point, point - half, point + half)
+        return self._scatter * sqrt(sum(size**2 for size in sizes))
+
+    def _at_any_speed(self, point: float, half: float) -> Interval:
+        """So much on either side, and each end as far out again as the speed may be off."""
+        off = exp(self.speed * self._reach)
+        low, high = point - half, point + half
+        return self._interval(
+            point, low / off if low > 0 else low * off, high * off if high > 0 else high / off
+        )
 
     @property
     def _scatter(self) -> float:
@@ -117,6 +144,13 @@ def fitted(measured: Sequence[tuple[Parts, float]], *, blocks: int, confidence: 
     costs = inverse @ scaled.T @ ones
     variance = float(np.sum((scaled @ costs - ones) ** 2)) / spare
     return Fit(names, costs, variance * inverse, sqrt(variance), spare, blocks, confidence)
+
+
+def _less(parts: Parts, instead: Parts) -> dict[str, float]:
+    """How much less there is of each part, where it is not as much."""
+    names = dict.fromkeys((*parts, *instead))
+    less = {name: parts.get(name, 0.0) - instead.get(name, 0.0) for name in names}
+    return {name: amount for name, amount in less.items() if amount}
 
 
 def _row(parts: Mapping[str, float], names: Sequence[str]) -> np.ndarray:

@@ -73,7 +73,7 @@ def check_known(model: Calibrated, mix: Mix) -> None:
     """UserMistake where the run did not measure a part of the mix, or its path."""
     if mix.path != DIRECT and mix.path not in model.through:
         raise UserMistake(
-            f"what {mix.path} carries was not measured in run {model.header.run}",
+            f"what {mix.path} carries was not measured in run {model.origin.run}",
             remedy=f"measured are {enumerated(model.through)}"
             if model.through
             else "run the study `components` with it",
@@ -83,7 +83,7 @@ def check_known(model: Calibrated, mix: Mix) -> None:
         if not own_model.knows({name: 1}):
             known = [own for own in own_model.busy[SERVER_CPU].names if own.split()[0] == name.split()[0]]
             raise UserMistake(
-                f"what {name} costs was not measured in run {model.header.run}",
+                f"what {name} costs was not measured in run {model.origin.run}",
                 remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
             )
 
@@ -141,25 +141,21 @@ def _first_row(mix: Mix) -> dict[str, float]:
 
 
 def _calibration(model: Calibrated, mix: Mix) -> Calibration:
-    header, fit = model.header, model.busy[SERVER_CPU]
+    origin, fit = model.origin, model.busy[SERVER_CPU]
     return Calibration(
-        run=header.run,
-        at=header.started_at,
-        server=server_of(model),
-        processor=header.machine.cpu_model,
+        run=origin.run,
+        at=origin.at,
+        server=origin.server,
+        processor=origin.processor,
         blocks=fit.blocks,
         mixes=len(model.mixes),
         unexplained=fit.unexplained,
         outside=tuple(outside(model, mix)),
         server_busy_share=model.server_busy_share,
         mostly_waited=model.mostly_waits,
+        remark=origin.remark,
+        scaling=model.scaling,
     )
-
-
-def server_of(model: Calibrated) -> str:
-    """The server that was measured, by the name of its specimen."""
-    levels = model.header.study.levels_of().get("server", ())
-    return enumerated(str(level) for level in levels) or model.header.specimens[0].name
 
 
 def outside(model: Calibrated, mix: Mix) -> Iterator[str]:
@@ -231,7 +227,6 @@ def _what_if(
     before, becomes = change
     first_row, rtt_ms = after
     cpu = model.busy[SERVER_CPU].saving(before, becomes)
-    whole_us = model.busy[SERVER_CPU].cost(before).point
     round_trips = _round_trips(model, before) - _round_trips(model, becomes)
     away_us = round_trips * rtt_ms * 1000
     return WhatIf(
@@ -239,7 +234,7 @@ def _what_if(
         words=named[1],
         costs=_costs_of(model, becomes, first_row, rtt_ms),
         saved_cpu_us=cpu,
-        saved_share=cpu.each(lambda us: us / whole_us),
+        saved_share=model.busy[SERVER_CPU].saved_share(before, becomes),
         saved_time_us=model.alone[TIME].saving(before, becomes).each(lambda us: us + away_us),
         saved_round_trips=round_trips,
     )

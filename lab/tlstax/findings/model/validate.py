@@ -20,7 +20,7 @@ from tlstax.findings.model.calibration import (
     MeasuredMix,
     mixes_of,
 )
-from tlstax.findings.model.predict import costs, server_of
+from tlstax.findings.model.predict import costs
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.results.validation import Speed, Status, ValidatedCost, ValidatedOutcome, Validation
@@ -56,7 +56,8 @@ def validation_of(
     """The same of mixes that were measured in this run, which ended so.
 
     Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
-    virtual machine is some per cent faster or slower an hour later.
+    virtual machine is some per cent faster or slower an hour later. What was scaled to this machine has room
+    for that, and is taken as it was predicted.
     """
     known = set(model.mixes)
     again = [own for own in measured if own.mix in known and not own.rtt_ms]
@@ -64,14 +65,15 @@ def validation_of(
     then = {
         name: [cost.measured / cost.predicted.point for cost in found] for name, found in _named(model, again)
     }
-    speeds = {name: geometric_mean(ratios) for name, ratios in then.items()}
+    taken_out = {} if model.scaling is not None else then
+    speeds = {name: geometric_mean(ratios) for name, ratios in taken_out.items()}
     found = tuple(cost for own in new for cost in _costs_of(model, own, speeds))
     names = dict.fromkeys(cost.outcome for cost in found)
     return Validation(
-        calibration_run=model.header.run,
+        calibration_run=model.origin.run,
         validation_run=run,
-        server=server_of(model),
-        confidence=model.header.study.confidence,
+        server=model.origin.server,
+        confidence=model.origin.study.confidence,
         speeds=tuple(
             Speed(outcome=name, words=OUTCOMES[name].words, factor=factor, mixes=len(then[name]))
             for name, factor in speeds.items()
@@ -79,6 +81,7 @@ def validation_of(
         outcomes=tuple(_outcome(name, [cost for cost in found if cost.outcome == name]) for name in names),
         costs=found,
         status=status,
+        scaling=model.scaling,
     )
 
 

@@ -20,12 +20,14 @@ from tlstax.findings.model.parts import (
     LATER,
     STATEMENT,
     STEPS_KIB,
+    TICKET_AGAIN,
     UNDER_TLS,
     step_name,
 )
 from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
-from tlstax.results.prediction import Costs, PartCost, Prediction, WhatIf
+from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, WhatIf
+from tlstax.study import load_study
 from tlstax.study.level_names import COMPRESSIONS, DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import chain_words, key_of
@@ -34,11 +36,15 @@ from tlstax.support.text import counted
 LARGE_US = 10_000.0
 """From here on times are printed in milliseconds."""
 
+ALIKE = 0.05
+"""What changes the server's CPU time by less than this, with its whole interval, is alike to it."""
+
 
 def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
     """What was predicted, `width` columns wide."""
     parts: list[RenderableType] = [
         styled(f"{counted(1, 'connection')} to {found.calibration.server}, {mix_words(found.mix)}", "bold"),
+        *(styled(words, "dim") for words in _marked(found.calibration)),
         Text(),
         _costs(found),
         Text(),
@@ -175,6 +181,7 @@ def _step_words(low: float, high: float) -> str:
 
 _STATEMENTS_WORDS = {
     CONNECTION: "a connection, in the clear",
+    TICKET_AGAIN: "its ticket again, where a second ClientHello is asked for",
     KIB: "KiB of answers",
     BEYOND: "KiB of answers beyond the first 16 of each",
     BUFFER: "KiB by which the connection's buffers grow",
@@ -209,7 +216,8 @@ def saving_words(one: WhatIf, found: Prediction) -> str:
     low, high = (share.low or 0.0), (share.high or 0.0)
     cpu = f"{_change(-share.point)} of the server's CPU [{_change(-high)}, {_change(-low)}]"
     if low <= 0 <= high:
-        cpu = f"inconclusive in the server's CPU [{_change(-high)}, {_change(-low)}]"
+        judged = "alike" if max(-low, high) <= ALIKE else "inconclusive"
+        cpu = f"{judged} in the server's CPU [{_change(-high)}, {_change(-low)}]"
     words = [cpu, f"{_milliseconds(-one.saved_time_us.point)} a connection"]
     if round(one.saved_round_trips, 1):
         words.append(f"{signed(-one.saved_round_trips)} round trips")
@@ -237,12 +245,48 @@ def _end(found: Prediction) -> Iterator[str]:
             "this was measured, and waited for the rest: what it does by itself is in these CPU times, and a "
             "server with other work spends less on such a connection."
         )
+    yield from basis_words(own)
+
+
+def _marked(own: Calibration) -> Iterator[str]:
+    """What is computed from another machine's measurements says so before all figures."""
+    if own.scaling is not None:
+        here = "scaled to this one" if own.scaling.run is not None else "not scaled to this one"
+        yield f"An estimate, from parts measured on another machine and {here}"
+
+
+def basis_words(own: Calibration) -> Iterator[str]:
+    """What a prediction was computed from, and what would make it sharper."""
+    scaling = own.scaling
+    if scaling is None:
+        yield (
+            f"From {own.mixes} mixes measured in {counted(own.blocks, 'block')} of run {own.run} "
+            f"({own.processor}); "
+            f"they differ from the sum of their parts by {percent(own.unexplained)}, which the intervals "
+            "(95 %) include. Another machine has other times: measure there."
+        )
+        return
+    meanwhile = f" ({own.remark})" if own.remark else ""
+    measured = f"measured on {own.processor} in run {own.run}{meanwhile}"
+    parts = f"parts of {own.server} that come with tlstax, {measured}"
+    if scaling.run is None:
+        yield (
+            f"From {parts}. Nothing was measured here: the intervals (95 %) have room for a machine "
+            "that is 2.7 times as fast or slow. Without --no-calibration half a minute of measuring here "
+            "narrows them."
+        )
+        return
+    whose = "" if scaling.server == own.server else f" of {scaling.server}"
     yield (
-        f"From {own.mixes} mixes measured in {counted(own.blocks, 'block')} of run {own.run} "
-        f"({own.processor}); "
-        f"they differ from the sum of their parts by {percent(own.unexplained)}, which the intervals (95 %) "
-        "include. Another machine has other times: measure there."
+        f"From {parts}, scaled by {scaling.mixes} mixes{whose} measured here in run {scaling.run} "
+        f"({scaling.processor}), of which the server's CPU time is {scaling.speed:.2f} times as long. Each "
+        f"is predicted from the others within {percent(scaling.left_out_error)} (root mean square), and the "
+        "intervals (95 %) are as wide as that says."
     )
+    study = load_study("components")
+    is_default = scaling.server in study.levels_of()["server"]
+    chosen = "" if is_default else f" --set server={scaling.server}"
+    yield f"Sharper, in {study.budget_s / 60:.0f} minutes: tlstax study run components{chosen}"
 
 
 def _table() -> Table:

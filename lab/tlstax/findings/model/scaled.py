@@ -1,0 +1,212 @@
+"""Parts that were measured on another machine, brought to this one by a few mixes measured here. Pure.
+
+What a part costs here is taken to be what it cost there, times how fast this machine is, and off by a share
+that parts of a kind have in common and by one of its own. Those shares are drawn from normal distributions
+(`SHARES`), of which the measured mixes then leave what agrees with them: a linear regression with an
+informative prior, whose posterior is normal again. Its variances are multiplied until each measured mix,
+predicted from all others, is as far off as they say, and never made smaller.
+
+Sources: Gelman et al. (2013), Bayesian Data Analysis, 3rd edition, section 14.8 (regression with an
+informative prior); Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, equations 2.25,
+2.26 (the posterior) and 5.12 (leaving out one after the other without fitting anew); Birge (1932), Physical
+Review 40, 207 (variances multiplied by what the residuals show).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, hypot, inf
+
+import numpy as np
+
+from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.model.calibration import (
+    PATH_CPU,
+    RECEIVED,
+    ROUND_TRIPS,
+    SENT,
+    SERVER_CPU,
+    Calibrated,
+    MeasuredMix,
+    Origin,
+)
+from tlstax.findings.model.fit import Fit
+from tlstax.findings.model.parts import COMPRESSION, THROUGH, UNDER_TLS, Parts, parts_of
+from tlstax.results.prediction import Scaling
+
+COUNTS = (SENT, RECEIVED, ROUND_TRIPS)
+"""Outcomes that no machine is faster at."""
+
+SHARES = {"clear": 0.10, "handshake": 0.15, "encryption": 0.25, "compression": 0.15, "path": 0.20}
+"""By what share a part is off beside a machine's speed, by its kind: once for all parts of the kind, and once
+more for each. What was seen between MySQL 9.7 on two processors is less (docs/predicting.md); between two
+servers it is more, which the measured mixes then show."""
+
+SPEED = 0.15
+"""By what share the speed may be off that the mean of the measured mixes gives."""
+
+ANOTHER_MACHINE = 0.5
+"""The same where nothing was measured here: one machine in twenty is more than 2.7 times as fast or slow.
+That is taken so, and not measured: of the two that were, one took 1.8 times as long as the other."""
+
+CELL = 0.03
+"""By what share a mix is off that was measured for a second or two."""
+
+LATER = 0.03
+"""By what share a machine is faster or slower in another hour: known mixes cost 6 % less and 3 % more when
+they were measured again (docs/predicting.md)."""
+
+COUNTED = 0.002
+"""By what share counts are off, whose ids have more digits or fewer."""
+
+MOST_TIMES = 1000.0
+"""How far the variances of the shares are multiplied. What is still not explained then multiplies all."""
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """A fit as it is here, the machine's speed, and by what share each mix was off that was left out."""
+
+    fit: Fit
+    speed: float = 1.0
+    left_out: tuple[float, ...] = ()
+
+
+def scaled(parts: Calibrated, here: Sequence[MeasuredMix], origin: Origin) -> Calibrated:
+    """The parts as they cost here, by these mixes that were measured here, in the run of `origin`."""
+    fits = {
+        connections: {
+            name: _scaled(fit, _cells(fit, here, connections, name), name) for name, fit in of_all.items()
+        }
+        for connections, of_all in parts.fits.items()
+    }
+    busy = fits[max(fits)][SERVER_CPU]
+    of_path = {path: _through(own, here, busy.speed) for path, own in parts.through.items()}
+    errors = busy.left_out
+    return replace(
+        parts,
+        fits={at: {name: own.fit for name, own in of_all.items()} for at, of_all in fits.items()},
+        through=of_path,
+        scaling=Scaling(
+            run=origin.run,
+            at=origin.at,
+            server=origin.server,
+            processor=origin.processor,
+            mixes=len({own.mix for own in here}),
+            speed=busy.speed,
+            left_out_error=float(np.sqrt(np.mean(np.square(errors)))) if errors else 0.0,
+        ),
+    )
+
+
+def unscaled(parts: Calibrated) -> Calibrated:
+    """The parts as they cost on the machine where they were measured, with room for that this is another."""
+    widened = {
+        path: replace(own, fits=_widened(own.fits), scaling=_nowhere(own))
+        for path, own in parts.through.items()
+    }
+    return replace(parts, fits=_widened(parts.fits), through=widened, scaling=_nowhere(parts))
+
+
+def _nowhere(parts: Calibrated) -> Scaling:
+    return Scaling(
+        run=None, at="", server=parts.origin.server, processor="", mixes=0, speed=1.0, left_out_error=0.0
+    )
+
+
+def _widened(fits: Mapping[int, Mapping[str, Fit]]) -> dict[int, dict[str, Fit]]:
+    return {
+        connections: {
+            name: fit if name in COUNTS else _with_room(fit, 1.0, ANOTHER_MACHINE)
+            for name, fit in of_all.items()
+        }
+        for connections, of_all in fits.items()
+    }
+
+
+def _through(parts: Calibrated, here: Sequence[MeasuredMix], speed: float) -> Calibrated:
+    """Those of a path, of whose own programs nothing was measured here but how fast the server is."""
+    fits = {
+        connections: {
+            name: _with_room(fit, speed, SPEED)
+            if name == PATH_CPU
+            else _scaled(fit, _cells(fit, here, connections, name), name).fit
+            for name, fit in of_all.items()
+        }
+        for connections, of_all in parts.fits.items()
+    }
+    return replace(parts, fits=fits)
+
+
+def _cells(
+    fit: Fit, here: Sequence[MeasuredMix], connections: int, outcome: str
+) -> list[tuple[Parts, float]]:
+    """The measured mixes that tell of the fit: their parts, and what they cost."""
+    return [
+        (parts, own.values[outcome])
+        for own in here
+        if own.connections == connections and own.values.get(outcome, 0.0) > 0
+        if fit.knows(parts := parts_of(own.mix))
+    ]
+
+
+def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str) -> _Scaled:
+    is_count = outcome in COUNTS
+    if not cells:
+        return _Scaled(fit if is_count else _with_room(fit, 1.0, ANOTHER_MACHINE))
+    amounts = np.array([[parts.get(name, 0.0) for name in fit.names] for parts, _ in cells])
+    measured = np.array([value for _, value in cells])
+    ratios = measured / (amounts @ fit.costs)
+    speed = 1.0 if is_count else exp(float(np.mean(np.log(ratios))))
+    before = replace(fit, costs=speed * fit.costs, covariance=speed**2 * fit.covariance)
+    prior = _prior(before)
+    together = 0.0 if is_count else SPEED
+    added = before.covariance + together**2 * np.outer(before.costs, before.costs)
+    noise = np.diag((measured * (COUNTED if is_count else hypot(fit.unexplained, CELL))) ** 2)
+    residuals = measured - amounts @ before.costs
+    times, spread = 1.0, inf
+    while spread > 1 and times <= MOST_TIMES:
+        covariance = times * prior + added
+        inverse = np.linalg.inv(amounts @ covariance @ amounts.T + noise)
+        left_out = (inverse @ residuals) / np.diag(inverse)
+        spread = float(np.mean(left_out**2 * np.diag(inverse)))
+        times *= max(spread, 1.05)
+    gain = covariance @ amounts.T @ inverse
+    costs = before.costs + gain @ residuals
+    left = max(1.0, spread) * (covariance - gain @ amounts @ covariance)
+    found = replace(
+        fit,
+        costs=costs,
+        covariance=left,
+        spare=min(fit.spare, len(cells)),
+        speed=0.0 if is_count else hypot(PROCESSES, LATER),
+    )
+    return _Scaled(found, speed, tuple(float(off) for off in left_out / measured))
+
+
+def _prior(fit: Fit) -> np.ndarray:
+    """The covariance of what parts are off by beside a machine's speed."""
+    kinds = [_kind(name) for name in fit.names]
+    alike = np.array([[float(own == other) for other in kinds] for own in kinds])
+    off = np.array([SHARES[kind] for kind in kinds]) * fit.costs
+    found: np.ndarray = np.outer(off, off) * (alike + np.eye(len(kinds)))
+    return found
+
+
+def _with_room(fit: Fit, speed: float, off: float) -> Fit:
+    """All parts `speed` times as costly, in common by the share `off` wrong, and one by one by their own."""
+    there = replace(fit, costs=speed * fit.costs, covariance=speed**2 * fit.covariance, speed=off)
+    return replace(there, covariance=there.covariance + _prior(there))
+
+
+def _kind(part: str) -> str:
+    """Of which of `SHARES` a part is."""
+    if THROUGH in part:
+        return "path"
+    if part.startswith(COMPRESSION) or " under z" in part:
+        return "compression"
+    if part.endswith(UNDER_TLS):
+        return "encryption"
+    in_the_clear = ("connection", "login", "statement", "KiB", "buffer")
+    return "clear" if part.startswith(in_the_clear) else "handshake"
