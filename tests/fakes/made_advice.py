@@ -25,21 +25,26 @@ KEY = Advised(
         measured_on="mysql-9.7",
         time_us=interval(3100, 200),
     ),
+    why_not="",
     steps=(Step(where="a shell", lines=("openssl genpkey …", "openssl req …")),),
 )
 GROUP = Advised(
     change="group",
     what="P-256 first in the clients' groups",
     seen="clients are asked for a second ClientHello",
-    saving=Saving(round_trips=1.0),
+    saving=Saving(round_trips=1.0, inconclusive=("the time of a connection",)),
+    why_not="",
     steps=(),
 )
 LITTLE = Advised(
     change="version",
     what="TLS 1.2 in place of 1.3",
     seen="",
-    saving=Saving(server_share=interval(-0.02, 0.03)),
-    steps=(),
+    saving=Saving(
+        server_cpu_us=interval(-95, 143), server_share=interval(-0.02, 0.03), measured_on="mysql-9.7"
+    ),
+    why_not="it saves less than 5 %",
+    steps=(Step(where="nowhere", lines=("nothing to paste",)),),
 )
 
 
@@ -47,8 +52,7 @@ def advice(**changes: object) -> Advice:
     found = Advice(
         inspected=inspected().model_copy(update={"concerns": (WEAK, UNSAFE)}),
         use=SeenUse(connects_per_s=200.0, statements=2, answer_bytes=120, source="watched"),
-        advised=(KEY, GROUP),
-        little=(LITTLE,),
+        changes=(KEY, GROUP, LITTLE),
         stand_in="mysql-9.7",
         runs=("20261126-000000-abcd",),
         connections_there=1234,

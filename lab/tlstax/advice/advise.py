@@ -11,6 +11,10 @@ from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.series import series_of
 from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.model.calibration import Calibrated, Origin, mixes_of
+from tlstax.findings.model.scaled import scaled, unscaled
+from tlstax.findings.model.shipped import shipped_parts
+from tlstax.findings.model.shipped import stand_in as nearest
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.advice_studies import (
@@ -72,9 +76,9 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
         )
         like_it = measuring.like_it(now, changes, stand_in_for(found.word.version))
         at_it, cpu_there = measuring.there(changes)
-    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in)
-    worth, little = advised(found, now, use, evidence) if now is not None else ((), ())
-    return measuring.advice(found, use, worth, little)
+    parts = measuring.parts_like(stand_in_for(found.word.version))
+    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, parts)
+    return measuring.advice(found, use, advised(found, now, use, evidence) if now is not None else ())
 
 
 @dataclass
@@ -113,6 +117,15 @@ class _Measuring:
             return found.without("group")
         return found
 
+    def parts_like(self, stand_in: str | None) -> Calibrated | None:
+        """The parts of connections to a server like it, as they come with tlstax and scaled to it."""
+        if stand_in is None:
+            return None
+        parts = shipped_parts(nearest(stand_in)).calibrated()
+        here = [stored for stored in self.runs if not stored.header.guest]
+        mixes = mixes_of(here[0]) if here else ()
+        return scaled(parts, mixes, Origin.of(here[0].header)) if mixes else unscaled(parts)
+
     def there(self, changes: Changes) -> tuple[Measured | None, Measured | None]:
         """How long connections take at the server itself, and its CPU time; None where that cannot be."""
         budget_s, guest = self.request.there_s, self.access
@@ -150,16 +163,14 @@ class _Measuring:
         self,
         found: InspectedServer,
         use: SeenUse,
-        worth: tuple[Advised, ...],
-        little: tuple[Advised, ...],
+        changes: tuple[Advised, ...],
     ) -> Advice:
         """The document, with what measuring took of the server."""
         there = [stored for stored in self.runs if stored.header.guest]
         return Advice(
             inspected=found,
             use=use,
-            advised=worth,
-            little=little,
+            changes=changes,
             stand_in=self.stand_in,
             runs=tuple(stored.header.run for stored in self.runs),
             connections_there=found.connections + sum(map(connections_made, there)),

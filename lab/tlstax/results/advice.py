@@ -17,6 +17,10 @@ version, the certificates that are sent, the protocol's compression."""
 Source = Literal["given", "watched", "since its start", "assumed"]
 
 
+Measure = Literal["the server's CPU", "the time of a connection"]
+"""What a change is measured by."""
+
+
 class SeenUse(Frozen):
     """How clients use the server, and from where that is known. `connects_per_s` None: nobody knows.
 
@@ -30,48 +34,59 @@ class SeenUse(Frozen):
 
 
 class Saving(Frozen):
-    """What a change saves of one connection. None: that was not measured.
+    """What a change saves of one connection. None: that was not measured, or it is among `inconclusive`.
 
     `server_cpu_us` is of making the connection, `server_share` of what the server spends on it with all its
     statements; both were measured on `measured_on`, which is the server itself or the name of a private one.
-    `time_us` was measured at the server itself, from here. `round_trips` and `bytes` were counted.
+    Where `is_computed`, both are of the connection with all its statements, and computed from what its parts
+    cost there, as `predict` does. `time_us` was measured at the server itself, from here. `round_trips` and
+    `bytes` were counted. `inconclusive` names what was measured and told nothing.
     """
 
     server_cpu_us: Interval | None = None
     server_share: Interval | None = None
     measured_on: str = ""
+    is_computed: bool = False
     time_us: Interval | None = None
     round_trips: float = 0.0
     bytes: float = 0.0
+    inconclusive: tuple[Measure, ...] = ()
 
 
 class Advised(Frozen):
-    """A change: what it is, what was seen that it mends, what it saves, and how it is done."""
+    """A change: what it is, what was seen that it mends, what it saves, and how it is done.
+
+    `why_not` says why it is not advised; empty where it is.
+    """
 
     change: Change
     what: str
     seen: str
     saving: Saving
+    why_not: str
     steps: tuple[Step, ...]
 
 
 class Advice(Frozen):
     """The document that `advise --json` prints.
 
-    `advised` has the changes that are worth it, what saves most of the server first; `little` those that save
-    little here, or cost more. `stand_in` is the private server on which the server's CPU time was measured,
-    empty where there was none; `not_measured` says what could not be measured, and why. `spent_there` says
-    what measuring took of the server.
+    `changes` has all that could be changed, what saves most of the server first. `stand_in` is the private
+    server on which the server's CPU time was measured, empty where there was none; `not_measured` says what
+    could not be measured, and why. `spent_there` says what measuring took of the server.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     inspected: InspectedServer
     use: SeenUse
-    advised: tuple[Advised, ...]
-    little: tuple[Advised, ...]
+    changes: tuple[Advised, ...]
     stand_in: str
     runs: tuple[str, ...]
     connections_there: NonNegativeInt
     spent_there: str
     not_measured: tuple[str, ...]
     status: Literal["complete", "interrupted", "failed"]
+
+    @property
+    def advised(self) -> tuple[Advised, ...]:
+        """The changes that are advised."""
+        return tuple(own for own in self.changes if not own.why_not)

@@ -141,7 +141,7 @@ def test_without_tls_and_without_a_server_like_it(monkeypatch: pytest.MonkeyPatc
     none = PLANTED.asked[0].model_copy(update={"agreed": None})
     plain = PLANTED.model_copy(update={"asked": (none,)})
     found = advice(monkeypatch, plain, measure=lambda _: pytest.fail("measured"))
-    assert (found.advised, found.little, found.not_measured) == ((), (), ())
+    assert (found.changes, found.not_measured) == ((), ())
     unknown = PLANTED.model_copy(update={"word": PLANTED.word.model_copy(update={"version": "TiDB"})})
     other = advice(monkeypatch, unknown)
     assert other.not_measured == ("the server's CPU time: no private server is like it",)

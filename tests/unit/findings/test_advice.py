@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from inspected_servers import certificate, inspected, program, use, view
 from tlstax.findings.advice.advise import Evidence, advised
 from tlstax.findings.advice.measured import Measured
-from tlstax.findings.advice.situation import now_of, use_of
+from tlstax.findings.advice.situation import ASSUMED_BYTES, now_of, use_of
+from tlstax.findings.model.calibration import SERVER_CPU
+from tlstax.findings.model.parts import parts_of
+from tlstax.findings.model.scaled import unscaled
+from tlstax.findings.model.shipped import shipped_parts
 from tlstax.results.advice import Advised
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.interval import Interval
+from tlstax.study.mixes import Mix
 
 
 def ratio(point: float, half: float = 0.01) -> Interval:
@@ -33,12 +40,18 @@ THERE = Measured(now=2000.0, statement=100.0, luck=0.0, ratios={"group": ratio(0
 NOTHING = Evidence(None, None)
 
 
-def advice(
-    found: InspectedServer, evidence: Evidence | None = None
-) -> tuple[tuple[Advised, ...], tuple[Advised, ...]]:
+def ranked(found: InspectedServer, evidence: Evidence | None = None) -> tuple[Advised, ...]:
     now = now_of(found)
     assert now is not None
     return advised(found, now, use_of(found, None, None, None), evidence or Evidence(LIKE_IT, THERE))
+
+
+def advice(
+    found: InspectedServer, evidence: Evidence | None = None
+) -> tuple[tuple[Advised, ...], tuple[Advised, ...]]:
+    """What is advised, and what is not."""
+    all_of = ranked(found, evidence)
+    return tuple(own for own in all_of if not own.why_not), tuple(own for own in all_of if own.why_not)
 
 
 def changes(found: InspectedServer, evidence: Evidence | None = None) -> list[str]:
@@ -144,3 +157,52 @@ def test_steps_are_for_the_product_at_hand() -> None:
     for version, line in (("9.7.4", "ALTER INSTANCE RELOAD TLS;"), ("11.8.9-MariaDB", "FLUSH SSL;")):
         (own,) = advice(inspected(chain=(certificate("RSA 4096"),), version=version))[0]
         assert any(line in step.lines for step in own.steps)
+
+
+def test_there_is_one_ranking_and_what_is_only_possible_says_why() -> None:
+    found = ranked(inspected(watched=use(0.0, None)))
+    assert [(own.change, own.why_not) for own in found] == [
+        ("pool", "nobody was seen reconnecting"),
+        ("resumption", "nobody was seen reconnecting"),
+        ("certificate", "nobody was seen reconnecting"),
+        ("version", "it costs more"),
+    ]
+    unseen = ranked(inspected())
+    assert unseen[0].why_not == "whether clients reconnect could not be seen"
+    assert {own.why_not for own in ranked(inspected(), NOTHING)} == {"what it saves was not measured"}
+    pooled = {own.change: own.why_not for own in ranked(inspected(watched=use(30.0, 900.0)))}
+    assert pooled["pool"] == "it saves less than 5 %"
+
+
+def test_a_change_between_little_and_enough_may_save_less() -> None:
+    wide = replace(LIKE_IT, statement=0.0, ratios={"resumption": ratio(0.93, 0.05)})
+    (own,) = [
+        one for one in ranked(inspected(watched=BUSY), Evidence(wide, None)) if one.change == "resumption"
+    ]
+    assert own.why_not == "it may save less than 5 %"
+
+
+def test_what_was_measured_and_told_nothing_is_named_and_has_no_figure() -> None:
+    found = inspected(default=view("1.3", hello_retry=True), watched=BUSY)
+    ratios = {name: own for name, own in LIKE_IT.ratios.items() if name != "resumption"}
+    blurred = replace(LIKE_IT, ratios=ratios, inconclusive=frozenset({"resumption"}))
+    there = Measured(2000.0, 100.0, 0.0, {}, frozenset({"group"}))
+    own = {one.change: one for one in ranked(found, Evidence(blurred, there))}
+    assert own["resumption"].saving.inconclusive == ("the server's CPU",)
+    assert own["resumption"].why_not == "what it saves is inconclusive"
+    assert own["group"].saving.inconclusive == ("the time of a connection",)
+    assert own["group"].why_not == ""
+    assert own["group"].saving.time_us is None
+
+
+def test_compression_is_priced_from_the_parts() -> None:
+    parts = unscaled(shipped_parts("mysql-9.7").calibrated())
+    compressed = inspected(programs=(program(3, compression=True),), watched=BUSY)
+    found = {one.change: one.saving for one in ranked(compressed, Evidence(LIKE_IT, None, parts=parts))}
+    saving = found["compression"]
+    mix = Mix(compression="zlib", statements=2, answer_bytes=ASSUMED_BYTES)
+    fit = parts.busy[SERVER_CPU]
+    assert saving.server_share == fit.saved_share(parts_of(mix), parts_of(mix.but(compression="off")))
+    assert (saving.is_computed, saving.measured_on) == (True, "mysql-9.7")
+    without = {one.change: one.saving for one in ranked(compressed)}
+    assert without["compression"].server_share is None

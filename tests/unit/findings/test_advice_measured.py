@@ -101,6 +101,22 @@ def test_a_change_that_costs_more_has_its_ends_in_order() -> None:
     assert (own.low, own.point, own.high) == pytest.approx((-300 * exp(SPEED), -200, -100 * exp(-SPEED)))
 
 
+def test_a_ratio_that_tells_nothing_is_inconclusive_and_has_no_saving() -> None:
+    """Resumed connections cost half or twice as much, block by block."""
+
+    def unquiet(levels: Levels, block: int) -> dict[str, float]:
+        cost = planted(levels, block)[SERVER_CPU]
+        scatter = (8.0 if block % 2 else 0.125) if CaseLevels.of(levels).resumes else 1.0
+        return {SERVER_CPU: cost * scatter * (8.0 if CaseLevels.of(levels).resumes else 1.0)}
+
+    own = measured(planted_series(STUDY, unquiet), CHANGES, SERVER_CPU)
+    assert own is not None
+    assert own.inconclusive == {"resumption"}
+    assert own.saved("resumption") is None
+    assert own.saved("group") is not None
+    assert own.without("resumption").inconclusive == frozenset()
+
+
 def test_without_a_valid_block_of_what_is_now_nothing_is_known() -> None:
     run = planted_series(STUDY, lambda *_: {})
     assert measured(run, CHANGES, SERVER_CPU) is None

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from inspected_servers import inspected
-from made_advice import GROUP, KEY, advice
+from made_advice import GROUP, KEY, LITTLE, advice
 from tlstax.report.advice.text import advice_text
 from tlstax.report.page.html import advice_html
 from tlstax.results.advice import SeenUse
@@ -30,18 +30,35 @@ def test_each_thing_is_printed_in_its_order(width: int) -> None:
         "openssl genpkey …",
         "2 P-256 first in the clients' groups",
         "−1 round trip a connection, counted",
-        "TLS 1.2 in place of 1.3: +2 % [−1, +5] of the server's CPU",
+        "of the time of a connection inconclusive: too few blocks, or too unquiet",
+        "seen: clients are asked for a second ClientHello",
+        "3 TLS 1.2 in place of 1.3",
+        "+2 % [−1, +5] of the server's CPU",
+        "not advised: it saves less than 5 %",
         "Not measured: x: y.",
         "1,234 connections to the server in all.",
     )
     places = [plain.find(words) for words in wanted]
     assert -1 not in places, wanted[places.index(-1)]
     assert places == sorted(places)
+    assert "nothing to paste" not in text
+    assert "Nothing to change" not in text
 
 
 def test_where_nothing_is_worth_it_it_says_so() -> None:
-    text = advice_text(advice(advised=(), little=()), width=80, colour=False)
+    text = advice_text(advice(changes=()), width=80, colour=False)
     assert "Nothing to change" in text
+
+
+def test_where_nothing_is_advised_the_ranking_says_why() -> None:
+    kept = KEY.model_copy(update={"seen": "", "why_not": "nobody was seen reconnecting"})
+    text = " ".join(advice_text(advice(changes=(kept, LITTLE)), width=80, colour=False).split())
+    assert "Nothing to change" not in text
+    assert "No change is advised; what could be changed says why not." in text
+    assert "1 EC P-256 in place of RSA 4096 −61 %" in text
+    assert "not advised: nobody was seen reconnecting 2 TLS 1.2" in text
+    page = advice_html(advice(changes=(kept, LITTLE)))
+    assert "nobody was seen reconnecting" in page
 
 
 def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:
@@ -49,7 +66,7 @@ def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:
     refused = seen.model_copy(
         update={"asked": (seen.asked[0].model_copy(update={"agreed": None}), *seen.asked[1:])}
     )
-    text = advice_text(advice(advised=(), little=(), inspected=refused), width=80, colour=False)
+    text = advice_text(advice(changes=(), inspected=refused), width=80, colour=False)
     assert "Nothing to change" not in text
     assert "Nothing was measured, since clients left to themselves get no TLS there" in text
 
@@ -57,7 +74,7 @@ def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:
 def test_lines_to_paste_are_never_broken() -> None:
     line = "ssl_cipher = " + ":".join(["ECDHE-ECDSA-AES128-GCM-SHA256"] * 9)
     long = KEY.model_copy(update={"steps": (Step(where="my.cnf", lines=("[mysqld]", line)),)})
-    text = advice_text(advice(advised=(long,)), width=40, colour=False)
+    text = advice_text(advice(changes=(long,)), width=40, colour=False)
     assert f"\n       [mysqld]\n       {line}\n" in text
 
 
@@ -77,10 +94,10 @@ def test_the_page_stands_alone_and_draws_what_is_left() -> None:
     assert "EC P-256 in place of RSA 4096: −61\N{NO-BREAK SPACE}%" in page.replace(
         " %", "\N{NO-BREAK SPACE}%"
     )
-    assert page.index("mend first") < page.index("Worth changing")
+    assert page.index("mend first") < page.index("What could be changed, what saves most first")
 
 
 def test_a_page_without_measurements_has_no_picture() -> None:
-    page = advice_html(advice(advised=(GROUP,), little=()))
+    page = advice_html(advice(changes=(GROUP,)))
     assert "<svg" not in page
     assert "−1 round trip" in page

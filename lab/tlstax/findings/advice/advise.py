@@ -1,4 +1,4 @@
-"""Which changes are worth it at a server, ranked by what they save of it. Pure."""
+"""What could be changed at a server, ranked by what that saves of it, and why it is not advised. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from tlstax.findings.advice.measured import Measured
 from tlstax.findings.advice.programs import connected
 from tlstax.findings.advice.situation import Now
 from tlstax.findings.advice.steps import steps_for
-from tlstax.results.advice import Advised, Change, Saving, SeenUse
+from tlstax.findings.model.calibration import SERVER_CPU, Calibrated
+from tlstax.findings.model.parts import parts_of
+from tlstax.results.advice import Advised, Change, Measure, Saving, SeenUse
 from tlstax.results.inspection import Certificate, InspectedServer
-from tlstax.study.mixes import CHEAPEST_KEY
+from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
 from tlstax.study.server_words import key_of
 from tlstax.study.workloads.sessions import FEW_STATEMENTS
 from tlstax.support.text import counted
@@ -30,13 +33,15 @@ LONG_CHAIN = 3
 class Evidence:
     """What was measured: the server's CPU time on a private one, times at the server itself; None if not.
 
-    `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one.
+    `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one. `parts`
+    are what connections to one like it are made of, for what only they tell of.
     """
 
     like_it: Measured | None
     there: Measured | None
     cpu_there: Measured | None = None
     stand_in: str = ""
+    parts: Calibrated | None = None
 
     def cpu(self, change: Change) -> tuple[Measured, str] | None:
         """What tells of the server's CPU time with this change, best what was measured there."""
@@ -45,18 +50,22 @@ class Evidence:
                 return own, name
         return None
 
+    def inconclusive(self, change: Change) -> Iterator[Measure]:
+        """What was measured of the change and tells nothing."""
+        on_cpu = [own for own in (self.cpu_there, self.like_it) if own is not None]
+        if self.cpu(change) is None and any(change in own.inconclusive for own in on_cpu):
+            yield "the server's CPU"
+        if self.there is not None and change in self.there.inconclusive:
+            yield "the time of a connection"
 
-def advised(
-    found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence
-) -> tuple[tuple[Advised, ...], tuple[Advised, ...]]:
-    """The changes that are worth it, what saves most of the server first, and those that are not.
 
-    Worth it is what mends something that was seen, or saves `WORTH` at the use that was seen or given.
+def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) -> tuple[Advised, ...]:
+    """All that could be changed, what saves most of the server first.
+
+    Advised is what mends something that was seen, or saves `WORTH` at the use that was seen or given; all
+    else says why it is not.
     """
-    changes = [*_changes(found, now, use, evidence)]
-    worth = [own for own in changes if own.seen or _is_worth(own, use)]
-    little = [own for own in changes if own not in worth]
-    return tuple(sorted(worth, key=_rank)), tuple(sorted(little, key=_rank))
+    return tuple(sorted(_changes(found, now, use, evidence), key=_rank))
 
 
 def _rank(own: Advised) -> float:
@@ -64,21 +73,36 @@ def _rank(own: Advised) -> float:
     return -saved.point if saved is not None else 0.0
 
 
-def _is_worth(own: Advised, use: SeenUse) -> bool:
-    """Whether it saves enough where it is known how the server is used."""
-    saved = own.saving.server_share
-    known = use.source != "assumed"
-    return known and saved is not None and saved.low is not None and saved.low >= WORTH
+def _why_not(found: InspectedServer, seen: str, saving: Saving, use: SeenUse) -> str:
+    """Why a change is not advised; empty where it is."""
+    if seen:
+        return ""
+    saved = saving.server_share
+    if saved is None or saved.low is None or saved.high is None:
+        return "what it saves is inconclusive" if saving.inconclusive else "what it saves was not measured"
+    if saved.high <= 0:
+        return "it costs more"
+    if saved.low < WORTH:
+        return f"it {'saves' if saved.high < WORTH else 'may save'} less than {100 * WORTH:.0f} %"
+    if use.source != "assumed":
+        return ""
+    inside = found.inside
+    is_seen = inside.watched is not None or inside.since_start is not None
+    return "nobody was seen reconnecting" if is_seen else "whether clients reconnect could not be seen"
 
 
 def _changes(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) -> Iterator[Advised]:
     version, programs = found.word.version, connected(found.inside.programs)
     for change, what, seen in _possible(found, now, use):
+        saving = _saving(change, found, use, evidence)
+        if change == "compression":
+            saving = _computed(saving, now, use, evidence.parts)
         yield Advised(
             change=change,
             what=what,
             seen=seen,
-            saving=_saving(change, found, use, evidence),
+            saving=saving,
+            why_not=_why_not(found, seen, saving, use),
             steps=steps_for(change, version, programs),
         )
 
@@ -144,7 +168,34 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
         time_us=there.saved(change) if there is not None else None,
         round_trips=_round_trips(change, found),
         bytes=_bytes(change, found.chain),
+        inconclusive=tuple(evidence.inconclusive(change)),
     )
+
+
+def _computed(saving: Saving, now: Now, use: SeenUse, parts: Calibrated | None) -> Saving:
+    """What leaving compression out saves, from the parts of a connection that is compressed by zlib.
+
+    Which algorithm it is, no server says of its clients; zlib is what nearly all have.
+    """
+    mix = Mix(
+        tls="1.2" if now.tls == "1.2" else "1.3",
+        certificate=now.certificate or DEFAULT_CERTIFICATE,
+        group="default" if now.hello_retry else P256,
+        compression="zlib",
+        statements=use.statements,
+        answer_bytes=use.answer_bytes,
+    )
+    before, after = parts_of(mix), parts_of(mix.but(compression="off"))
+    if parts is None or not parts.knows(before):
+        return saving
+    fit = parts.busy[SERVER_CPU]
+    changes = {
+        "server_cpu_us": fit.saving(before, after),
+        "server_share": fit.saved_share(before, after),
+        "measured_on": parts.origin.server,
+        "is_computed": True,
+    }
+    return saving.model_copy(update=changes)
 
 
 def _round_trips(change: Change, found: InspectedServer) -> float:

@@ -21,23 +21,28 @@ SPEED = 0.06
 """By how much a virtual machine may be faster or slower an hour later: known mixes cost 6 % less and 3 % more
 when they were measured again (docs/predicting.md). It is in what is said in microseconds, and in no share."""
 
+WIDEST = 1.5
+"""An interval that holds no change at all and spans more than this factor tells nothing."""
+
 
 @dataclass(frozen=True)
 class Measured:
     """What one outcome of a connection with one statement is now, and its ratio with each change, by name.
 
     `statement` is what a statement costs by itself on a kept connection, `luck` by what share another process
-    may differ.
+    may differ. Changes that were measured and whose ratio tells nothing are `inconclusive`, and have none.
     """
 
     now: float
     statement: float
     luck: float
     ratios: Mapping[str, Interval]
+    inconclusive: frozenset[str] = frozenset()
 
     def without(self, change: str) -> Measured:
         """The same, where this change was measured on what is not like the server."""
-        return replace(self, ratios={name: own for name, own in self.ratios.items() if name != change})
+        ratios = {name: own for name, own in self.ratios.items() if name != change}
+        return replace(self, ratios=ratios, inconclusive=self.inconclusive - {change})
 
     def saved_share(self, change: str) -> Interval | None:
         """What share of a connection with one statement the change saves; None where it was not measured."""
@@ -96,7 +101,15 @@ def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) 
         for name, levels in changes.changed.items()
         if (found := _ratio(run, name, {**levels, **added}, (now, changes, added), outcome)) is not None
     }
-    return Measured(level, kept, luck, ratios)
+    telling = {name: own for name, own in ratios.items() if _tells(own)}
+    return Measured(level, kept, luck, telling, frozenset(ratios.keys() - telling.keys()))
+
+
+def _tells(ratio: Interval) -> bool:
+    """Whether it has an interval that excludes no change at all, or is narrow enough to bound one."""
+    if ratio.low is None or ratio.high is None:
+        return False
+    return ratio.excludes_one or ratio.high <= WIDEST * ratio.low
 
 
 def _mean(run: Series, levels: Mapping[str, Level], outcome: str) -> float | None:

@@ -84,7 +84,7 @@ FIELDS: Fields = {
     },
     Saving: {"measured_on": lambda text: text if texts.is_level(text) else (text and SERVER)},
     Step: {"where": _sentence, "lines": _sentence},
-    Advised: {"what": _sentence, "seen": _sentence},
+    Advised: {"what": _sentence, "seen": _sentence, "why_not": _sentence},
     InspectedServer: {"server": always(SERVER), "at": texts.TIME, "stopped_because": _sentence},
     Asked: {"name": _name, "why_not": _sentence},
     TlsView: {

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.report.advice.words import end_words, little_words, nothing_words, saving_lines, share_words
+from tlstax.report.advice.words import (
+    RANKED,
+    end_words,
+    nothing_words,
+    reason_words,
+    saving_lines,
+    share_words,
+)
 from tlstax.report.core import palette
 from tlstax.report.core.charts import ratio_chart
 from tlstax.report.core.marks import RatioMark, Style
@@ -42,21 +49,20 @@ def _sections(found: Advice) -> Iterator[Section]:
             for own in concerns
         )
         yield Section((Claims(claims),), "Unsafe: mend first")
-    blocks: list[Block] = [*_picture([*found.advised, *found.little])]
-    if found.advised:
-        blocks.append(Claims(tuple(map(_claim, found.advised)), whole_width=True))
-    else:
+    blocks: list[Block] = [*_picture(found.changes)]
+    if not found.advised:
         blocks.append(Items((nothing_words(found),)))
-    yield Section(tuple(blocks), "Worth changing")
-    if found.little:
-        yield Section((Items(tuple(map(little_words, found.little))),), "Of little or unknown worth here")
+    if found.changes:
+        blocks.append(Claims(tuple(map(_claim, found.changes)), whole_width=True))
+    yield Section(tuple(blocks), RANKED)
     yield Section((Items(tuple(end_words(found))),), "What was measured, and where")
 
 
 def _claim(own: Advised) -> Claim:
-    steps = _dumped(own.steps)
+    steps = () if own.why_not else _dumped(own.steps)
     first, *more = [*saving_lines(own.saving), "what it saves was not measured"]
-    return Claim(says=own.what, verdict=first, lines=tuple(more[:-1]), source=own.seen, blocks=steps)
+    source = reason_words(own) if own.why_not else own.seen
+    return Claim(says=own.what, verdict=first, lines=tuple(more[:-1]), source=source, blocks=steps)
 
 
 def _dumped(steps: Sequence[Step]) -> tuple[Dump, ...]:

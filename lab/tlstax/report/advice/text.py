@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.advice.words import end_words, little_words, nothing_words, saving_lines, use_words
+from tlstax.report.advice.words import RANKED, end_words, nothing_words, reason_words, saving_lines, use_words
 from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.advice import Advice, Advised
 from tlstax.results.inspection import Concern, Step
@@ -20,8 +20,7 @@ def advice_text(found: Advice, *, width: int, colour: bool) -> str:
     parts: list[RenderableType] = [styled(f"{found.inspected.server}: what would be cheaper", "bold")]
     parts += [styled(use_words(found.use), "dim"), Text(), *_concerns(found.inspected.concerns)]
     parts += [
-        *_advised(found.advised, nothing_words(found)),
-        *_little(found.little),
+        *_changes(found),
         *(styled(words) for words in end_words(found)),
     ]
     return printed(parts, width=width, colour=colour)
@@ -39,22 +38,23 @@ def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
             yield Text()
 
 
-def _advised(found: Sequence[Advised], nothing: str) -> Iterator[RenderableType]:
-    if not found:
-        yield styled(f"{capitalised(nothing)}.")
+def _changes(found: Advice) -> Iterator[RenderableType]:
+    if not found.advised:
+        yield styled(f"{capitalised(nothing_words(found))}.")
         yield Text()
-        return
-    yield styled("Worth changing", "bold")
-    yield from _marked([(str(place), tuple(_lines(own))) for place, own in enumerate(found, 1)])
-    yield Text()
+    if found.changes:
+        yield styled(RANKED, "bold")
+        yield from _marked([(str(place), tuple(_lines(own))) for place, own in enumerate(found.changes, 1)])
+        yield Text()
 
 
 def _lines(own: Advised) -> Iterator[str | Pasted]:
     yield own.what
     yield from saving_lines(own.saving)
-    if own.seen:
-        yield f"seen: {own.seen}"
-    yield from _steps(own.steps)
+    if reason := reason_words(own):
+        yield reason
+    if not own.why_not:
+        yield from _steps(own.steps)
 
 
 def _steps(steps: Sequence[Step]) -> Iterator[str | Pasted]:
@@ -83,10 +83,3 @@ def _hanging() -> Table:
     table.add_column(no_wrap=True, min_width=1)
     table.add_column(overflow="fold")
     return table
-
-
-def _little(found: Sequence[Advised]) -> Iterator[RenderableType]:
-    if found:
-        yield styled("Possible, and of little or unknown worth here", "bold")
-        yield from _marked([("•", (little_words(own),)) for own in found])
-        yield Text()

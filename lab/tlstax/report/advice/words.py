@@ -11,6 +11,8 @@ from tlstax.support.text import counted
 
 MILLISECOND_US = 1000.0
 
+RANKED = "What could be changed, what saves most first"
+
 
 def use_words(use: SeenUse) -> str:
     """How the server is used, and from where that is known."""
@@ -24,8 +26,9 @@ def use_words(use: SeenUse) -> str:
 def saving_lines(saving: Saving) -> Iterator[str]:
     """What a change saves, a line for each that is known."""
     if saving.server_cpu_us is not None and saving.server_share is not None:
-        each, where = f"{_micros(saving.server_cpu_us)} a connection", f"measured on {saving.measured_on}"
-        yield f"{share_words(saving.server_share)} of the server's CPU ({each}), {where}"
+        each = f"{_micros(saving.server_cpu_us)} a connection"
+        how = "computed from parts measured on" if saving.is_computed else "measured on"
+        yield f"{share_words(saving.server_share)} of the server's CPU ({each}), {how} {saving.measured_on}"
     if saving.time_us is not None:
         yield f"{_micros(saving.time_us)} of a connection's time, measured here"
     counts = []
@@ -37,6 +40,8 @@ def saving_lines(saving: Saving) -> Iterator[str]:
         counts.append(f"{MINUS}{saving.bytes:,.0f} bytes a full handshake")
     if counts:
         yield f"{', '.join(counts)}, counted"
+    if saving.inconclusive:
+        yield f"of {' and of '.join(saving.inconclusive)} inconclusive: too few blocks, or too unquiet"
 
 
 def share_words(found: Interval) -> str:
@@ -49,17 +54,17 @@ def share_words(found: Interval) -> str:
 def nothing_words(found: Advice) -> str:
     """Why no change is advised."""
     if any(own.agreed for own in found.inspected.asked if own.topic == "default"):
+        if found.changes:
+            return "no change is advised; what could be changed says why not"
         return "nothing to change: what was seen costs no more than it needs to"
     return (
         "nothing was measured, since clients left to themselves get no TLS there: mend what is unsafe first"
     )
 
 
-def little_words(own: Advised) -> str:
-    """A change that is not worth it, with what it would save."""
-    share, time = own.saving.server_share, own.saving.time_us
-    cpu = f": {share_words(share)} of the server's CPU" if share is not None else ""
-    return f"{own.what}{cpu}{f', {_micros(time)} of a connection' if time is not None else ''}"
+def reason_words(own: Advised) -> str:
+    """Why a change is advised, or why it is not."""
+    return f"not advised: {own.why_not}" if own.why_not else f"seen: {own.seen}" if own.seen else ""
 
 
 def end_words(found: Advice) -> Iterator[str]:

@@ -32,12 +32,11 @@ def validation_text(found: Validation, *, width: int, colour: bool) -> str:
     parts: list[RenderableType] = [styled(head, "bold"), Text(), _errors(found)]
     if found.costs:
         parts += [Text(), styled("Furthest off", "bold"), _furthest(found.costs)]
-    here = (
-        "" if found.scaling is None or found.scaling.run is None else f", scaled by run {found.scaling.run}"
-    )
+    scaled_by = found.scaling.run if found.scaling is not None else None
+    here = f", scaled by run {scaled_by}" if scaled_by is not None else ""
     end = (
-        f"Predicted from run {found.calibration_run}{here}; the mixes were drawn at random and measured in run "
-        f"{found.validation_run}, on other processes of the server."
+        f"Predicted from run {found.calibration_run}{here}; the mixes were drawn at random and measured in "
+        f"run {found.validation_run}, on other processes of the server."
     )
     return printed([*parts, Text(), *map(styled, _speeds(found)), styled(end)], width=width, colour=colour)
 
