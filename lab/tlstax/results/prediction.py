@@ -17,7 +17,8 @@ class Scaling(Frozen):
     `run` measured a few mixes of the server here, at once on `processor`; None where none were, and the parts
     are as they were there. `server` is the one that was measured here. `mixes` were scaled to, of which the
     server's CPU time is `speed` times as long; predicted from all others, each is off by `left_out_error`
-    (root mean square, relative): so wide are the intervals.
+    (root mean square, relative), and from block to block by `unquiet` (standard deviation): so wide are the
+    intervals.
     """
 
     run: str | None
@@ -27,6 +28,7 @@ class Scaling(Frozen):
     mixes: NonNegativeInt
     speed: PositiveFloat
     left_out_error: NonNegativeFloat
+    unquiet: NonNegativeFloat
 
 
 class Calibration(Frozen):

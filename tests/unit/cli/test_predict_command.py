@@ -107,7 +107,7 @@ def test_the_first_answer_is_measured_for_half_a_minute_and_the_second_is_not(
         assert (scaling.run, scaling.processor) == ("20261121-195500-ab12", "Fake CPU @ 3.00GHz")
         assert scaling.speed == pytest.approx(2, rel=0.02)
     (study,) = measuring.asked
-    assert (study.name, study.budget_s) == ("calibration", 20)
+    assert (study.name, study.budget_s) == ("calibration", 24)
 
 
 def test_without_a_calibration_nothing_is_measured_and_the_answer_is_wider(

@@ -33,7 +33,7 @@ from tlstax.findings.model.calibration import (
 from tlstax.findings.model.fit import Fit
 from tlstax.findings.model.parts import parts_of
 from tlstax.findings.model.predict import prediction
-from tlstax.findings.model.scaled import ANOTHER_MACHINE, LATER, SHARES, scaled, unscaled
+from tlstax.findings.model.scaled import ANOTHER_MACHINE, LATER, ONE_BLOCK, SHARES, scaled, unscaled
 from tlstax.findings.model.shipped import SHIPPED, ShippedParts, shipped_parts, stand_in
 from tlstax.plan.calibration_study import CELLS, calibration_study
 from tlstax.report.prediction.text import prediction_text
@@ -71,9 +71,16 @@ def values_of(mix: Mix, times: float = 1.0, handshakes: float = 1.0) -> dict[str
     }
 
 
-def measured(mixes: list[Mix], times: float = 1.0, handshakes: float = 1.0) -> list[MeasuredMix]:
+SCALED = (SERVER_CPU, CLIENT_CPU, TIME)
+
+
+def measured(
+    mixes: list[Mix], times: float = 1.0, handshakes: float = 1.0, scatter: float = 0.01
+) -> list[MeasuredMix]:
     return [
-        MeasuredMix(mix, connections, 0.0, values_of(mix, times, handshakes), 3)
+        MeasuredMix(
+            mix, connections, 0.0, values_of(mix, times, handshakes), 3, dict.fromkeys(SCALED, scatter)
+        )
         for mix in mixes
         for connections in (1, 4)
     ]
@@ -110,6 +117,20 @@ def test_what_was_measured_here_is_known_better_than_what_was_not() -> None:
     assert least < known < unknown
     alone = half_of(found.predicted({"login mysql_native_password": -1.0, "connection": 1.0}))
     assert alone > known
+
+
+def test_an_unquiet_machine_will_be_so_later_and_one_block_does_not_tell() -> None:
+    reach = float(stdtrit(len(CELLS), 0.975))
+    quiet, unquiet = (
+        scaled(there(), measured(list(CELLS), scatter=scatter), HERE).busy[SERVER_CPU]
+        for scatter in (LATER / 2, 0.2)
+    )
+    one = scaled(there(), [replace(own, scatter={}) for own in measured(list(CELLS))], HERE)
+    widths = [half_of(fit.predicted(parts_of(NEW))) for fit in (quiet, unquiet, one.busy[SERVER_CPU])]
+    assert widths[1] ** 2 - widths[0] ** 2 == pytest.approx((0.2**2 - LATER**2) * reach**2)
+    assert widths[2] ** 2 - widths[0] ** 2 == pytest.approx((ONE_BLOCK**2 - LATER**2) * reach**2)
+    assert one.scaling is not None
+    assert one.scaling.unquiet == ONE_BLOCK
 
 
 def test_a_machine_that_is_slower_at_handshakes_alone_widens_the_intervals() -> None:

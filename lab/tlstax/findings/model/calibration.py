@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log
+from statistics import stdev
 from typing import Self
 
 from tlstax.findings.core.blocks import BlockRow, block_rows
@@ -44,7 +46,8 @@ much of what each connection seems to cost it."""
 class MeasuredMix:
     """A mix as a run measured it: the geometric means of its outcomes over blocks.
 
-    `blocks` is of how many; `connections` worked at once, `rtt_ms` away.
+    `blocks` is of how many; `connections` worked at once, `rtt_ms` away. `scatter` is by what share each
+    outcome was off from block to block (standard deviation), where there are several.
     """
 
     mix: Mix
@@ -52,6 +55,7 @@ class MeasuredMix:
     rtt_ms: float
     values: Mapping[str, float]
     blocks: int
+    scatter: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,13 @@ def _measured(
     if CONNECT_ROUND_TRIPS in values:
         asked = mix.statements * values.get(QUERY_ROUND_TRIPS, 1.0)
         values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked
-    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(rows))
+    scatter = {name: _scatter([row.values[name] for row in rows]) for name in compared if len(rows) > 1}
+    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(rows), scatter)
+
+
+def _scatter(values: Sequence[float]) -> float:
+    """By what share several values are off, as a standard deviation of their logarithms."""
+    return stdev(log(max(value, 1e-9)) for value in values)
 
 
 def _mean(values: Iterable[float]) -> float:

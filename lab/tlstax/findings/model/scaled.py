@@ -54,8 +54,13 @@ CELL = 0.03
 """By what share a mix is off that was measured for a second or two."""
 
 LATER = 0.03
-"""By what share a machine is faster or slower in another hour: known mixes cost 6 % less and 3 % more when
-they were measured again (docs/predicting.md)."""
+"""By what share a quiet machine is faster or slower in another hour: known mixes cost 6 % less and 3 % more
+when they were measured again (docs/predicting.md). One that differs by more from block to block will do so
+later as well."""
+
+ONE_BLOCK = 0.15
+"""The same where there was time for one block alone, which shows nothing of it: a machine with so little time
+was as unquiet as this when it was seen (docs/predicting.md)."""
 
 COUNTED = 0.002
 """By what share counts are off, whose ids have more digits or fewer."""
@@ -66,18 +71,23 @@ MOST_TIMES = 1000.0
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A fit as it is here, the machine's speed, and by what share each mix was off that was left out."""
+    """A fit as it is here, the machine's speed, and by what share each mix was off that was left out.
+
+    `unquiet` is by what share the machine was faster or slower from block to block.
+    """
 
     fit: Fit
     speed: float = 1.0
     left_out: tuple[float, ...] = ()
+    unquiet: float = 0.0
 
 
 def scaled(parts: Calibrated, here: Sequence[MeasuredMix], origin: Origin) -> Calibrated:
     """The parts as they cost here, by these mixes that were measured here, in the run of `origin`."""
     fits = {
         connections: {
-            name: _scaled(fit, _cells(fit, here, connections, name), name) for name, fit in of_all.items()
+            name: _scaled(fit, _cells(fit, here, connections, name), name, _unquiet(here, connections, name))
+            for name, fit in of_all.items()
         }
         for connections, of_all in parts.fits.items()
     }
@@ -96,6 +106,7 @@ def scaled(parts: Calibrated, here: Sequence[MeasuredMix], origin: Origin) -> Ca
             mixes=len({own.mix for own in here}),
             speed=busy.speed,
             left_out_error=float(np.sqrt(np.mean(np.square(errors)))) if errors else 0.0,
+            unquiet=busy.unquiet,
         ),
     )
 
@@ -111,7 +122,14 @@ def unscaled(parts: Calibrated) -> Calibrated:
 
 def _nowhere(parts: Calibrated) -> Scaling:
     return Scaling(
-        run=None, at="", server=parts.origin.server, processor="", mixes=0, speed=1.0, left_out_error=0.0
+        run=None,
+        at="",
+        server=parts.origin.server,
+        processor="",
+        mixes=0,
+        speed=1.0,
+        left_out_error=0.0,
+        unquiet=0.0,
     )
 
 
@@ -131,7 +149,9 @@ def _through(parts: Calibrated, here: Sequence[MeasuredMix], speed: float) -> Ca
         connections: {
             name: _with_room(fit, speed, SPEED)
             if name == PATH_CPU
-            else _scaled(fit, _cells(fit, here, connections, name), name).fit
+            else _scaled(
+                fit, _cells(fit, here, connections, name), name, _unquiet(here, connections, name)
+            ).fit
             for name, fit in of_all.items()
         }
         for connections, of_all in parts.fits.items()
@@ -151,7 +171,15 @@ def _cells(
     ]
 
 
-def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str) -> _Scaled:
+def _unquiet(here: Sequence[MeasuredMix], connections: int, outcome: str) -> float:
+    """By what share the machine was faster or slower from block to block, over all mixes."""
+    scatters = [
+        own.scatter[outcome] for own in here if own.connections == connections and outcome in own.scatter
+    ]
+    return float(np.sqrt(np.mean(np.square(scatters)))) if scatters else ONE_BLOCK
+
+
+def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str, unquiet: float) -> _Scaled:
     is_count = outcome in COUNTS
     if not cells:
         return _Scaled(fit if is_count else _with_room(fit, 1.0, ANOTHER_MACHINE))
@@ -180,9 +208,9 @@ def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str) -> _Sc
         costs=costs,
         covariance=left,
         spare=min(fit.spare, len(cells)),
-        speed=0.0 if is_count else hypot(PROCESSES, LATER),
+        speed=0.0 if is_count else hypot(PROCESSES, max(LATER, unquiet)),
     )
-    return _Scaled(found, speed, tuple(float(off) for off in left_out / measured))
+    return _Scaled(found, speed, tuple(float(off) for off in left_out / measured), unquiet)
 
 
 def _prior(fit: Fit) -> np.ndarray:

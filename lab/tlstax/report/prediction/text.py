@@ -280,8 +280,9 @@ def basis_words(own: Calibration) -> Iterator[str]:
     yield (
         f"From {parts}, scaled by {scaling.mixes} mixes{whose} measured here in run {scaling.run} "
         f"({scaling.processor}), of which the server's CPU time is {scaling.speed:.2f} times as long. Each "
-        f"is predicted from the others within {percent(scaling.left_out_error)} (root mean square), and the "
-        "intervals (95 %) are as wide as that says."
+        f"is predicted from the others within {percent(scaling.left_out_error)} (root mean square), and from "
+        f"block to block they differed by {percent(scaling.unquiet)}: the intervals (95 %) are as wide as "
+        "that says."
     )
     study = load_study("components")
     is_default = scaling.server in study.levels_of()["server"]
