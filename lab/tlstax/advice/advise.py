@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.findings.advice.advise import Evidence, advised
+from tlstax.findings.advice.advise import Computed, Evidence, advised
 from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, is_asked_twice, measured
 from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.series import series_of
 from tlstax.findings.core.twins import PROCESSES
 from tlstax.findings.model.calibration import Calibrated, Origin, mixes_of
+from tlstax.findings.model.parts import parts_of
 from tlstax.findings.model.scaled import scaled, unscaled
 from tlstax.findings.model.shipped import shipped_parts
 from tlstax.findings.model.shipped import stand_in as nearest
@@ -31,6 +32,8 @@ from tlstax.results.inspection import InspectedServer
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
+from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 
 MOST_AT_ONCE = 2
@@ -76,9 +79,32 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
         )
         like_it = measuring.like_it(now, changes, stand_in_for(found.word.version))
         at_it, cpu_there = measuring.there(changes)
+    if now is None:
+        return measuring.advice(found, use, ())
     parts = measuring.parts_like(stand_in_for(found.word.version))
-    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, parts)
-    return measuring.advice(found, use, advised(found, now, use, evidence) if now is not None else ())
+    uncompressed = without_compression(parts, now, use) if parts is not None else None
+    evidence = Evidence(like_it, at_it, cpu_there, measuring.stand_in, uncompressed)
+    return measuring.advice(found, use, advised(found, now, use, evidence))
+
+
+def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Computed | None:
+    """What leaving compression out saves, of connections compressed by zlib; None where no part tells of it.
+
+    Which algorithm its clients use, no server says; zlib is what nearly all have.
+    """
+    mix = Mix(
+        tls="1.2" if now.tls == "1.2" else "1.3",
+        certificate=now.certificate or DEFAULT_CERTIFICATE,
+        group="default" if now.hello_retry else P256,
+        compression="zlib",
+        statements=use.statements,
+        answer_bytes=use.answer_bytes,
+    )
+    before, after = parts_of(mix), parts_of(mix.but(compression="off"))
+    if not parts.knows(before):
+        return None
+    fit = parts.busy[SERVER_CPU]
+    return Computed(fit.saving(before, after), fit.saved_share(before, after), parts.origin.server)
 
 
 @dataclass

@@ -9,9 +9,13 @@ from typing import cast
 import pytest
 
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
-from inspected_servers import certificate, inspected, view
+from inspected_servers import certificate, inspected, program, use, view
 from tlstax.advice import advise as advice_module
 from tlstax.advice.advise import AdviceRequest, advise
+from tlstax.findings.model.calibration import SERVER_CPU
+from tlstax.findings.model.parts import parts_of
+from tlstax.findings.model.scaled import unscaled
+from tlstax.findings.model.shipped import shipped_parts
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
 from tlstax.plan.order import blocks
@@ -23,6 +27,7 @@ from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
 
 ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
@@ -163,3 +168,26 @@ def test_a_private_server_that_asks_once_tells_nothing_of_asking_twice(
     assert group.saving.server_share is None
     assert group.saving.round_trips == 1
     assert found.not_measured == ("P-256 first: mysql-9.7 asks for no second ClientHello",)
+
+
+def test_compression_is_priced_whether_anything_was_measured_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From what comes with tlstax, scaled to the private server where that was measured."""
+    seen = use(100.0, 4.0, sent_bytes_per_s=400.0 * 4096)
+    compressed = inspected(programs=(program(3, compression=True),), watched=seen)
+    mix = Mix(compression="zlib", statements=4, answer_bytes=4096)
+    fit = unscaled(shipped_parts("mysql-9.7").calibrated()).busy[SERVER_CPU]
+    share = fit.saved_share(parts_of(mix), parts_of(mix.but(compression="off")))
+    without = replace(REQUEST, there_s=0, like_it_s=0)
+    shares = []
+    for request in (without, REQUEST):
+        found = advice(monkeypatch, compressed, request=request)
+        (own,) = (own for own in found.changes if own.change == "compression")
+        assert own.saving.is_computed
+        assert own.saving.measured_on == "mysql-9.7"
+        assert own.saving.server_share is not None
+        shares.append(own.saving.server_share)
+    assert shares[0] == share
+    assert shares[1].point != share.point
+    other = compressed.model_copy(update={"word": compressed.word.model_copy(update={"version": "TiDB"})})
+    unknown = advice(monkeypatch, other, request=without)
+    assert all(own.saving.server_share is None for own in unknown.changes)

@@ -7,17 +7,12 @@ from dataclasses import replace
 import pytest
 
 from inspected_servers import certificate, inspected, program, use, view
-from tlstax.findings.advice.advise import Evidence, advised
+from tlstax.findings.advice.advise import Computed, Evidence, advised
 from tlstax.findings.advice.measured import Measured
-from tlstax.findings.advice.situation import ASSUMED_BYTES, now_of, use_of
-from tlstax.findings.model.calibration import SERVER_CPU
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.scaled import unscaled
-from tlstax.findings.model.shipped import shipped_parts
+from tlstax.findings.advice.situation import now_of, use_of
 from tlstax.results.advice import Advised
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.interval import Interval
-from tlstax.study.mixes import Mix
 
 
 def ratio(point: float, half: float = 0.01) -> Interval:
@@ -195,14 +190,14 @@ def test_what_was_measured_and_told_nothing_is_named_and_has_no_figure() -> None
     assert own["group"].saving.time_us is None
 
 
-def test_compression_is_priced_from_the_parts() -> None:
-    parts = unscaled(shipped_parts("mysql-9.7").calibrated())
+def test_what_was_computed_of_compression_is_its_saving() -> None:
     compressed = inspected(programs=(program(3, compression=True),), watched=BUSY)
-    found = {one.change: one.saving for one in ranked(compressed, Evidence(LIKE_IT, None, parts=parts))}
-    saving = found["compression"]
-    mix = Mix(compression="zlib", statements=2, answer_bytes=ASSUMED_BYTES)
-    fit = parts.busy[SERVER_CPU]
-    assert saving.server_share == fit.saved_share(parts_of(mix), parts_of(mix.but(compression="off")))
-    assert (saving.is_computed, saving.measured_on) == (True, "mysql-9.7")
+    computed = Computed(ratio(900.0, 90.0), ratio(0.5, 0.05), "mysql-9.7")
+    found = ranked(compressed, Evidence(LIKE_IT, None, without_compression=computed))
+    assert [own.change for own in found][:2] == ["pool", "compression"]
+    saving = found[1].saving
+    assert (saving.server_share, saving.is_computed) == (computed.server_share, True)
+    assert found[1].why_not == ""
+    assert saving.measured_on == "mysql-9.7"
     without = {one.change: one.saving for one in ranked(compressed)}
     assert without["compression"].server_share is None

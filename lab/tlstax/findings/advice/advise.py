@@ -9,12 +9,10 @@ from tlstax.findings.advice.measured import Measured
 from tlstax.findings.advice.programs import connected
 from tlstax.findings.advice.situation import Now
 from tlstax.findings.advice.steps import steps_for
-from tlstax.findings.model.calibration import SERVER_CPU, Calibrated
-from tlstax.findings.model.parts import parts_of
 from tlstax.results.advice import Advised, Change, Measure, Saving, SeenUse
 from tlstax.results.inspection import Certificate, InspectedServer
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
-from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
+from tlstax.results.interval import Interval
+from tlstax.study.mixes import CHEAPEST_KEY
 from tlstax.study.server_words import key_of
 from tlstax.study.workloads.sessions import FEW_STATEMENTS
 from tlstax.support.text import counted
@@ -30,18 +28,36 @@ LONG_CHAIN = 3
 
 
 @dataclass(frozen=True)
+class Computed:
+    """What a change saves of a connection with all its statements, from the parts measured on `server`."""
+
+    server_cpu_us: Interval
+    server_share: Interval
+    server: str
+
+    def fields(self) -> dict[str, object]:
+        """Those of a saving that it knows."""
+        return {
+            "server_cpu_us": self.server_cpu_us,
+            "server_share": self.server_share,
+            "measured_on": self.server,
+            "is_computed": True,
+        }
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What was measured: the server's CPU time on a private one, times at the server itself; None if not.
 
-    `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one. `parts`
-    are what connections to one like it are made of, for what only they tell of.
+    `cpu_there` is its own CPU time, where its process was watched; `stand_in` names the private one.
+    `without_compression` is computed from what the parts of connections to one like it cost.
     """
 
     like_it: Measured | None
     there: Measured | None
     cpu_there: Measured | None = None
     stand_in: str = ""
-    parts: Calibrated | None = None
+    without_compression: Computed | None = None
 
     def cpu(self, change: Change) -> tuple[Measured, str] | None:
         """What tells of the server's CPU time with this change, best what was measured there."""
@@ -95,8 +111,8 @@ def _changes(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence)
     version, programs = found.word.version, connected(found.inside.programs)
     for change, what, seen in _possible(found, now, use):
         saving = _saving(change, found, use, evidence)
-        if change == "compression":
-            saving = _computed(saving, now, use, evidence.parts)
+        if change == "compression" and evidence.without_compression is not None:
+            saving = saving.model_copy(update=evidence.without_compression.fields())
         yield Advised(
             change=change,
             what=what,
@@ -170,32 +186,6 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
         bytes=_bytes(change, found.chain),
         inconclusive=tuple(evidence.inconclusive(change)),
     )
-
-
-def _computed(saving: Saving, now: Now, use: SeenUse, parts: Calibrated | None) -> Saving:
-    """What leaving compression out saves, from the parts of a connection that is compressed by zlib.
-
-    Which algorithm it is, no server says of its clients; zlib is what nearly all have.
-    """
-    mix = Mix(
-        tls="1.2" if now.tls == "1.2" else "1.3",
-        certificate=now.certificate or DEFAULT_CERTIFICATE,
-        group="default" if now.hello_retry else P256,
-        compression="zlib",
-        statements=use.statements,
-        answer_bytes=use.answer_bytes,
-    )
-    before, after = parts_of(mix), parts_of(mix.but(compression="off"))
-    if parts is None or not parts.knows(before):
-        return saving
-    fit = parts.busy[SERVER_CPU]
-    changes = {
-        "server_cpu_us": fit.saving(before, after),
-        "server_share": fit.saved_share(before, after),
-        "measured_on": parts.origin.server,
-        "is_computed": True,
-    }
-    return saving.model_copy(update=changes)
 
 
 def _round_trips(change: Change, found: InspectedServer) -> float:

@@ -56,8 +56,7 @@ def validation_of(
     """The same of mixes that were measured in this run, which ended so.
 
     Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
-    virtual machine is some per cent faster or slower an hour later. What was scaled to this machine has room
-    for that, and is taken as it was predicted.
+    virtual machine is some per cent faster or slower an hour later.
     """
     known = set(model.mixes)
     again = [own for own in measured if own.mix in known and not own.rtt_ms]
@@ -65,8 +64,7 @@ def validation_of(
     then = {
         name: [cost.measured / cost.predicted.point for cost in found] for name, found in _named(model, again)
     }
-    taken_out = {} if model.scaling is not None else then
-    speeds = {name: geometric_mean(ratios) for name, ratios in taken_out.items()}
+    speeds = {name: geometric_mean(ratios) for name, ratios in then.items()}
     found = tuple(cost for own in new for cost in _costs_of(model, own, speeds))
     names = dict.fromkeys(cost.outcome for cost in found)
     return Validation(
