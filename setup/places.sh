@@ -44,20 +44,26 @@ find_places() {
 }
 
 # What the command in these words needs: Ray only where other machines are asked for, since it is larger than all the rest;
-# DuckDB for Parquet alone, Datasette to explore.
+# DuckDB for Parquet alone, which --format or else the name of an export's file asks for, Datasette to explore.
 requirements_for() {
-    local word before=
+    local word before='' by_name='' command="${1-} ${2-}"
     if [[ ${1-} == machines ]]; then set -- --ray; fi
     if [[ ${1-} == explore ]]; then printf 'setup/requirements-explore.txt' && return; fi
     for word in "$@"; do
         case $before$word in
             --ray | --ray=*) printf 'setup/requirements-ray.txt' && return ;;
             --format=parquet) printf 'setup/requirements-parquet.txt' && return ;;
+            --format=*) command='' ;;
+            --output=*.[Pp][Aa][Rr][Qq][Uu][Ee][Tt] | -o*.[Pp][Aa][Rr][Qq][Uu][Ee][Tt]) by_name=1 ;;
             --) break ;;
         esac
         before=
-        if [[ $word == --format ]]; then before=--format=; fi
+        case $word in
+            --format | --output) before=$word= ;;
+            -o) before=-o ;;
+        esac
     done
+    if [[ $by_name && $command == 'runs export' ]]; then printf 'setup/requirements-parquet.txt' && return; fi
     printf 'setup/requirements.txt'
 }
 

@@ -43,6 +43,10 @@ def test_one_machine_does_without(words: tuple[str, ...]) -> None:
         (("explore", "--port", "8001"), "explore"),
         (("runs", "export", "last", "--format", "parquet"), "parquet"),
         (("runs", "export", "--format=parquet"), "parquet"),
+        (("runs", "export", "last", "-o", "a.parquet"), "parquet"),
+        (("runs", "export", "-oa.PARQUET"), "parquet"),
+        (("runs", "export", "--output=a.parquet"), "parquet"),
+        (("runs", "export", "--output", "a.parquet", "--rows", "slices"), "parquet"),
     ],
 )
 def test_what_a_command_alone_needs_is_there_for_it(words: tuple[str, ...], extra: str) -> None:
@@ -50,7 +54,14 @@ def test_what_a_command_alone_needs_is_there_for_it(words: tuple[str, ...], extr
 
 
 @pytest.mark.parametrize(
-    "words", [("runs", "export", "--format", "csv"), ("report", "explore"), ("run", "parquet")]
+    "words",
+    [
+        ("runs", "export", "--format", "csv"),
+        ("runs", "export", "--format", "csv", "-o", "a.parquet"),
+        ("report", "-o", "a.parquet"),
+        ("report", "explore"),
+        ("run", "parquet"),
+    ],
 )
 def test_other_words_want_no_extra(words: tuple[str, ...]) -> None:
     assert chosen(*words) == "setup/requirements.txt"

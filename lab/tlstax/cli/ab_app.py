@@ -50,7 +50,9 @@ def ab(
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     server_cpus: ServerCpus = None,
     client_cpus: ClientCpus = None,
-    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the report here: .html, or as of `report`.", dir_okay=False)
+    ] = None,
     beside_others: BesideOthers = False,
     live: Live = False,
     json: Json = False,

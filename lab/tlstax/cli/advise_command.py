@@ -10,7 +10,7 @@ from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.lent_server import accessed
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.advice.redact import redacted
@@ -53,6 +53,9 @@ def advise_command(options: AdviseOptions) -> int:
         answer_bytes=None if answer is None else quantities.size(answer, "--bytes"),
     )
     if options.report is not None:
+        format_of_name(
+            options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
+        )
         check_writable(options.report)
     watcher = ProgressLine(quiet=options.json)
     try:

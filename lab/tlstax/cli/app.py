@@ -218,7 +218,9 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Write the HTML report here. Default: beside the store.", dir_okay=False),
+        typer.Option(
+            help="Write the report here: .html, or as of `report`. Default: beside the store.", dir_okay=False
+        ),
     ] = None,
     ssl_mode: Annotated[
         str | None, typer.Option(help="With --server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")
@@ -309,15 +311,22 @@ def run(
 def report(
     run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
     format_name: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             help="terminal, html, md, csv or json; for tools that follow figures from run to run: bencher, "
-            "openmetrics, and smaller-is-better or bigger-is-better for github-action-benchmark.",
+            "openmetrics, and smaller-is-better or bigger-is-better for github-action-benchmark. Default: "
+            "as the file's name ends, else terminal.",
         ),
-    ] = "terminal",
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write to this file: .html, .md, .csv, .json, .prom or .txt.",
+            dir_okay=False,
+        ),
     ] = None,
     outcomes: Annotated[
         str | None,
@@ -370,7 +379,13 @@ def flames(
         bool, typer.Option("--folded", help="Folded stacks instead of a picture: ns per operation.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write to this file: .svg, or .txt or .folded for folded stacks.",
+            dir_okay=False,
+        ),
     ] = None,
 ) -> None:
     """Where CPU time went in a profiled run, function by function: a flame graph (SVG)."""

@@ -23,7 +23,7 @@ def self_bench(
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
+        typer.Option("--output", "-o", help="Write it here as well: .json, .md or .txt.", dir_okay=False),
     ] = None,
     client_tls_library: Annotated[
         Path | None,
@@ -123,7 +123,7 @@ def library_bench(
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the JSON document here as well.", dir_okay=False),
+        typer.Option("--output", "-o", help="Write it here as well: .json, .md or .txt.", dir_okay=False),
     ] = None,
     beside: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlstax.bundle import archive, python_packages
 from tlstax.bundle.making import Contents, Making, Share
-from tlstax.cli.output_file import check_writable, write_chunks
+from tlstax.cli.output_file import check_writable, format_of_name, write_chunks
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
 from tlstax.specimens import carried, resolve
@@ -42,6 +42,7 @@ def bundle_command(output: Path, servers: str | None, tls_libraries: str | None,
         ),
         pythons=_versions(pythons),
     )
+    format_of_name(output, {".tar": "tar"}, "tar", what="a bundle")
     check_writable(output)
     line = ProgressLine()
     try:

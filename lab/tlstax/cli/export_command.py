@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.kept import open_store
-from tlstax.cli.output_file import check_writable, write_bytes
+from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.streams import show, show_json
 from tlstax.findings.core.blocks import block_rows
 from tlstax.records.trial import StoredRun
@@ -21,6 +21,9 @@ from tlstax.support.text import closest, counted
 
 ExportFormat = Literal["json", "csv", "parquet"]
 
+BY_SUFFIX: dict[str, ExportFormat] = {".json": "json", ".csv": "csv", ".parquet": "parquet"}
+"""The format by the name of the file, where --format does not say."""
+
 BLOCKS = "blocks"
 """The small table of CSV: a row for each case and block."""
 
@@ -30,7 +33,7 @@ USUAL_ROWS = {"csv": BLOCKS, "parquet": "trials"}
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What was asked for, as it was typed."""
+    """What was asked for, as it was typed; an empty `format` is what the file's name asks for."""
 
     run: str
     format: str
@@ -41,6 +44,7 @@ class ExportOptions:
 
 def export_command(options: ExportOptions) -> int:
     """Print or write what was asked for; the exit status. Raises UserMistake before anything is written."""
+    options = replace(options, format=options.format or _format_of(options.output))
     _check(options)
     with open_store() as store:
         stored = store.load(options.run)
@@ -61,6 +65,10 @@ def export_command(options: ExportOptions) -> int:
     else:
         _put(options, rows_csv(TABLES[rows], found), is_json=False)
     return 0
+
+
+def _format_of(output: Path | None) -> ExportFormat:
+    return "json" if output is None else format_of_name(output, BY_SUFFIX, "json", what="an export")
 
 
 def _check(options: ExportOptions) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import show, show_page, tell
 from tlstax.findings.answer.case_choice import chosen_case
 from tlstax.profiles.stacks import SIDES, Side
@@ -17,6 +17,8 @@ from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
 BASELINE = "baseline"
+BY_SUFFIX = {".svg": "picture", ".txt": "folded", ".folded": "folded"}
+"""What is written by the name of its file; --folded overrules a picture's."""
 
 
 def flames_command(
@@ -36,6 +38,7 @@ def flames_command(
         raise UserMistake("a picture cannot be shown here", remedy="name a file, such as -o flames.svg")
     if output is not None:
         check_writable(output)
+        folded = folded or format_of_name(output, BY_SUFFIX, "picture", what="a flame graph") == "folded"
     with open_store() as store:
         stored = store.load(run_name)
     graph = _graph(stored, side, case_text, against_text)

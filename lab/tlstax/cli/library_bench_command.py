@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.cli import quantities
-from tlstax.cli.bench_formats import format_of
+from tlstax.cli.bench_formats import format_of, format_of_output
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.findings.answer.document import document as document_of_run
@@ -81,8 +81,7 @@ class LibraryBenchProgress:
 def library_bench_command(options: LibraryBenchOptions) -> int:
     """Compare the libraries, and show it. The exit status. MachineFault where nothing could be measured."""
     form = format_of(options.format_name, json=options.json)
-    if options.output is not None:
-        check_writable(options.output)
+    format_of_output(options.output)
     if options.count not in {None, "locks"}:
         raise UserMistake(f"--count: {options.count!r} cannot be counted", remedy="locks can be")
     asked, run_beside = _asked(options), _run_beside(options)
@@ -106,7 +105,7 @@ def library_bench_command(options: LibraryBenchOptions) -> int:
         _show(found, form)
     finally:
         if options.output is not None:
-            write_text(options.output, _json(found))
+            write_text(options.output, _text(found, format_of_output(options.output)))
     if found.status == "interrupted":
         return INTERRUPTED
     if found.status == "failed":
@@ -178,12 +177,12 @@ def _contestants(names: Sequence[str], line: ProgressLine) -> tuple[Contestant, 
 
 def _show(found: LibraryBenchDocument, form: str) -> None:
     if form == "json":
-        show_json(_json(found))
-    elif form == "md":
-        show(markdown(found), coloured=False)
+        show_json(_text(found, form))
     else:
-        show(terminal(found, width=terminal_width(), colour=colourful()), coloured=colourful())
+        show(_text(found, form, colour=colourful()), coloured=form == "terminal" and colourful())
 
 
-def _json(found: LibraryBenchDocument) -> str:
-    return escaped_json(found.model_dump_json(indent=2) + "\n")
+def _text(found: LibraryBenchDocument, form: str, *, colour: bool = False) -> str:
+    if form == "json":
+        return escaped_json(found.model_dump_json(indent=2) + "\n")
+    return markdown(found) if form == "md" else terminal(found, width=terminal_width(), colour=colour)

@@ -8,11 +8,11 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.live_page import beside
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.report_command import format_of_report, rendered
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.cli.tabulate import write_rows
 from tlstax.findings.answer.document import document
@@ -105,6 +105,7 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
     all is shown where the run answered nothing. With a cluster its machines measure.
     """
     if shown.report is not None:
+        format_of_report(shown.report, "html")
         check_writable(shown.report)
     elif not shown.as_json:
         reports_dir()
@@ -177,5 +178,6 @@ def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
             show(text, coloured=colour, remedy=kept)
     finally:
         if path is not None:
-            again = f"`tlstax report {run_name} --format html -o FILE` writes it elsewhere"
-            write_text(path, render(stored, found, "html", draw=draw), remedy=again)
+            form = format_of_report(path, "html")
+            again = f"`tlstax report {run_name} --format {form} -o FILE` writes it elsewhere"
+            write_text(path, rendered(stored, found, form), remedy=again)

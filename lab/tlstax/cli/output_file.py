@@ -1,4 +1,4 @@
-"""Files that users name for what is written: tried before anything is measured, then written with care.
+"""Files that users name for what is written: their format, a try before all else, then a write with care.
 
 A regular file is replaced whole or not at all; what is no regular file (a device, a FIFO, /dev/stdout) is
 written to as it is. A FIFO waits for its reader, as everywhere.
@@ -10,9 +10,11 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
@@ -23,6 +25,30 @@ _THE_MACHINES = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, e
 
 _MOST_LINKS = 40
 """As many as Linux follows (path_resolution(7))."""
+
+
+Format = TypeVar("Format", bound=str)
+
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
+"""What a name ends with that says what is in a file; a number, as of a version or a date, says nothing."""
+
+
+def format_of_name(
+    path: Path, formats: Mapping[str, Format], otherwise: Format, *, what: str, remedy: str = ""
+) -> Format:
+    """The format that a file's suffix asks for; `otherwise` for a device, or a name without a suffix.
+
+    `what` is written there, such as "a report". Raises UserMistake for any other suffix.
+    """
+    if not _SUFFIX.fullmatch(path.suffix):
+        return otherwise
+    chosen = formats.get(path.suffix.lower())
+    if chosen is None:
+        raise UserMistake(
+            f"{path}: {what} is not written as {path.suffix}",
+            remedy=remedy or f"name a file that ends with {' or '.join(formats)}",
+        )
+    return chosen
 
 
 def check_writable(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tlstax import __version__
 from tlstax.cli.kept import open_store
-from tlstax.cli.output_file import check_writable, write_bytes
+from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.report_command import report_command
 from tlstax.cli.streams import show
 from tlstax.cli.tabulate import rows_of
@@ -21,6 +21,8 @@ from tlstax.support.text import counted
 
 def pack_command(run: str, output: Path | None, *, with_names: bool) -> int:
     """Write the run into a file, and say what is in it; the exit status."""
+    if output is not None:
+        format_of_name(output, {SUFFIX: "pack"}, "pack", what="a pack")
     with open_store() as store:
         stored = store.load(run)
     path = output or Path(f"{stored.header.run}{SUFFIX}")
@@ -51,7 +53,7 @@ def open_command(path: Path) -> int:
 
 def run_or_pack(store: Store, name: str) -> StoredRun:
     """A run of the store, or of the pack that the name is a path of."""
-    if name.endswith(SUFFIX) or os.sep in name:
+    if name.endswith(SUFFIX) or os.sep in name or Path(name).is_file():
         _, stored = opened(Path(name))
         return stored
     return store.load(name)

@@ -8,24 +8,36 @@ from typing import get_args
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.findings.answer.document import document
 from tlstax.findings.tracked.figures import tracked
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import Format, render
 from tlstax.report.tracked.render import TrackedFormat, render_tracked
+from tlstax.results.document import RunDocument
 from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)
 """What other tools read; only these have outcomes that are chosen."""
 
+BY_SUFFIX: dict[str, Format | TrackedFormat] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".csv": "csv",
+    ".json": "json",
+    ".prom": "openmetrics",
+    ".txt": "terminal",
+}
+"""The format of a report by the name of its file, where --format does not say."""
 
 def report_command(
     run_name: str,
-    format_name: str,
+    format_name: str | None,
     output: Path | None,
     outcomes: str | None = None,
     *,
@@ -33,9 +45,11 @@ def report_command(
 ) -> int:
     """Print a stored run, or write it to a file; the exit status.
 
-    `outcomes` are the names of those that a tool is to follow, with commas between; None: the deciding one,
-    and the server's CPU time. In a terminal it is all of the run if `verbose`, else what fits a screen.
+    Without `format_name` the file's suffix says the format. `outcomes` are the names of those that a tool is
+    to follow, with commas between; None: the deciding one, and the server's CPU time. In a terminal it is all
+    of the run if `verbose`, else what fits a screen.
     """
+    format_name = format_name or ("terminal" if output is None else format_of_report(output, "terminal"))
     _check_format(format_name, outcomes)
     if verbose and format_name != "terminal":
         raise UserMistake("-v is for --format terminal alone", remedy="leave it out: other formats have all")
@@ -43,7 +57,10 @@ def report_command(
         check_writable(output)
     colour = output is None and colourful()
     with put_off(), open_store() as store:
-        text = _text(store.load(run_name), format_name, outcomes, colour=colour, verbose=verbose)
+        stored = store.load(run_name)
+        text = rendered(
+            stored, document(stored), format_name, outcomes=outcomes, colour=colour, verbose=verbose
+        )
     whole = text if text.endswith("\n") else text + "\n"
     if output is not None:
         write_text(output, whole)
@@ -56,22 +73,47 @@ def report_command(
     return 0
 
 
+def format_of_report(output: Path, otherwise: Format) -> Format | TrackedFormat:
+    """The format by the name of the file, if that says one. UserMistake for an unknown suffix."""
+    return format_of_name(
+        output,
+        BY_SUFFIX,
+        otherwise,
+        what="a report",
+        remedy="`tlstax runs export --format parquet` has its tables"
+        if output.suffix.lower() == ".parquet"
+        else f"name a file that ends with {' or '.join(BY_SUFFIX)}, or give --format",
+    )
+
+
 JSON = frozenset({"json", "smaller-is-better", "bigger-is-better", "bencher"})
 
 
 def _check_format(name: str, outcomes: str | None) -> None:
     known = (*FORMATS, *TRACKED)
     if name not in known:
-        raise UserMistake(f"--format: {name!r} is not a format", remedy=f"choose one of {', '.join(known)}")
+        raise UserMistake(
+            f"--format: {name!r} is not a format{closest(name, known)}",
+            remedy=f"choose one of {', '.join(known)}",
+        )
     if outcomes is not None and name not in TRACKED:
         raise UserMistake(f"--outcomes is for --format {', '.join(TRACKED)} alone")
 
 
-def _text(stored: StoredRun, name: str, outcomes: str | None, *, colour: bool, verbose: bool) -> str:
+def rendered(  # noqa: PLR0913 (the run, its format, and how it is shown)
+    stored: StoredRun,
+    found: RunDocument,
+    name: str,
+    *,
+    outcomes: str | None = None,
+    colour: bool = False,
+    verbose: bool = False,
+) -> str:
     """The run in the format of this name, which is one of them."""
     for form in TRACKED:
         if form == name:
             return render_tracked(tracked(stored, asked_outcomes(outcomes, stored.header.study)), form)
     (chosen,) = (form for form in FORMATS if form == name)
-    width, found = terminal_width(), document(stored)
-    return render(stored, found, chosen, width=width, colour=colour, verbose=verbose, draw=draw)
+    return render(
+        stored, found, chosen, width=terminal_width(), colour=colour, verbose=verbose, draw=draw
+    )

@@ -32,9 +32,13 @@ def runs_show(run_name: RunName = "last") -> None:
 def runs_export(
     run_name: RunName = "last",
     format_: Annotated[
-        str,
-        typer.Option("--format", help="json (every trial with its proof, or the rows), csv or parquet."),
-    ] = "json",
+        str | None,
+        typer.Option(
+            "--format",
+            help="json (every trial with its proof, or the rows), csv or parquet. Default: as the file's "
+            "name ends, else json.",
+        ),
+    ] = None,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +60,7 @@ def runs_export(
     """A run with all its trials: everything as one JSON document, or a table of it."""
     from tlstax.cli.export_command import ExportOptions, export_command
 
-    raise typer.Exit(export_command(ExportOptions(run_name, format_, rows, outcomes, output)))
+    raise typer.Exit(export_command(ExportOptions(run_name, format_ or "", rows, outcomes, output)))
 
 
 @runs_app.command("tabulate")

@@ -9,9 +9,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
-from tlstax.cli.bench_formats import format_of
+from tlstax.cli.bench_formats import format_of, format_of_output
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
 from tlstax.report.core.untrusted import escaped_json
@@ -89,8 +89,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     if options.show is not None:
         _show(read_document(options.show), form)
         return 0
-    if options.output is not None:
-        check_writable(options.output)
+    format_of_output(options.output)
     line = ProgressLine(quiet=form == "json")
     if options.bytes:
         return _bytes(_bytes_request(options), options, line, form)
@@ -137,7 +136,7 @@ def _show_and_keep(found: Document, output: Path | None, form: str) -> None:
         _show(found, form)
     finally:
         if output is not None:
-            write_text(output, render(found, "json"))
+            write_text(output, render(found, format_of_output(output)))
 
 
 def _show(found: Document, form: str) -> None:

@@ -103,7 +103,9 @@ def study_run(
             help="Finish a run that was cut off: the last one of this study, or the one named.",
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the HTML report here.", dir_okay=False)] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the report here: .html, or as of `report`.", dir_okay=False)
+    ] = None,
     beside_others: BesideOthers = False,
     live: Live = False,
     ray: Ray = None,
