@@ -108,4 +108,6 @@ def _loaded(names: list[str]) -> list[StoredRun]:
         fault = unanswered(own)
         if fault is not None:
             raise type(fault)(f"run {own.header.run} answered nothing: {fault.message}", remedy=fault.remedy)
+        if own.is_empty:
+            raise UserMistake(f"run {own.header.run} measured nothing", remedy="name another run")
     return stored

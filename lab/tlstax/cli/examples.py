@@ -50,7 +50,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "runs export last --format parquet --rows slices",
     ),
     "runs tabulate": ("runs tabulate",),
-    "runs delete": ("runs delete 20261121-195500",),
+    "runs delete": ("runs delete 20261121-195500 --yes",),
     "specimens list": ("specimens list",),
     "specimens fetch": ("specimens fetch mysql-8.0.33 openssl-3.5.5",),
     "specimens verify": ("specimens verify",),

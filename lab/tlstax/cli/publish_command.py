@@ -71,4 +71,8 @@ def _clean(path: Path) -> tuple[bytes, StoredRun]:
             remedy=f"where the run is kept, or after `tlstax open {path}`, `tlstax pack {stored.header.run}` "
             "leaves them out",
         )
+    if stored.is_empty:
+        raise UserMistake(
+            f"{path} has run {stored.header.run}, which measured nothing", remedy="leave it out"
+        )
     return content, stored

@@ -74,8 +74,9 @@ def runs_tabulate() -> None:
 @runs_app.command("delete")
 def runs_delete(
     run_name: Annotated[str, typer.Argument(help="A run's name, or the beginning of it.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Delete a run and its trials."""
+    """Delete a run, its trials and its report; asks first."""
     from tlstax.cli.runs_command import delete_command
 
-    raise typer.Exit(delete_command(run_name))
+    raise typer.Exit(delete_command(run_name, is_agreed=yes))

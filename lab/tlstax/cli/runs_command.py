@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from tlstax.cli.kept import open_store
+import sys
+from collections.abc import Sequence
+
+from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.streams import show, show_json
 from tlstax.report.core.untrusted import printable
 from tlstax.store import RunSummary
 from tlstax.store.listing import RunListing
 from tlstax.store.store import UnreadableRun
+from tlstax.support.errors import MachineFault, UserMistake
+
+NOTHING = "Runs that measured nothing, none of whose trials is valid; `last` is none of them:"
 
 
 def list_command(*, as_json: bool) -> int:
@@ -22,6 +28,19 @@ def list_command(*, as_json: bool) -> int:
     if not listed:
         show("There are no runs yet; `tlstax run` makes one.\n")
         return 0
+    empty = tuple(run for run in runs if not run.valid and run.status != "running")
+    _table([run for run in runs if run not in empty])
+    if empty:
+        show(f"{NOTHING}\n")
+        _table(empty)
+    for broken in unreadable:
+        show(f"{printable(broken.run):22}{printable(broken.why)}\n")
+    return 0
+
+
+def _table(runs: Sequence[RunSummary]) -> None:
+    if not runs:
+        return
     show(f"{'run':22}{'study':18}{'status':13}{'trials':>7}  {'invalid':>7}  stopped because\n")
     for run in runs:
         trials = run.valid + run.invalid + run.unknown
@@ -29,14 +48,38 @@ def list_command(*, as_json: bool) -> int:
             f"{printable(run.run):22}{printable(run.study):18}{run.status:13}{trials:7}  "
             f"{run.invalid + run.unknown:7}  {printable(run.stopped_because)}\n"
         )
-    for broken in unreadable:
-        show(f"{printable(broken.run):22}{printable(broken.why)}\n")
-    return 0
 
 
-def delete_command(run_name: str) -> int:
-    """Delete a run, and say which one it was."""
+def delete_command(run_name: str, *, is_agreed: bool) -> int:
+    """Delete a run with its report, and say which one it was; the exit status.
+
+    Who has not agreed is asked, on a terminal; UserMistake where nobody can be.
+    """
     with open_store() as store:
-        deleted = store.delete(run_name)
-    show(f"deleted run {deleted}\n")
+        run = store.found(run_name)
+        page = reports_dir() / f"{run}.html"
+        there = page.name == f"{run}.html" and page.is_file()
+        what = f"run {run}" + (" and its report" if there else "")
+        if not is_agreed and not _agrees(what):
+            show(f"{what} is kept\n" if not there else f"{what} are kept\n")
+            return 0
+        store.delete(run)
+    if there:
+        try:
+            page.unlink(missing_ok=True)
+        except OSError as error:
+            raise MachineFault(
+                f"run {run} is deleted, and its report {page} cannot be ({error.strerror})",
+                remedy="delete that by hand",
+            ) from error
+    show(f"deleted {what}\n")
     return 0
+
+
+def _agrees(what: str) -> bool:
+    """Whether the user says yes. UserMistake where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserMistake(f"{what} would be gone for good, and nobody can be asked", remedy="add --yes")
+    sys.stderr.write(f"Delete {printable(what)} for good? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -367,6 +367,11 @@ class StoredRun(Frozen):
         return tuple(record for record in self.trials if record.trial.is_measured)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it has measured nothing: none of its trials is valid."""
+        return not any(record.verdict.value == "valid" for record in self.trials)
+
+    @property
     def captured(self) -> tuple[TrialRecord, ...]:
         """The trials that went through a tap."""
         return tuple(record for record in self.trials if record.trial.captured)

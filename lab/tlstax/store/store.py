@@ -27,11 +27,16 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
 
 LAST = "last"
-"""The name by which the run that was begun last can be asked for."""
+"""The name by which the last run that measured something can be asked for."""
 
 _COLUMNS = tuple(RunRow.model_fields)
 
 _ONE = f"SELECT {', '.join(_COLUMNS)} FROM kept_runs WHERE run = ?"  # noqa: S608 - the names are ours
+
+_LAST = """
+    SELECT run FROM kept_runs AS one
+    WHERE EXISTS (SELECT 1 FROM kept_trials WHERE kept_trials.run = one.run AND verdict = 'valid')
+    ORDER BY rowid DESC LIMIT 1"""
 
 _LISTING = f"""
     SELECT {", ".join(_COLUMNS)},
@@ -188,7 +193,7 @@ class Store:
 
         Raises UserMistake while another process writes it.
         """
-        run, writer = self._found(run_or_prefix), this_process()
+        run, writer = self.found(run_or_prefix), this_process()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction(run), self._writing(run):
             row = self._row(run)
@@ -245,8 +250,11 @@ class Store:
         return [run for run in found if run not in running]
 
     def load(self, run_or_prefix: str) -> StoredRun:
-        """A run by its name, the beginning of it, or "last". Raises UserMistake where that is not one run."""
-        run = self._found(run_or_prefix)
+        """A run by its name, the beginning of it, or "last": the newest of which a trial is valid.
+
+        Raises UserMistake where that is not one run.
+        """
+        run = self.found(run_or_prefix)
         with reported(self._path), collector.put_off():
             row = self._row(run)
             status = self._status_of(row)
@@ -280,7 +288,7 @@ class Store:
 
     def delete(self, run_or_prefix: str) -> str:
         """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
-        run = self._found(run_or_prefix)
+        run = self.found(run_or_prefix)
         with self._transaction(run):
             with suppress(MachineFault):  # What is damaged can be deleted.
                 row = self._row(run)
@@ -296,14 +304,15 @@ class Store:
         document = exported(self.load(run_or_prefix)).model_dump(mode="json")
         return json.dumps(document, ensure_ascii=False)
 
-    def _found(self, run_or_prefix: str) -> str:
+    def found(self, run_or_prefix: str) -> str:
+        """The name of the run that is meant. UserMistake where that is not one run."""
         with reported(self._path):
             rows = self._connection.execute("SELECT run FROM kept_runs ORDER BY rowid DESC").fetchall()
         names = [name for (name,) in rows if isinstance(name, str)]
         if not names:
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
         if run_or_prefix == LAST:
-            return names[0]
+            return self._last(names[0])
         if not run_or_prefix:
             raise UserMistake("a run's name cannot be empty", remedy="`tlstax runs list` shows all")
         matching = [name for name in names if name.startswith(run_or_prefix)]
@@ -317,6 +326,17 @@ class Store:
         raise UserMistake(
             f"{run_or_prefix!r} may be {len(matching)} runs ({shown})", remedy="give more of it"
         )
+
+    def _last(self, newest: str) -> str:
+        """The newest run that measured something."""
+        with reported(self._path):
+            found = self._connection.execute(_LAST).fetchone()
+        if found is None:
+            raise UserMistake(
+                "no run in the store has measured anything: none has a valid trial",
+                remedy=f"`tlstax report {newest}` shows what became of the newest",
+            )
+        return str(found[0])
 
     def _listed(self, *columns_and_counts: object) -> RunSummary | UnreadableRun:
         try:

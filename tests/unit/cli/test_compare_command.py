@@ -113,9 +113,9 @@ def test_a_run_that_is_still_under_way_is_said() -> None:
     with open_store() as store:
         store.begin(run(4, 1.0).header.model_copy(update={"run": "under-way"}))
         with pytest.raises(UserMistake, match="run under-way is still under way"):
-            check_command(CheckOptions(run="last", against="one", limits=[LIMIT]))
+            check_command(CheckOptions(run="under-way", against="one", limits=[LIMIT]))
         with pytest.raises(UserMistake, match="run under-way is still under way"):
-            compare_command(["one", "last"], None, as_json=False)
+            compare_command(["one", "under-way"], None, as_json=False)
 
 
 def test_each_outcome_has_one_limit() -> None:

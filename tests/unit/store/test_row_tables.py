@@ -170,5 +170,5 @@ def test_a_store_of_the_version_before_locks_is_upgraded_when_nobody_writes_to_i
         connection.execute("UPDATE kept_runs SET boot_id = 'of before'")
         connection.commit()
     with Store.open(path) as store:
-        assert store.load("last").status == "interrupted"
+        assert store.load(RUN.header.run).status == "interrupted"
     assert asked(path, "PRAGMA user_version") == [(4,)]

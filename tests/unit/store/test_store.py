@@ -40,7 +40,7 @@ def test_runs_are_listed_the_last_first_with_their_counts(store: Store) -> None:
     assert (second.run, second.study, second.status) == ("20260101-000000-aaaa", "tax", "failed")
     assert second.stopped_because == "no server"
     assert (second.valid, second.invalid, second.unknown) == (19, 1, 0)
-    assert store.load("last").header.run == "20250101-000000-bbbb"
+    assert store.load("last").header.run == "20260101-000000-aaaa"
 
 
 def test_a_run_can_be_named_by_its_beginning(store: Store) -> None:

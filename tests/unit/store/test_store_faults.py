@@ -227,9 +227,9 @@ def test_a_record_that_is_none_is_named(path: Path, store: Store, record: object
 def test_a_run_that_another_process_deletes_is_no_longer_there(store: Store, path: Path) -> None:
     keep(store, RUN)
     store.finish(NAME, "complete", "")
-    found = store._found
+    found = store.found
     with Store.open(path) as other, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(store, "_found", lambda name: other.delete(found(name)))
+        patched.setattr(store, "found", lambda name: other.delete(found(name)))
         with pytest.raises(UserMistake, match=f"there is no run '{NAME}' any more"):
             store.load("last")
 
