@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.doctor.check import Check, Status
-from tlstax.observers import cgroup, machine
+from tlstax.observers import cgroup, machine, processors
 from tlstax.plan.cpu_shares import share_cores
 from tlstax.plan.pilot import FEWEST_CORES
 from tlstax.support.text import as_ranges
@@ -93,9 +93,9 @@ def virtualization() -> Check:
 def load() -> Check:
     """Whether something else is running."""
     name = "other load"
-    average = machine.load_average()
-    found = f"load average {average:.2f} over the last minute"
-    if average <= machine.BUSY_LOAD:
+    others = processors.busy_with_others()
+    found = f"other programs keep {others:.2f} CPUs busy"
+    if others <= machine.BUSY_CPUS:
         return Check(name=name, status="ok", found=found, meaning="Nothing else is running to speak of.")
     return Check(
         name=name,

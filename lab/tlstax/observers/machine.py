@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from tlstax.observers import cgroup
+from tlstax.observers.processors import busy_with_others
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
 from tlstax.records.trial import OTHERS_RAN, Machine
 from tlstax.support.errors import UserMistake
@@ -21,9 +22,8 @@ from tlstax.support.text import as_ranges, natural
 ROOT = Path("/")
 CPUS = "sys/devices/system/cpu"
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
-_LOAD = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-BUSY_LOAD = 0.5
-"""Runnable processes (load average over a minute) above which something else is running."""
+BUSY_CPUS = 0.25
+"""Processors that other programs keep busy, above which something else is running."""
 MUCH_STEAL = 0.01
 """Share of the CPU time since boot, taken by the host, above which a virtual machine is told so."""
 
@@ -144,12 +144,6 @@ def stolen_share(root: Path = ROOT) -> float:
     return fields[7] / total if len(fields) == 8 and total > 0 else 0.0
 
 
-def load_average(root: Path = ROOT) -> float:
-    """Processes running or waiting to run, averaged over the last minute."""
-    first = _text(root / "proc/loadavg").partition(" ")[0]
-    return float(first) if _LOAD.fullmatch(first) else 0.0
-
-
 def _sharing_notes(cpus: AbstractSet[int], split: Split, root: Path) -> list[str]:
     notes = []
     if len(cpus) == 1:
@@ -176,8 +170,9 @@ def _neighbour_notes(root: Path) -> list[str]:
     notes = []
     if stolen_share(root) > MUCH_STEAL:
         notes.append(f"the host took {stolen_share(root):.1%} of the CPU time since boot for others")
-    if load_average(root) > BUSY_LOAD:
-        notes.append(f"{OTHERS_RAN} (load average {load_average(root):.2f})")
+    others = busy_with_others(root)
+    if others > BUSY_CPUS:
+        notes.append(f"{OTHERS_RAN} when this began: they kept {others:.1f} CPUs busy")
     return notes
 
 

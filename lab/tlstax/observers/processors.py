@@ -5,6 +5,7 @@ Everything is read below `root`, so that a test can bring a machine of its own.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Collection
@@ -30,7 +31,7 @@ class Ticks(NamedTuple):
 def read_ticks(server_cpus: Collection[int], root: Path = ROOT) -> Ticks | None:
     """What the processors have done since boot; None where the kernel does not report it."""
     try:
-        text = (root / "proc/stat").read_text("ascii")
+        text = (root / "proc/stat").read_text("ascii", errors="replace")
     except OSError:
         return None
     lines = {line.split()[0]: line.split()[1:9] for line in text.splitlines() if line.startswith("cpu")}
@@ -43,6 +44,66 @@ def read_ticks(server_cpus: Collection[int], root: Path = ROOT) -> Ticks | None:
 def difference(before: CpuTicks, after: CpuTicks) -> CpuTicks:
     """The ticks in between. Those of idle and iowait may run backwards (proc(5)): then there were none."""
     return CpuTicks(**{name: max(0, getattr(after, name) - getattr(before, name)) for name in FIELDS})
+
+
+WATCHED_S = 0.4
+"""How long others are looked at: forty ticks of each processor."""
+
+
+class Usage(NamedTuple):
+    """Ticks since boot in which the machine worked, and those that this process and all it started took."""
+
+    machine: int
+    own: int
+
+
+def usage(root: Path = ROOT) -> Usage | None:
+    """What the machine and this process with its descendants have worked; None where /proc does not say."""
+    read = read_ticks((), root)
+    if read is None:
+        return None
+    machine = read.machine
+    busy = machine.user + machine.nice + machine.system + machine.irq + machine.softirq
+    return Usage(busy, _own_ticks(root))
+
+
+def others_between(before: Usage, after: Usage, elapsed_s: float) -> float:
+    """How many processors other programs kept busy between the two."""
+    ticks = (after.machine - before.machine) - (after.own - before.own)
+    return max(0.0, ticks / os.sysconf("SC_CLK_TCK") / elapsed_s)
+
+
+def busy_with_others(root: Path = ROOT) -> float:
+    """How many processors other programs keep busy now, over a moment: 0.0 where /proc does not say.
+
+    The load average would not do: it goes on for minutes, and counts our own servers and clients.
+    """
+    before, began_s = usage(root), time.monotonic()
+    if before is None:
+        return 0.0
+    time.sleep(WATCHED_S)
+    after = usage(root)
+    return 0.0 if after is None else others_between(before, after, time.monotonic() - began_s)
+
+
+def _own_ticks(root: Path) -> int:
+    """CPU time of this process and its descendants, ended ones too (proc(5), /proc/pid/stat)."""
+    ticks: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for path in (root / "proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text("ascii", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # It has ended.
+        if len(fields) < 15:
+            continue
+        pid = natural(path.parent.name) or 0
+        children.setdefault(natural(fields[1]) or 0, []).append(pid)
+        ticks[pid] = sum(natural(field) or 0 for field in fields[11:15])
+    family = [os.getpid()]
+    for pid in family:
+        family += children.get(pid, [])
+    return sum(ticks.get(pid, 0) for pid in family)
 
 
 class CpuSeries:

@@ -92,7 +92,6 @@ CPUINFO = "processor\t: 0\nmodel name\t: Example 9000\nflags\t\t: fpu tsc aes\n"
 QUIET = {
     "proc/cpuinfo": CPUINFO,
     "proc/meminfo": "MemTotal:       16000000 kB\nMemFree: 1 kB\n",
-    "proc/loadavg": "0.10 0.20 0.30 1/100 4711\n",
     "proc/stat": "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3\n",
     "proc/sys/kernel/osrelease": "6.1.0-example\n",
     "etc/os-release": 'NAME="Example"\nPRETTY_NAME="Example OS 1"\n',
@@ -123,7 +122,6 @@ def test_a_quiet_machine_of_our_own_has_no_notes(tmp_path: Path) -> None:
         ({0, 1}, {FREQUENCY: "powersave\n"}, "governor powersave"),
         ({0, 1}, {"sys/devices/system/cpu/cpufreq/boost": "1\n"}, "turbo"),
         ({0, 1}, {"sys/devices/system/cpu/intel_pstate/no_turbo": "0\n"}, "turbo"),
-        ({0, 1}, {"proc/loadavg": "1.90 0.20 0.30 1/100 4711\n"}, "load average 1.90"),
         ({0, 1}, {"proc/stat": "cpu  100 0 100 700 0 0 0 100 0 0\n"}, "10.0%"),
         (
             {0, 1},

@@ -51,7 +51,6 @@ def kernel(root: Path, number: str) -> None:
     """What is read of a kernel's files that somebody else fills, such as those of a container."""
     for name, text in {
         "proc/stat": f"cpu {number} 1 1 1 1 1 1 1\n",
-        "proc/loadavg": f"{number} 1 1 1/2 3\n",
         "proc/meminfo": f"MemTotal: {number} kB\n",
         "proc/7/stat": "7 (x) S" + " 1" * 40,
         "proc/7/io": f"rchar: {number}\n",
@@ -63,7 +62,7 @@ def kernel(root: Path, number: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     machine.stolen_share(root)
-    machine.load_average(root)
+    processors.usage(root)
     machine._memory_bytes(root)
     machine._parse_list(f"{number},{number}-{number},0-{number}")
     read_threads(7, root)
