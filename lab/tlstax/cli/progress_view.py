@@ -25,7 +25,10 @@ LONGEST_BAR = 50
 WIDE = 59
 """From here on, as in a terminal of 60 columns, there is room for an indent and for the mark in words."""
 
-NOISY, NOISY_SHORT = "noisy", "?"
+WIDER, WIDER_SHORT = "noisy", "?"
+"""After a ratio that is not known as precisely as is wanted."""
+FEW, FEW_SHORT = "few blocks", "?"
+"""After one that is, or has no interval yet: what it lacks are blocks."""
 """Marks a ratio that is not yet known as well as is wanted."""
 
 GAP = 2
@@ -89,14 +92,16 @@ def _ratios(so_far: SoFar, indent: str, width: int, room: int) -> Iterator[Rende
     wanted = Text(f" (wanted: ±{percent(so_far.wanted)})")
     fits = heading.cell_len + wanted.cell_len <= width
     yield _cut(heading + wanted if fits else heading, width)
-    yield from _rows(shown, indent, width)
+    yield from _rows(shown, so_far.wanted, indent, width)
     if more := len(so_far.ratios) - len(shown):
         yield _cut(Text(f"{indent}and {more:,} more"), width)
 
 
-def _rows(shown: Sequence[RatioSoFar], indent: str, width: int) -> Iterator[Text]:
-    noisy = NOISY if width >= WIDE else NOISY_SHORT
-    cells = [(change(entry.ratio), _known_to(entry), "" if entry.precise else noisy) for entry in shown]
+def _rows(shown: Sequence[RatioSoFar], wanted: float, indent: str, width: int) -> Iterator[Text]:
+    cells = [
+        (change(entry.ratio), _known_to(entry), _lacks(entry, wanted, is_wide=width >= WIDE))
+        for entry in shown
+    ]
     widths = [max(cell_len(row[column]) for row in cells) for column in range(3)]
     numbers = sum(GAP + column for column in widths if column)
     longest = max(cell_len(printable(entry.label)) for entry in shown)
@@ -122,6 +127,15 @@ def _shortened(label: str, room: int) -> str:
         part if len(part) <= most else f"{part[: most - 1].rstrip()}…"
         for part, most in zip(parts, kept, strict=True)
     )
+
+
+def _lacks(one: RatioSoFar, wanted: float, *, is_wide: bool) -> str:
+    """Why a ratio is not yet known as is wanted; empty for one that is."""
+    if one.precise:
+        return ""
+    if one.ratio.half_width is None or one.ratio.half_width <= wanted:
+        return FEW if is_wide else FEW_SHORT
+    return WIDER if is_wide else WIDER_SHORT
 
 
 def _known_to(one: RatioSoFar) -> str:

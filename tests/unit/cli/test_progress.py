@@ -89,12 +89,21 @@ def test_what_is_as_well_known_as_wanted_carries_no_mark() -> None:
     assert "TLS 1.3" in terminal.getvalue()
 
 
+def test_what_is_narrow_enough_and_of_few_blocks_is_not_called_noisy() -> None:
+    """Each word follows from the figure that it stands beside."""
+    terminal = FakeTerminal(110)
+    _on(terminal).trial(_step(number_of_blocks=3, noise=0.0001))
+    rows = terminal.shown()[3:]
+    assert len(rows) == 8
+    assert all(row.endswith(" few blocks") for row in rows)
+
+
 def test_one_block_alone_has_ratios_and_no_interval() -> None:
     terminal = FakeTerminal(110)
     _on(terminal).trial(_step(number_of_blocks=1))
     heading, *ratios = terminal.shown()[2:]
     assert heading.strip().startswith("operations a second against plaintext, 1 block")
-    assert all(row.endswith("%  noisy") or re.search(r"÷\S+  noisy$", row) for row in ratios)
+    assert all(re.search(r"(?:%|÷\S+)  few blocks$", row) for row in ratios)
     assert not any("±" in row for row in ratios)
 
 

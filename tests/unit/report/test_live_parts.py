@@ -11,7 +11,7 @@ from live_runs import HOSTILE, begun, hostile, over, preparing
 from tlstax.report.live import words
 from tlstax.report.live.strip import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, strips
 from tlstax.report.page.live import LIVE_PARTS, live_html, live_parts
-from tlstax.results.live import LiveRatio, LiveRun
+from tlstax.results.live import LiveRatio, LiveRun, LiveStatus
 
 
 def page(live: LiveRun) -> str:
@@ -52,6 +52,33 @@ def test_the_noise_floor_is_there_once_a_control_has_an_interval() -> None:
 def test_what_comes_next_and_the_time_left_are_shown_until_the_end() -> None:
     assert {"Now", "Time left", "Noise floor"} <= dict(words.facts(begun(4))).keys()
     assert not {"Now", "Time left"} & dict(words.facts(over())).keys()
+
+
+@pytest.mark.parametrize("status", ["complete", "interrupted", "failed"])
+def test_a_run_that_has_ended_is_told_as_ended(status: LiveStatus) -> None:
+    found = page(over(status))
+    assert ">Result</h2>" in found
+    assert not re.search(r">Now</h2>|so far|not yet|appear when", found)
+    of_none = page(over(status).model_copy(update={"ratios": ()}))
+    assert not re.search(r"appear when|An interval takes", of_none)
+    assert ">Now</h2>" in page(begun(4))
+
+
+def test_a_ratio_that_is_narrow_and_of_few_blocks_lacks_blocks() -> None:
+    live = begun(4)
+    narrow = LiveRatio(label="a", history=(known(1.1, 1.09, 1.11, blocks=3),), precise=False)
+    wide = LiveRatio(label="b", history=(known(1.1, 0.9, 1.3, blocks=3),), precise=False)
+    for ended, state in ((live, "not yet"), (over(), "not reached")):
+        rows = words.rows(ended.model_copy(update={"ratios": (narrow, wide), "wanted": 0.02}))
+        assert [row.state for row in rows] == ["of few blocks", state]
+
+
+def test_an_axis_fits_its_data() -> None:
+    """Two blocks may leave an interval from a hundredth to a hundred times, which tells nothing."""
+    (strip,) = strips(
+        (LiveRatio(label="a", history=(known(3.0, 0.04, 240.0, blocks=2),), precise=False),), 0.02
+    )
+    assert (strip.above, strip.middle, strip.below) == ("×10", "3×", "÷10")
 
 
 @pytest.mark.parametrize("live", [LiveRun(), preparing(), begun(0), begun(1), begun(5), over(), hostile()])

@@ -17,6 +17,9 @@ WIDTH, HEIGHT = 320, 132
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 6, 22
 """Room beside, above and below the plot, for the axes' words."""
 
+LARGEST_STRETCH = 10.0
+"""An interval that reaches farther than this tells nothing, and is cut off at the edge."""
+
 TIMES_NOW = 6
 """The first intervals may be beyond all measure: what is farther off than so many times the last one's half
 width is cut off."""
@@ -101,7 +104,7 @@ class _Plot:
         self.centre = now.point
         own = 1 + max(now.half_width or 0.0, 0.001)
         farthest = max(max(own, *self._offs(one)) for one in history)
-        limit = max(own**1.5, min(farthest, own**TIMES_NOW))
+        limit = min(LARGEST_STRETCH, max(min(own**1.5, 1.2 * own), min(farthest, own**TIMES_NOW)))
         self.stretch = next((step for step in STRETCHES if step >= limit), limit)
 
     def _offs(self, one: Interval) -> tuple[float, float]:

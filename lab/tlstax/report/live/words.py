@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import capitalised, known_to, percent
 from tlstax.report.core import figures
-from tlstax.results.live import LiveRun
+from tlstax.results.live import LiveRatio, LiveRun
 from tlstax.support.text import counted, duration
 
 ENDED = {
@@ -89,10 +89,20 @@ def rows(live: LiveRun) -> tuple[RatioRow, ...]:
             interval=figures.interval(ratio.now),
             known=_known(ratio.now.half_width),
             mark=figures.mark(judge(ratio.now, ratio.noise_floor, live.alike_within)),
-            state="as wanted" if ratio.precise else "not yet",
+            state=_state(live, ratio),
         )
         for ratio in live.ratios
     )
+
+
+def _state(live: LiveRun, ratio: LiveRatio) -> str:
+    """Whether a ratio is known as wanted; where it is narrow enough, what it lacks are blocks."""
+    if ratio.precise:
+        return "as wanted"
+    width = ratio.now.half_width
+    if width is not None and live.wanted is not None and width <= live.wanted:
+        return "of few blocks"
+    return "not reached" if live.is_over else "not yet"
 
 
 def _known(half_width: float | None) -> str:

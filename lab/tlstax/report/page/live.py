@@ -12,7 +12,10 @@ from tlstax.report.live.strip import strips
 from tlstax.report.page.templates import style, template
 from tlstax.results.live import LiveRun
 
-LIVE_PARTS = ("title", "question", "status", "report", "progress", "facts", "ratios", "strips", "trials")
+LIVE_PARTS = (
+    *("title", "question", "status", "report", "progress", "facts_heading", "facts"),
+    *("ratios_heading", "ratios", "strips", "trials"),
+)
 """The parts of a live page, as its template has them."""
 
 
