@@ -35,6 +35,7 @@ BY_SUFFIX: dict[str, Format | TrackedFormat] = {
 }
 """The format of a report by the name of its file, where --format does not say."""
 
+
 def report_command(
     run_name: str,
     format_name: str | None,
@@ -100,7 +101,7 @@ def _check_format(name: str, outcomes: str | None) -> None:
         raise UserMistake(f"--outcomes is for --format {', '.join(TRACKED)} alone")
 
 
-def rendered(  # noqa: PLR0913 (the run, its format, and how it is shown)
+def rendered(
     stored: StoredRun,
     found: RunDocument,
     name: str,
@@ -114,6 +115,4 @@ def rendered(  # noqa: PLR0913 (the run, its format, and how it is shown)
         if form == name:
             return render_tracked(tracked(stored, asked_outcomes(outcomes, stored.header.study)), form)
     (chosen,) = (form for form in FORMATS if form == name)
-    return render(
-        stored, found, chosen, width=terminal_width(), colour=colour, verbose=verbose, draw=draw
-    )
+    return render(stored, found, chosen, width=terminal_width(), colour=colour, verbose=verbose, draw=draw)
