@@ -46,8 +46,6 @@ MOST_NOTES = 3
 NOTE = "Note"
 HELLO_RETRY_PAGE, READING_PAGE = "docs/hello-retry.md", "docs/reading-results.md"
 
-MARKS = {figures.ALIKE: "no difference seen", figures.UNKNOWN: "not known yet"}
-
 
 def screen(
     stored: StoredRun, document: RunDocument, *, width: int = 80, colour: bool = False, report_path: str = ""
@@ -187,7 +185,7 @@ def _last_lines(
     """What the tables rest on, what bears on them, and where everything else is; a line each."""
     bears = notes(stored, document)
     lines = [
-        ("Marks", marks_words(groups)),
+        ("Marks", marks_words(groups, document.design.alike_within)),
         ("Proof", proof_words(document)),
         ("Server", facts.server_words(stored)),
         ("Machine", _machine_words(stored)),
@@ -210,11 +208,12 @@ def _last_lines(
     yield styled(f"{more}: tlstax report {document.run} -v", style="dim")
 
 
-def marks_words(groups: Sequence[Group]) -> str:
-    """What the marks of the tables mean, of those that are there."""
+def marks_words(groups: Sequence[Group], within: float) -> str:
+    """What the marks of the tables mean, of those that are there; `within` is the factor of what is alike."""
+    marks = {figures.ALIKE: f"alike within {percent(within - 1)}", figures.UNKNOWN: "inconclusive"}
     found = [(group, finding) for group in groups for row in group.rows for finding in row.findings.values()]
     shown = {figures.mark(each.judgement) for group, each in found if _shows_change(each.outcome, group)}
-    said = [f"{mark} {words}" for mark, words in MARKS.items() if mark in shown]
+    said = [f"{mark} {words}" for mark, words in marks.items() if mark in shown]
     return f"{', '.join(said)} ({READING_PAGE})" if said else ""
 
 
