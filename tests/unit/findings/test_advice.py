@@ -164,7 +164,7 @@ def test_there_is_one_ranking_and_what_is_only_possible_says_why() -> None:
     ]
     unseen = ranked(inspected())
     assert unseen[0].why_not == "whether clients reconnect could not be seen"
-    assert {own.why_not for own in ranked(inspected(), NOTHING)} == {"what it saves was not measured"}
+    assert {own.why_not for own in ranked(inspected(), NOTHING)} == {"what it saves of the server's CPU was not measured"}
     pooled = {own.change: own.why_not for own in ranked(inspected(watched=use(30.0, 900.0)))}
     assert pooled["pool"] == "it saves less than 5 %"
 
@@ -184,10 +184,16 @@ def test_what_was_measured_and_told_nothing_is_named_and_has_no_figure() -> None
     there = Measured(2000.0, 100.0, 0.0, {}, frozenset({"group"}))
     own = {one.change: one for one in ranked(found, Evidence(blurred, there))}
     assert own["resumption"].saving.inconclusive == ("the server's CPU",)
-    assert own["resumption"].why_not == "what it saves is inconclusive"
+    assert own["resumption"].why_not == "what it saves of the server's CPU is inconclusive"
     assert own["group"].saving.inconclusive == ("the time of a connection",)
     assert own["group"].why_not == ""
     assert own["group"].saving.time_us is None
+
+
+def test_of_what_was_not_measured_what_is_advised_comes_first() -> None:
+    found = ranked(inspected(default=view("1.3", hello_retry=True)), NOTHING)
+    assert [own.change for own in found if not own.why_not] == ["group"]
+    assert found[0].change == "group"
 
 
 def test_what_was_computed_of_compression_is_its_saving() -> None:

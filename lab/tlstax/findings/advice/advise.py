@@ -84,9 +84,9 @@ def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) 
     return tuple(sorted(_changes(found, now, use, evidence), key=_rank))
 
 
-def _rank(own: Advised) -> float:
+def _rank(own: Advised) -> tuple[float, bool]:
     saved = own.saving.server_share or own.saving.server_cpu_us
-    return -saved.point if saved is not None else 0.0
+    return -saved.point if saved is not None else 0.0, bool(own.why_not)
 
 
 def _why_not(found: InspectedServer, seen: str, saving: Saving, use: SeenUse) -> str:
@@ -95,7 +95,8 @@ def _why_not(found: InspectedServer, seen: str, saving: Saving, use: SeenUse) ->
         return ""
     saved = saving.server_share
     if saved is None or saved.low is None or saved.high is None:
-        return "what it saves is inconclusive" if saving.inconclusive else "what it saves was not measured"
+        unknown = "is inconclusive" if "the server's CPU" in saving.inconclusive else "was not measured"
+        return f"what it saves of the server's CPU {unknown}"
     if saved.high <= 0:
         return "it costs more"
     if saved.low < WORTH:
