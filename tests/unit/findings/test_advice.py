@@ -164,7 +164,9 @@ def test_there_is_one_ranking_and_what_is_only_possible_says_why() -> None:
     ]
     unseen = ranked(inspected())
     assert unseen[0].why_not == "whether clients reconnect could not be seen"
-    assert {own.why_not for own in ranked(inspected(), NOTHING)} == {"what it saves of the server's CPU was not measured"}
+    assert {own.why_not for own in ranked(inspected(), NOTHING)} == {
+        "what it saves of the server's CPU was not measured"
+    }
     pooled = {own.change: own.why_not for own in ranked(inspected(watched=use(30.0, 900.0)))}
     assert pooled["pool"] == "it saves less than 5 %"
 

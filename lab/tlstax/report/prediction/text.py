@@ -30,13 +30,14 @@ from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, 
 from tlstax.study import load_study
 from tlstax.study.level_names import COMPRESSIONS, DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
 from tlstax.study.mixes import Mix
+from tlstax.study.published import ALIKE_WITHIN
 from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
 
 LARGE_US = 10_000.0
 """From here on times are printed in milliseconds."""
 
-ALIKE = 0.05
+ALIKE = ALIKE_WITHIN - 1
 """What changes the server's CPU time by less than this, with its whole interval, is alike to it."""
 
 
