@@ -229,3 +229,4 @@ def _facts(document: LibraryBenchDocument) -> Iterable[str]:
         f"{counted(document.blocks, 'block')} in slices of {quantity(document.slice_s * 1e6, 'us')}; changes "
         f"are against the first library, at 95 %; seed {document.seed}, {document.started_at}"
     )
+    yield "changes are taken between neighbouring slices, so they are not exactly those of the figures here"

@@ -31,14 +31,14 @@ from tlstax.study.published import StatementKind
 class Finding(Frozen):
     """An outcome, a case, a baseline, a ratio with its interval, and what to bear in mind.
 
-    `value` and `baseline_value` are geometric means over the same blocks. `noise_floor` is the
-    relative difference below which nothing can be told here, from the control (0.02 is 2 %); None
-    where there is no control. Of cases that took turns the ratio is that of neighbouring slices, which leaves
-    out what disturbed single ones, in the mean of those to the baseline and to its control;
-    `ratio_of_totals` is that of all slices together, None of others.
-    `judgement` follows from the interval, the noise floor and the study's `alike_within`; where it is
-    inconclusive, `more_s` seconds more would tell if blocks go on to scatter so (None where that is not
-    known, or nobody would wait for it).
+    `baseline_value` is the geometric mean over the baseline's blocks, and `value` that times `ratio.point`:
+    the three never contradict each other. The ratio is taken within blocks, of cases that took turns
+    between neighbouring slices, which leaves out what disturbed single ones, in the mean of those to the
+    baseline and to its control; `ratio_of_totals` is that of all slices together, None of others.
+    `noise_floor` is the relative difference below which nothing can be told here, from the control (0.02 is
+    2 %); None where there is no control. `judgement` follows from the interval, the noise floor and the
+    study's `alike_within`; where it is inconclusive, `more_s` seconds more would tell if blocks go on to
+    scatter so (None where that is not known, or nobody would wait for it).
     """
 
     outcome: str
@@ -283,7 +283,7 @@ class Clue(Frozen):
 class ClientAgreement(Frozen):
     """One client beside the reference client, in the same blocks.
 
-    `value` and `reference_value` are geometric means over those blocks, `ratio` the one to the other. It
+    `reference_value` is the geometric mean over those blocks, `value` that times `ratio.point`. It
     "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
     differs, and empty then where nothing that was measured tells why.
     """

@@ -52,6 +52,10 @@ FIRST_NUMBER = 2
 
 READING = "a ratio is the engine's value over the other's, with its 95 % interval; below 1 is less CPU"
 
+BETWEEN_NEIGHBOURS = (
+    "ratios are taken between neighbouring slices, and so are not exactly those of the values beside them"
+)
+
 
 def terminal(document: SelfBenchDocument, *, width: int = WIDTH, colour: bool = False) -> str:
     """The table, a line a cell, then the caveats and the answer; nothing is said by colour alone."""
@@ -110,6 +114,7 @@ def _table(document: SelfBenchDocument) -> Table:
 def _facts(document: SelfBenchDocument) -> Iterable[str]:
     """How to read the table, what ran, where and how often."""
     yield READING
+    yield BETWEEN_NEIGHBOURS
     server = document.server
     library = f" with {server.tls_library_version}" if server.tls_library_version else ""
     yield f"server {server.name}, {server.version}{library}"

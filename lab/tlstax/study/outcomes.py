@@ -142,12 +142,24 @@ OUTCOMES: dict[str, Outcome] = {
         _cost("round_s", "s", "mean time of a round of N operations"),
         _cost("statements_per_op", "1", "statements that the server counted per operation"),
         _cost("server_cpu_us_per_op", "us", "server CPU per operation"),
-        _cost("server_cpu_user_us_per_op", "us", "server CPU in user mode per operation"),
-        _cost("server_cpu_system_us_per_op", "us", "server CPU in the kernel per operation"),
+        _cost(
+            "server_cpu_user_us_per_op", "us", "server CPU in user mode per operation, over the whole window"
+        ),
+        _cost(
+            "server_cpu_system_us_per_op",
+            "us",
+            "server CPU in the kernel per operation, over the whole window",
+        ),
         *_counted_outcomes(),
         _cost("client_cpu_us_per_op", "us", "client CPU per operation"),
-        _cost("client_cpu_user_us_per_op", "us", "client CPU in user mode per operation"),
-        _cost("client_cpu_system_us_per_op", "us", "client CPU in the kernel per operation"),
+        _cost(
+            "client_cpu_user_us_per_op", "us", "client CPU in user mode per operation, over the whole window"
+        ),
+        _cost(
+            "client_cpu_system_us_per_op",
+            "us",
+            "client CPU in the kernel per operation, over the whole window",
+        ),
         _cost("client_read_bytes_per_op", "B", "bytes that the client read from files per operation"),
         _cost("path_cpu_us_per_op", "us", "CPU per operation of all programs between client and server"),
         _cost("all_cpu_us_per_op", "us", "CPU per operation of client, path and server together"),

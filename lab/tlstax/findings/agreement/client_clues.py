@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.wording import microseconds, number, signed, signed_percent
 from tlstax.records.trial import TrialRecord
@@ -182,6 +183,7 @@ def _raised(  # noqa: PLR0913 (two cases, a quantity, its words and which way it
     if ratio is None or not ratio.excludes_one or (ratio.point > 1) != higher:
         return None
     own, other = series.geometric_means(levels, reference, name)
+    own = stats.beside(other, ratio, own)
     said = words.format(
         change=signed_percent(ratio.point - 1),
         own=number(own),

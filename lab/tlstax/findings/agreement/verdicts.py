@@ -147,10 +147,11 @@ class _Comparison:
         if ratio is None:
             return None
         verdict = _verdict(ratio, self.floor)
+        reference = exp(fmean(others[block] for block in ratios))
         return ClientAgreement(
             client=client,
-            value=exp(fmean(own[block] for block in ratios)),
-            reference_value=exp(fmean(others[block] for block in ratios)),
+            value=stats.beside(reference, ratio, exp(fmean(own[block] for block in ratios))),
+            reference_value=reference,
             ratio=ratio,
             verdict=verdict,
             clues=self._clues(levels, outcome, ratio) if verdict == "differs" else (),

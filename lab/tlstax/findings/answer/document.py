@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.answer import caveats
 from tlstax.findings.answer.never_valid import never_valid
@@ -69,7 +71,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        findings=tuple(_finding(e, e.ratio, stored, busy, block_s) for e in found if e.ratio),
+        findings=tuple(_findings(found, stored, busy, block_s)),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
         contrasts=contrasts(measured),
@@ -111,11 +113,34 @@ def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...
     return (*((beside.reading,) if beside is not None else ()), *of_turns(stored))
 
 
-def _finding(
-    estimate: Estimate, interval: Interval, stored: StoredRun, busy: caveats.Busy, block_s: float | None
+def _findings(
+    found: list[Estimate], stored: StoredRun, busy: caveats.Busy, block_s: float | None
+) -> Iterator[Finding]:
+    """Of every estimate that has a ratio; all that share a baseline stand beside the same figure of it."""
+    baselines = {
+        (e.comparison.key, e.outcome): stats.geometric_mean([value for value, _ in e.pairs])
+        for e in found
+        if e.comparison.case.role == "baseline" and e.pairs
+    }
+    for e in found:
+        if e.ratio is not None:
+            baseline = baselines.get((e.comparison.baseline_key, e.outcome))
+            yield _finding(e, e.ratio, baseline, stored, busy, block_s)
+
+
+def _finding(  # noqa: PLR0913, PLR0917 (what is known of the estimate, and of its run)
+    estimate: Estimate,
+    interval: Interval,
+    baseline: float | None,
+    stored: StoredRun,
+    busy: caveats.Busy,
+    block_s: float | None,
 ) -> Finding:
+    """`baseline` is the baseline's own figure, None where only these pairs have one."""
     comparison, study = estimate.comparison, stored.header.study
     role = comparison.case.role
+    own = stats.geometric_mean([value for value, _ in estimate.pairs])
+    beside = stats.geometric_mean([value for _, value in estimate.pairs]) if baseline is None else baseline
     exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
     floor = estimate.noise_floor
     judgement = "baseline" if role == "baseline" else judge(interval, floor, study.alike_within)
@@ -126,8 +151,8 @@ def _finding(
         role=role,
         case=finding_levels(comparison.case),
         baseline=dict(comparison.baseline.levels),
-        value=stats.geometric_mean([value for value, _ in estimate.pairs]),
-        baseline_value=stats.geometric_mean([baseline for _, baseline in estimate.pairs]),
+        value=own if role == "baseline" else stats.beside(beside, interval, own),
+        baseline_value=beside,
         ratio=exact if role == "baseline" else interval,
         ratio_of_totals=estimate.ratio_of_totals,
         noise_floor=floor,

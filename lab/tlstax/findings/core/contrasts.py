@@ -55,7 +55,7 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
     interval = series.interval(series.log_ratios(levels, other, outcome))
     if interval is None:
         return None
-    value, baseline_value = series.geometric_means(levels, other, outcome)
+    own, baseline_value = series.geometric_means(levels, other, outcome)
     floor = floors.floor(levels)
     return ContrastFinding(
         factor=factor,
@@ -63,7 +63,7 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
         unit=UNITS[outcome],
         case=dict(levels),
         baseline=dict(other),
-        value=value,
+        value=stats.beside(baseline_value, interval, own),
         baseline_value=baseline_value,
         ratio=interval,
         noise_floor=floor.relative,

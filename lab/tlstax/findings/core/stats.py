@@ -13,7 +13,7 @@ cover too little when blocks are few: Starr (1966), Ann. Math. Stat. 37, 1173-11
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, expm1, log, log1p, sqrt
+from math import exp, expm1, isclose, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
@@ -105,6 +105,17 @@ def blocks_needed(ratio: Interval, half_width: float, confidence: float) -> int:
 def geometric_mean(values: Sequence[float]) -> float:
     """The geometric mean of values above zero."""
     return exp(sum(log(value) for value in values) / len(values))
+
+
+def beside(baseline: float, ratio: Interval, own: float) -> float:
+    """A case's figure as it is shown beside its baseline's: the baseline's times the ratio.
+
+    The ratio is taken within blocks, as a rule between neighbouring slices, and leaves out what the machine
+    did meanwhile; `own`, the mean over the case's trials, does not, so the three would contradict each
+    other. Where they agree but for rounding it is `own` itself: what is counted stays exact.
+    """
+    shown = baseline * ratio.point
+    return own if isclose(own, shown, rel_tol=ROUNDING) else shown
 
 
 def noise_floor(control: Interval) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import exp
 from typing import TypeGuard
 
 from tlstax.findings.core.comparisons import Pair
-from tlstax.findings.core.outcomes import outcome as outcome_of
+from tlstax.findings.core.outcomes import log_ratio_between
 from tlstax.report.core import figures, outcome_names
 from tlstax.report.core.groups import Group, Row
 from tlstax.report.core.marks import BlockPoint, BlockStrip, RatioMark
@@ -83,8 +84,7 @@ def _strip(row: Row, pairs: Sequence[Pair], outcome: str) -> BlockStrip:
 
 
 def _block_point(label: str, block: int, pair: Pair | None, outcome: str) -> BlockPoint:
-    value = outcome_of(pair.record, outcome) if pair else None
-    baseline = outcome_of(pair.baseline, outcome) if pair else None
-    ratio = value / baseline if value and baseline else None
+    found = log_ratio_between(pair.record, pair.baseline, outcome, pair.control) if pair else None
+    ratio = exp(found) if found is not None else None
     words = f"{label}, block {block + 1}: {figures.significant(ratio or 0)}{figures.TIMES}"
     return BlockPoint(block=block + 1, ratio=ratio, description=words)

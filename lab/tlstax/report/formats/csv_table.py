@@ -1,8 +1,9 @@
 """Findings as CSV (RFC 4180): one row a finding, for spreadsheets and statistics programs.
 
 Columns: run, study, outcome, unit, role (baseline, control, treatment); a column `case_FACTOR` and
-`baseline_FACTOR` for each factor of the study; value and baseline_value (geometric means over the same
-blocks, in the unit); ratio, ratio_low, ratio_high (its interval; empty for one block), confidence, blocks;
+`baseline_FACTOR` for each factor of the study; baseline_value (a geometric mean over blocks, in the unit)
+and value (that times the ratio); ratio, ratio_low, ratio_high (its interval; empty for one block),
+confidence, blocks;
 noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; "). Contrasts and
 ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline is the case in
 the `baseline_FACTOR` columns, and a pooled one has no number of connections. What sampling costs (profiled

@@ -186,8 +186,9 @@ def _reading(group: Group, study: Study) -> str:
         " One block alone shows no scatter, so there are no intervals."
     )  # fmt: skip
     return (
-        f"Geometric means over {number}. Below each: the change against {group.baseline_label}, measured in "
-        f"the same block.{interval}"
+        f"{capitalised(group.baseline_label)}: geometric means over {number}. Below each other figure: the "
+        "change against it, measured in the same blocks; the figure is the baseline's with this change."
+        f"{interval}"
     )
 
 

@@ -31,7 +31,11 @@ FINDINGS = Table(
         *case_columns("case"),
         *case_columns("baseline"),
         Column(
-            "value", "REAL", "the case's value, as a rule the geometric mean over blocks", "that of `unit`"
+            "value",
+            "REAL",
+            "the case's value: baseline_value times ratio where there is one, else as a rule the geometric "
+            "mean over blocks",
+            "that of `unit`",
         ),
         Column("value_low", "REAL", "the low end of its interval, where it has one", "that of `unit`"),
         Column("value_high", "REAL", "the high end of it", "that of `unit`"),
