@@ -54,7 +54,11 @@ class Culprit(Frozen):
 
 
 class Shift(Frozen):
-    """A figure of the case beside the baseline's: connections a second, %system, latency."""
+    """A figure of the case beside the baseline's: connections a second, %system, latency.
+
+    `server_cpu_system_percent` is of the server's samples, as components are; `machine_system_percent` of all
+    processors' time, idle time with it.
+    """
 
     outcome: str
     unit: str
@@ -80,9 +84,11 @@ class Explanation(Frozen):
     `case` and `baseline` are levels, the control's marked; `labels` are their names in words.
     `extra_cpu_us_per_op` is of both sides together; `noise_us_per_op` how far two equal cases stray, None
     where no control was profiled. `unattributed_share` is the part of the server's samples that no rule
-    has a component for; `unattributed` the same by side. `verdict` is "nothing to explain" where
-    neither the extra as a whole (`whole_is_told`) nor a culprit by itself can be told from noise.
-    `case_us_per_op` and `baseline_us_per_op` are what `extra_cpu_us_per_op` is the difference of. `sentences`
+    has a component for; `unattributed` the same by side. `verdict` is "explained" where the extra as a
+    whole (`whole_is_told`) or a culprit by itself is told from noise, "alike" where the whole interval and
+    the noise lie within `alike_within` of the baseline's cost (0.05 is 5 %), else "inconclusive".
+    `baseline_us_per_op` is a mean over blocks, `case_us_per_op` that times the ratio of the two, and
+    `extra_cpu_us_per_op` the difference of these, with the ratio's interval. `sentences`
     say all of it in words, the culprit first.
     """
 
@@ -93,7 +99,7 @@ class Explanation(Frozen):
     case: dict[str, Level]
     baseline: dict[str, Level]
     labels: tuple[str, str]
-    verdict: Literal["explained", "nothing to explain"]
+    verdict: Literal["explained", "alike", "inconclusive"]
     whole_is_told: bool
     operation: Literal["connection", "query", "operation"] = "operation"
     is_control: bool = False
@@ -101,6 +107,7 @@ class Explanation(Frozen):
     baseline_us_per_op: float = 0.0
     extra_cpu_us_per_op: Interval
     noise_us_per_op: float | None
+    alike_within: float = 0.05
     shifts: tuple[Shift, ...]
     components: tuple[ComponentCost, ...]
     culprit: Culprit | None

@@ -73,7 +73,7 @@ def alone(extra: Blocks, extra_us: float = 1, noise: Noise | None = None) -> Cul
 
 def noise(us: float) -> Noise:
     """Noise of this size in one component."""
-    return Noise(total_us=0.0, by_place={IN_RANDOM: us})
+    return Noise(floor=0.0, by_place={IN_RANDOM: us})
 
 
 def test_the_culprit_is_the_own_function_nearest_to_the_leaf() -> None:

@@ -97,7 +97,7 @@ def microseconds(us: float) -> str:
 def number(us: float) -> str:
     """Its digits alone, at most three of them significant below 1,000."""
     size = abs(us)
-    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
+    decimals = 0 if round(size, 1) >= 100 else 1 if round(size, 2) >= 10 else 2
     text = f"{size:,.{decimals}f}"
     return f"{MINUS}{text}" if us < 0 and float(text.replace(",", "")) else text
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import log
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.controls import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.pooling import Pooling, machines_of
@@ -71,14 +73,18 @@ class Costs:
             if other.role == "baseline" and self.study.group_of(other.levels) == group
         )
 
-    def total_differences(self, case: Case, baseline: Case) -> dict[int, float]:
-        """CPU time per operation that the case costs more than the baseline, block by block, unsampled."""
+    def total_costs(self, case: Case, baseline: Case) -> dict[int, tuple[float, float]]:
+        """CPU time per operation of the case and of the baseline, block by block, unsampled."""
         own, other = self.of(case), self.of(baseline)
         return {
-            block: cost - base
+            block: (cost, base)
             for block in sorted(own.measured.keys() & other.measured)
-            if (cost := own.cost_us(block)) is not None and (base := other.cost_us(block)) is not None
+            if (cost := own.cost_us(block)) and (base := other.cost_us(block))
         }
+
+    def total_logs(self, case: Case, baseline: Case) -> dict[int, float]:
+        """Ln of the ratio of the two: a slow block makes both dearer, whatever they cost."""
+        return {block: log(cost / base) for block, (cost, base) in self.total_costs(case, baseline).items()}
 
     def component_differences(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
         """The same by component; each component of a side has all blocks of that side."""
@@ -113,12 +119,12 @@ class Costs:
             return None
         found = []
         for equal, other in self._equals():
-            differences = self.total_differences(equal, other)
+            logs = self.total_logs(equal, other)
             shared = _shared(baseline.levels, other.levels)
-            if shared is None or len(differences) < 2 or equal == case:
+            if shared is None or len(logs) < 2 or equal == case:
                 continue
-            reach = self.pooling.difference(differences).reach or 0.0
-            found.append((shared, reach, equal, other))
+            floor = stats.noise_floor(self.pooling.interval(logs)) or 0.0
+            found.append((shared, floor, equal, other))
         best = max(found, key=lambda candidate: candidate[:2], default=None)
         return (best[2], best[3]) if best else None
 
@@ -128,9 +134,8 @@ class Costs:
         scale = _ratio(self._mean_cost(baseline), self._mean_cost(gauge[1])) if gauge else None
         if gauge is None or scale is None:
             return None
-        total = self.pooling.difference(self.total_differences(*gauge))
         return Noise(
-            total_us=scale * (total.reach or 0.0),
+            floor=stats.noise_floor(self.pooling.interval(self.total_logs(*gauge))) or 0.0,
             by_place={
                 place: scale * (self.pooling.difference(values).reach or 0.0)
                 for place, values in self.component_differences(*gauge).items()
@@ -157,9 +162,9 @@ class Costs:
 
 @dataclass(frozen=True)
 class Noise:
-    """How far the CPU time per operation of two equal cases strays, whole and by component."""
+    """How far the CPU time per operation of two equal cases strays: all of it, relative, and by component."""
 
-    total_us: float
+    floor: float
     by_place: Mapping[Place, float]
 
 

@@ -8,22 +8,24 @@ from math import exp
 from statistics import fmean
 from typing import Literal
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.explain.component_costs import (
     Costs,
     Noise,
     by_component,
     common_blocks,
-    cost_us,
     is_clear,
     mean,
 )
 from tlstax.findings.explain.culprit import culprit, culprit_alone, extra_stacks, functions
+from tlstax.findings.explain.stack_costs import in_kernel_percent
 from tlstax.findings.explain.words import caveats, programs_differ, sentences
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Case
 from tlstax.study.labels import finding_levels, full_label, label
 from tlstax.study.level_names import NO_FAULT, VARIANTS
@@ -31,6 +33,12 @@ from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2
 """One block alone shows no scatter, so nothing can be distinguished from noise."""
+
+ALIKE_WITHIN = 0.05
+"""Cases whose costs are proved to differ by less are alike."""
+
+MOST_BLOCKS = 1000
+"""Nobody waits for more, and what takes more is a matter of noise."""
 
 BUSY = 0.9
 """From this part of its processors' time on, the server is what limits the rate."""
@@ -90,29 +98,29 @@ class Explainer:
             raise UserMistake(why[0], remedy=why[1])
         pair = self._pair(case, baseline)
         noise = self._costs.noise(case, baseline)
-        total = self._costs.pooling.difference(self._costs.total_differences(case, baseline))
-        is_told = is_clear(total, noise.total_us if noise else None)
+        floor = noise.floor if noise else None
+        base_us = mean(base for _, base in self._costs.total_costs(case, baseline).values())
+        ratio = self._costs.pooling.interval(self._costs.total_logs(case, baseline))
+        total = ratio.each(lambda times: base_us * (times - 1))
+        is_told = stats.judge(ratio, floor) in DIFFERENCES
         seek = culprit if is_told else culprit_alone
         found = seek(self._costs, (case, baseline), total.point, noise)
-        case_us, base_us = (
-            mean(cost for a_pair in pair.trials if (cost := cost_us(a_pair[place])) is not None)
-            for place in (0, 1)
-        )
         unattributed = self._unattributed(case)
         explanation = Explanation(
             run=self._stored.header.run,
             case=finding_levels(case),
             baseline=finding_levels(baseline),
             labels=self._labels(case, baseline),
-            verdict="explained" if is_told or found else "nothing to explain",
+            verdict="explained" if is_told or found else self._without_difference(ratio, floor),
             whole_is_told=is_told,
             operation=_operation(case),
             is_control=case.role == "control",
-            case_us_per_op=case_us,
+            case_us_per_op=base_us * ratio.point,
             baseline_us_per_op=base_us,
             extra_cpu_us_per_op=total,
-            noise_us_per_op=noise.total_us if noise else None,
-            shifts=_shifts(pair),
+            noise_us_per_op=base_us * floor if floor is not None else None,
+            alike_within=ALIKE_WITHIN,
+            shifts=self._shifts(pair),
             components=self._components(case, baseline),
             culprit=found,
             removal=self._removal(pair, found) if found else None,
@@ -124,7 +132,24 @@ class Explainer:
         explanation = explanation.model_copy(
             update={"caveats": caveats(self._stored, explanation, case, baseline)}
         )
-        return explanation.model_copy(update={"sentences": sentences(explanation, noisy)})
+        return explanation.model_copy(
+            update={"sentences": sentences(explanation, noisy, self._blocks_that_tell(ratio, floor))}
+        )
+
+    def _without_difference(self, ratio: Interval, floor: float | None) -> Literal["alike", "inconclusive"]:
+        """Alike is what is proved to be: the whole interval and the noise floor lie within the margin."""
+        most = 1 + ALIKE_WITHIN
+        if ratio.low is None or ratio.high is None or (floor or 0.0) > ALIKE_WITHIN:
+            return "inconclusive"
+        return "alike" if 1 / most <= ratio.low and ratio.high <= most else "inconclusive"
+
+    def _blocks_that_tell(self, ratio: Interval, floor: float | None) -> int | None:
+        """How many blocks would tell whether the two are alike; None where noise would not let them."""
+        if ratio.half_width is None or (floor or 0.0) > ALIKE_WITHIN:
+            return None
+        confidence = self._stored.header.study.confidence
+        needed = max(stats.blocks_needed(ratio, ALIKE_WITHIN / 2, confidence), ratio.blocks + 1)
+        return needed if needed <= MOST_BLOCKS else None
 
     def _hindrance(self, case: Case, baseline: Case) -> tuple[str, str] | None:
         """Why these two cannot be compared, and what to do; None where they can."""
@@ -159,6 +184,37 @@ class Explainer:
         if study.group_of(case.levels) == study.group_of(baseline.levels):
             return label(case, study), label(baseline, study)
         return full_label(case, study), full_label(baseline, study)
+
+    def _shifts(self, pair: _Pair) -> tuple[Shift, ...]:
+        found = []
+        for name, unit in SHIFTS:
+            if name == SYSTEM_PERCENT:
+                known = self._kernel_percents(pair.case, pair.baseline)
+            else:
+                both = [(outcome(own, name), outcome(base, name)) for own, base in pair.trials]
+                known = [(own, base) for own, base in both if own is not None and base is not None]
+            if known:
+                value, baseline_value = (fmean(values) for values in zip(*known, strict=True))
+                if unit != "%" and (ratio := _ratio(pair, name)):
+                    value = baseline_value * ratio
+                found.append(Shift(outcome=name, unit=unit, value=value, baseline_value=baseline_value))
+        return tuple(found)
+
+    def _kernel_percents(self, case: Case, baseline: Case) -> list[tuple[float, float]]:
+        """The part of the server's samples in the kernel, in per cent: of case and baseline by block.
+
+        Not of the time that the kernel accounts for as its own: it counts that by ticks, of which a window
+        has few, so that it contradicts the components. Nothing where it could not be sampled.
+        """
+        profiles = (record.profile for record in self._stored.profiled)
+        if any(profile is not None and not profile.kernel for profile in profiles):
+            return []
+        own, other = (self._costs.of(one).stacks["server"] for one in (case, baseline))
+        return [
+            (in_kernel_percent(own[block]), in_kernel_percent(other[block]))
+            for block in sorted(own.keys() & other.keys())
+            if sum(own[block].values()) and sum(other[block].values())
+        ]
 
     def _components(self, case: Case, baseline: Case) -> tuple[ComponentCost, ...]:
         """Every component of each side, those with most extra first; what is unattributed among them."""
@@ -244,29 +300,16 @@ class Explainer:
             fault not in {NO_FAULT, *VARIANTS}
             and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels
         ):
-            ratios = [log_ratio_between(base, own, "ops_per_s") for own, base in pair.trials]
-            known = [ratio for ratio in ratios if ratio is not None]
-            measured = exp(fmean(known)) if known else None
+            ratio = _ratio(pair, "ops_per_s")
+            measured = 1 / ratio if ratio else None
         return Removal(predicted=predicted, measured=measured) if predicted or measured else None
 
 
-def _shifts(pair: _Pair) -> tuple[Shift, ...]:
-    found = []
-    for name, unit in SHIFTS:
-        both = [(_value(own, name), _value(base, name)) for own, base in pair.trials]
-        known = [(own, base) for own, base in both if own is not None and base is not None]
-        if known:
-            value, baseline_value = (fmean(values) for values in zip(*known, strict=True))
-            found.append(Shift(outcome=name, unit=unit, value=value, baseline_value=baseline_value))
-    return tuple(found)
-
-
-def _value(record: TrialRecord, name: str) -> float | None:
-    """An outcome of a trial, or the kernel's part of the server's CPU time in per cent."""
-    if name == SYSTEM_PERCENT:
-        system, total = (outcome(record, f"server_cpu_{part}us_per_op") for part in ("system_", ""))
-        return 100 * system / total if system is not None and total else None
-    return outcome(record, name)
+def _ratio(pair: _Pair, name: str) -> float | None:
+    """The case to its baseline as everything is compared: block by block, between neighbouring slices."""
+    ratios = [log_ratio_between(own, base, name) for own, base in pair.trials]
+    known = [ratio for ratio in ratios if ratio is not None]
+    return exp(fmean(known)) if known else None
 
 
 def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:

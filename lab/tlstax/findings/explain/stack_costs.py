@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tlstax.findings.core.outcomes import outcome
-from tlstax.profiles.stacks import Side
+from tlstax.profiles.stacks import KERNEL, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Case
 
@@ -45,6 +45,12 @@ def mean_costs(blocks: Iterable[Stacks]) -> dict[str, float]:
     for stacks in each:
         total.update(stacks)
     return {stack: us / len(each) for stack, us in total.items()}
+
+
+def in_kernel_percent(stacks: Stacks) -> float:
+    """The part of the cost that is spent in the kernel itself, whatever called it, in per cent."""
+    inside = sum(us for stack, us in stacks.items() if stack.endswith(f" [{KERNEL}]"))
+    return 100 * inside / sum(stacks.values())
 
 
 def valid_by_block(records: Iterable[TrialRecord], case: Case) -> dict[int, TrialRecord]:

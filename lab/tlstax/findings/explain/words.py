@@ -28,10 +28,18 @@ FEW_BLOCKS = 5
 MUCH_UNATTRIBUTED = 0.1
 
 
-def sentences(explanation: Explanation, noisy: Collection[tuple[Side, str]]) -> tuple[str, ...]:
-    """The answer, the most important first; `noisy` are components whose difference noise could explain."""
-    if explanation.verdict == "nothing to explain":
+def sentences(
+    explanation: Explanation, noisy: Collection[tuple[Side, str]], blocks_that_tell: int | None = None
+) -> tuple[str, ...]:
+    """The answer, the most important first.
+
+    `noisy` are components whose difference noise could explain, `blocks_that_tell` how many blocks would tell
+    whether two cases are alike, None where none would.
+    """
+    if explanation.verdict == "alike":
         return (_nothing(explanation),)
+    if explanation.verdict == "inconclusive":
+        return (_inconclusive(explanation, blocks_that_tell),)
     clear = [
         part
         for part in explanation.components
@@ -82,14 +90,32 @@ def caveats(stored: StoredRun, explanation: Explanation, case: Case, baseline: C
 
 def _nothing(explanation: Explanation) -> str:
     case, baseline = explanation.labels
-    amount = explanation.extra_cpu_us_per_op
-    noise = explanation.noise_us_per_op
-    beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
     return (
-        f"nothing to explain: {case} costs as much CPU per {explanation.operation} as {baseline}, as far as "
-        f"can be told ({signed(amount.point)} µs {ends(amount)} on top of "
-        f"{microseconds(explanation.baseline_us_per_op)}{beside})"
+        f"nothing to explain: {case} costs as much CPU per {explanation.operation} as {baseline}, within "
+        f"{percent(explanation.alike_within)} ({_evidence(explanation)})"
     )
+
+
+def _inconclusive(explanation: Explanation, blocks_that_tell: int | None) -> str:
+    """What is not known, from what, and what would tell."""
+    case, baseline = explanation.labels
+    blocks = counted(explanation.extra_cpu_us_per_op.blocks, "block")
+    remedy = (
+        "two equal cases differ by too much here: a quieter machine would tell"
+        if blocks_that_tell is None
+        else f"about {blocks_that_tell} blocks would tell: a larger --budget"
+    )
+    return (
+        f"inconclusive: whether {case} costs as much CPU per {explanation.operation} as {baseline} is not "
+        f"known from {blocks} ({_evidence(explanation)}); {remedy}"
+    )
+
+
+def _evidence(explanation: Explanation) -> str:
+    amount, noise = explanation.extra_cpu_us_per_op, explanation.noise_us_per_op
+    beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
+    base = microseconds(explanation.baseline_us_per_op)
+    return f"{signed(amount.point)} µs {ends(amount)} on top of {base}{beside}"
 
 
 def _named(explanation: Explanation, culprit: Culprit) -> str:
@@ -115,7 +141,7 @@ def _named_alone(explanation: Explanation, culprit: Culprit) -> str:
     return (
         f"{function_words(culprit.function, culprit.library)} on the {culprit.side} costs "
         f"{signed(culprit.extra_us_per_op.point)} µs {ends(culprit.extra_us_per_op)} of CPU per "
-        f"{explanation.operation}: {culprit.component}{beneath}; all the rest cannot be told from noise"
+        f"{explanation.operation}: {culprit.component}{beneath}; the rest is inconclusive"
     )
 
 
@@ -137,7 +163,7 @@ def _spread(explanation: Explanation, clear: list[ComponentCost]) -> str:
     why = (
         "; no one function is the cause of half of it" if amount.point > 0 and clear
         else "" if clear
-        else "; it cannot be told into which component"
+        else "; into which component is inconclusive"
     )  # fmt: skip
     largest = "".join(f"; {words}" for words in _largest_of(clear))
     return (

@@ -33,8 +33,8 @@ COLOURS = {"baseline": "bold", "case": "bold", "component": "", "rest": "dim"}
 SHIFT_WORDS = {
     "ops_per_s": "{operations} a second",
     "server_cpu_us_per_op": "server CPU per {operation}",
-    "server_cpu_system_percent": "of the server's CPU time, in the kernel",
-    "machine_system_percent": "of the machine's CPU time, in the kernel",
+    "server_cpu_system_percent": "of the server's samples, in the kernel for any component",
+    "machine_system_percent": "of all processors' time, idle too, in the kernel",
     "latency_p50_us": "median latency per {operation}",
 }
 
@@ -163,7 +163,7 @@ def _facts(found: Explanation) -> RichTable:
     unattributed = ", ".join(f"{side} {percent(share)}" for side, share in found.unattributed.items())
     noise = found.noise_us_per_op
     rows = [
-        ("Without a component", unattributed),
+        ("Samples without a component", unattributed),
         ("Samples of the case", samples),
         ("Blocks", f"{blocks}; in brackets the {percent(found.extra_cpu_us_per_op.confidence)} interval"),
         ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
