@@ -20,7 +20,18 @@ CHAIN_FAULTS = {
 """Whose certificate is missing."""
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def by_sentence() -> list[object]:
+    """All of them; the second and further ones of which the same is said take too long for `./test`."""
+    said: set[str] = set()
+    found: list[object] = []
+    for kind in KINDS:
+        marks = [pytest.mark.long] if kind.refused in said else []
+        found.append(pytest.param(kind, marks=marks, id=kind.name))
+        said.add(kind.refused)
+    return found
+
+
+@pytest.mark.parametrize("kind", by_sentence())
 def test_each_fault_has_its_own_sentence(kind: Kind, tmp_path: Path) -> None:
     planted = kind.make()
     with responder(planted, tmp_path) as port:

@@ -134,7 +134,10 @@ def test_one_tlstax_at_a_time_works_in_a_schema_of_a_cluster(
     assert (house.things(), warned) == (set(), [])
 
 
-@pytest.mark.parametrize("until", ["UTC_TIMESTAMP() - INTERVAL 1 SECOND", "'9999-12-31'"])
+@pytest.mark.parametrize(
+    "until",
+    ["UTC_TIMESTAMP() - INTERVAL 1 SECOND", pytest.param("'9999-12-31'", marks=pytest.mark.long)],
+)
 def test_a_run_that_was_killed_on_another_node_does_not_keep_others_out_for_ever(
     house: House, on_another_node: Callable[[], None], until: str
 ) -> None:
@@ -201,7 +204,16 @@ def test_a_row_of_somebody_elses_drops_nothing(house: House) -> None:
     assert (house.things(), warned) == ({"orders"}, [])
 
 
-@pytest.mark.parametrize("comment", ["not yours", "tlstax is what I read about", LOOKS_OURS])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *(
+            pytest.param(said, marks=pytest.mark.long)
+            for said in ("not yours", "tlstax is what I read about")
+        ),
+        LOOKS_OURS,
+    ],
+)
 def test_a_table_of_somebody_elses_is_not_touched_whatever_it_is_called(house: House, comment: str) -> None:
     for name in ("tlstax_made", "tlstax_words", "tlstax_words_kept"):
         house.eve(f"CREATE TABLE {name} (mine INT) COMMENT '{comment}'")
@@ -312,7 +324,10 @@ def test_a_schema_is_not_dropped_on_the_word_of_a_comment(house: House) -> None:
 
 @pytest.mark.parametrize(
     "granted",
-    ["EVENT, EXECUTE ON TLSTAX.* TO bob@'127.0.0.1'", "EVENT, EXECUTE ON tlstax.* TO BOB@'127.0.0.1'"],
+    [
+        "EVENT, EXECUTE ON TLSTAX.* TO bob@'127.0.0.1'",
+        pytest.param("EVENT, EXECUTE ON tlstax.* TO BOB@'127.0.0.1'", marks=pytest.mark.long),
+    ],
 )
 def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
     house: House, granted: str
@@ -396,7 +411,9 @@ def test_a_schema_of_which_only_the_intent_is_known_is_dropped_where_it_has_a_si
         assert "tlstax" not in house.schemas()
 
 
-@pytest.mark.parametrize("put", ["", "CREATE TABLE tlstax.theirs (id INT)"])
+@pytest.mark.parametrize(
+    "put", [pytest.param("", marks=pytest.mark.long), "CREATE TABLE tlstax.theirs (id INT)"]
+)
 def test_a_schema_that_another_created_after_a_kill_is_left(house: House, put: str) -> None:
     access = killed_at(house, "before")
     assert "tlstax" not in house.schemas()

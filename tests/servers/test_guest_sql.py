@@ -43,18 +43,31 @@ def refused(house: House, tmp_path: Path, text: str) -> tuple[str, str]:
             f"on_connect = ['CREATE OR REPLACE VIEW their_view AS SELECT 2 AS one']\n{LAST}",
             "mine, on_connect",
         ),
-        (f"on_connect = ['CREATE TABLE IF NOT EXISTS stays (id INT)']\n{LAST}", "mine, on_connect"),
-        (
+        pytest.param(
+            f"on_connect = ['CREATE TABLE IF NOT EXISTS stays (id INT)']\n{LAST}",
+            "mine, on_connect",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
             "[[transactions]]\nstatements = [{ sql = 'CREATE TABLE stays_{id} (id INT)' }]\n",
             "touches a parameter",
+            marks=pytest.mark.long,
         ),
-        ("[[transactions]]\nstatements = [{ sql = 'CREATE TABLE stays (id INT)' }]\n", "mine, transactions"),
+        pytest.param(
+            "[[transactions]]\nstatements = [{ sql = 'CREATE TABLE stays (id INT)' }]\n",
+            "mine, transactions",
+            marks=pytest.mark.long,
+        ),
         (
             "prepare = ['''PREPARE s FROM 'CREATE OR REPLACE VIEW their_view AS SELECT 2 AS one' ''',"
             f" 'EXECUTE s']\n{LAST}",
             "PREPARE is not among the statements",
         ),
-        ("prepare = ['UPDATE theirs SET id = 1']\n" + LAST, "theirs is not a table that prepare creates"),
+        pytest.param(
+            "prepare = ['UPDATE theirs SET id = 1']\n" + LAST,
+            "theirs is not a table that prepare creates",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_the_text_shows_is_refused_before_anything_is_sent(
@@ -74,9 +87,10 @@ def test_what_the_text_shows_is_refused_before_anything_is_sent(
             "[[transactions]]\nstatements = [{ sql = 'INSERT INTO theirs VALUES (1000 + {id})' }]\n",
             "mine, transactions: an external server is left as it was found, and theirs is not a table",
         ),
-        (
+        pytest.param(
             "prepare = ['DROP TABLE IF EXISTS theirs', 'CREATE TABLE theirs (id INT)']\n" + LAST,
             "mine, prepare: an external server is left as it was found, and the table theirs is not one",
+            marks=pytest.mark.long,
         ),
         (
             "[[transactions]]\nstatements = [{ sql = 'SELECT one FROM their_view' }]\n",

@@ -28,19 +28,22 @@ ASKED = "SHOW SESSION STATUS LIKE 'Ssl_version'"
 
 Own = Literal["mysql", "mariadb"]
 
-FILES: tuple[tuple[Own, str], ...] = (
-    ("mysql", "ssl-mode=REQUIRED"),
+LONG: tuple[tuple[Own, str], ...] = (
     ("mysql", "ssl-ca={ca}"),
-    ("mysql", "ssl-ca={other}"),
     ("mysql", "ssl-ca={ca}\nssl-mode=VERIFY_IDENTITY"),
-    ("mariadb", "ssl-ca={ca}\nssl-verify-server-cert"),
     ("mariadb", "ssl_ca={ca}\nssl_verify=ON"),
-    ("mariadb", "ssl-ca={other}\nssl-verify-server-cert=0"),
     ("mariadb", "ssl-ca={ca}\nssl-crl={other}"),
     ("mariadb", "[client-server]\nssl-ca={ca}"),
     ("mariadb", "[client-mariadb]\nssl-ca={ca}"),
-    ("mariadb", "skip-ssl"),
     ("mariadb", "ssl=OFF"),
+)
+FILES = (
+    ("mysql", "ssl-mode=REQUIRED"),
+    ("mysql", "ssl-ca={other}"),
+    ("mariadb", "ssl-ca={ca}\nssl-verify-server-cert"),
+    ("mariadb", "ssl-ca={other}\nssl-verify-server-cert=0"),
+    ("mariadb", "skip-ssl"),
+    *(pytest.param(file, marks=pytest.mark.long) for file in LONG),
 )
 
 

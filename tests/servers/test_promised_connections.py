@@ -27,8 +27,6 @@ RUNS = {
     "several numbers": ("--workload", "reconnect", "--tls", "1.3", "--connections", "2,11"),
     "a storm": ("--workload", "storm", "--tls", "1.3", "--connections", "30"),
 }
-QUICK = "reconnecting"
-"""What `./test` runs: where most connections come and go."""
 
 
 @pytest.fixture(scope="module", params=["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
@@ -66,9 +64,8 @@ def promised(said: str) -> int:
     return int(found[1])
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind == QUICK else pytest.param(kind, marks=pytest.mark.long) for kind in RUNS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("kind", RUNS)
 def test_a_run_has_no_more_than_it_said_beforehand(house: PrivateServer, tmp_path: Path, kind: str) -> None:
     forget_most_used(house)
     with busy_machine():
