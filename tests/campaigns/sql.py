@@ -28,7 +28,7 @@ from sql_statements import HARMLESS, mutation, statement
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.server import GUEST_TABLES, GuestServer
-from tlstax.guests.sql_reading import Place
+from tlstax.guests.sql_text import Place
 from tlstax.guests.tls import GuestTls
 from tlstax.guests.workload_guard import check_workloads
 from tlstax.mysql.database import Database, TableContent

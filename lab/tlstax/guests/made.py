@@ -29,8 +29,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tlstax.guests import ownership, sql_guard, workload_guard
 from tlstax.guests.ownership import Ownership
-from tlstax.guests.sql_reading import Creation, Place, Reading
-from tlstax.guests.sql_text import Refused
+from tlstax.guests.sql_text import Creation, Place, Reading, Refused
 from tlstax.mysql import (
     answers,
     error_codes,

@@ -25,7 +25,7 @@ from tlstax.guests.conditions import READS_ONLY, Intent
 from tlstax.guests.leaving import leaving
 from tlstax.guests.made import Made, StatementRefused, Warn
 from tlstax.guests.ownership import Ownership
-from tlstax.guests.sql_reading import Place
+from tlstax.guests.sql_text import Place
 from tlstax.guests.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent

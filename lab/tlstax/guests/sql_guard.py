@@ -14,13 +14,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tlstax.guests import sql_text, sql_words
-from tlstax.guests.sql_reading import Creation, Place, Reading, checked_name, new_name
 from tlstax.guests.sql_text import (
+    Creation,
+    Place,
+    Reading,
     Refused,
     SqlText,
     Token,
+    checked_name,
     end_of_brackets,
     is_character_set,
+    new_name,
     split,
 )
 from tlstax.mysql.schema_objects import Thing

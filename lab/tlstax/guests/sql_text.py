@@ -1,4 +1,4 @@
-"""The text of a statement as every server reads it, whatever its version and its `sql_mode`: else refused.
+"""A statement's text as every server reads it, whatever its version and its `sql_mode`, and what it does.
 
 MySQL and MariaDB find the tokens of the same text differently by mode and version: what a backslash or a
 double quote means, which comments are executed, which functions may have a space before their bracket. Only
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tlstax.guests import sql_words
+from tlstax.mysql.schema_objects import Kind, Thing
 
 NUMBER_VALUE, TEXT_VALUE = "\ue000", "\ue001"
 """Characters that stand for a number and a text of a parameter until the text has been looked at."""
@@ -208,3 +210,66 @@ def is_character_set(item: Collection[Token]) -> bool:
     words = [token.text.strip("'").upper() for token in item]
     known = "|".join(sql_words.CHARACTER_SETS)
     return bool(re.fullmatch(rf"({known})(_[0-9A-Z_]+)?( COLLATE ({known})(_[0-9A-Z_]+)?)?", " ".join(words)))
+
+
+Place = Literal["prepare", "restore", "on_connect", "transactions"]
+
+RESERVED_PREFIX = "tlstax"
+
+
+@dataclass(frozen=True)
+class Creation:
+    """An object that a CREATE statement makes; `after_name` is where in the statement the name ends."""
+
+    kind: Kind
+    name: str
+    if_not_exists: bool
+    after_name: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a statement does.
+
+    The tables in `writes`, and what it `calls`, must be this run's; so must those in `reads` where
+    `reads_ours` alone, and else they may be base tables of others, from which it `copies` definitions.
+    Names in `common` are those of its WITH, and need not be there. What it `drops` must be this run's, or
+    may be missing if it `drops_if_there`. No stored function may have the name of one of `functions`.
+    """
+
+    creation: Creation | None = None
+    writes: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
+    calls: frozenset[Thing] = frozenset()
+    functions: frozenset[str] = frozenset()
+    drops: frozenset[Thing] = frozenset()
+    drops_if_there: bool = False
+    reads_ours: bool = False
+    copies: bool = False
+
+    def joined(self, other: Reading) -> Reading:
+        """What both do, as parts of one statement."""
+        return replace(
+            self,
+            writes=self.writes | other.writes,
+            reads=self.reads | other.reads,
+            common=self.common | other.common,
+            calls=self.calls | other.calls,
+            functions=self.functions | other.functions,
+            reads_ours=self.reads_ours or other.reads_ours,
+        )
+
+
+def new_name(name: str) -> str:
+    """The name of what is created or dropped. Raises Refused."""
+    if name.lower().startswith(RESERVED_PREFIX):
+        raise Refused(f"names that begin with {RESERVED_PREFIX} are tlstax's own")
+    return checked_name(name)
+
+
+def checked_name(name: str) -> str:
+    """The name of a table or routine; Refused for letters that some servers take for equal to others."""
+    if not name.isascii():
+        raise Refused(f"{name} has letters other than a to z, of which servers take different ones for equal")
+    return name

@@ -17,8 +17,16 @@ from sqlglot.expressions import Expr
 from sqlglot.generators.mysql import MySQLGenerator
 
 from tlstax.guests import sql_words
-from tlstax.guests.sql_reading import Creation, Reading, checked_name, new_name
-from tlstax.guests.sql_text import Refused, SqlText, Token, is_character_set
+from tlstax.guests.sql_text import (
+    Creation,
+    Reading,
+    Refused,
+    SqlText,
+    Token,
+    checked_name,
+    is_character_set,
+    new_name,
+)
 from tlstax.mysql.schema_objects import Thing
 
 _EXPRESSIONS = sql_words.words(

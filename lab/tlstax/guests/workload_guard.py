@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tlstax.guests import sql_guard, sql_text
-from tlstax.guests.sql_reading import Place, Reading
-from tlstax.guests.sql_text import Refused
+from tlstax.guests.sql_text import Place, Reading, Refused
 from tlstax.guests.sql_words import ENGINES
 from tlstax.mysql import named_objects
 from tlstax.mysql.database import Database

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.guests import sql_guard
-from tlstax.guests.sql_reading import Creation, Place, Reading
-from tlstax.guests.sql_text import Refused
+from tlstax.guests.sql_text import Creation, Place, Reading, Refused
 from tlstax.mysql.schema_objects import Thing
 
 MARK = "tlstax 1f"
