@@ -113,6 +113,7 @@ CASES = (
     Case("two connections at once", refused("max_user_connections"), made="WITH MAX_USER_CONNECTIONS 2"),
     Case("it may only read", refused("guest may not", "grant it"), rights="SELECT"),
     Case("it may not drop", refused("may not drop"), rights="CREATE, INDEX, INSERT, SELECT"),
+    Case("it may not insert", refused("may not", "INSERT", "grant it"), rights="CREATE, DROP, INDEX, SELECT"),
     Case("it may only drop", refused("guest may not", "CREATE"), rights="DROP, SELECT"),
     Case("no schema named, and no right to make one", refused("grant it"), rights="", schema=""),
     Case("a schema that there is not", refused("guest may not"), refused("guest may not"), schema="absent"),

@@ -11,6 +11,7 @@ import pytest
 from guest_house import House, guest_of
 from test_guest_run import PASSWORD
 
+from tlstax.guests.server import GuestServer
 from tlstax.support.errors import UserMistake
 
 
@@ -154,3 +155,23 @@ def test_a_schema_of_ours_whose_events_are_invisible_is_left(house: House) -> No
         assert any("bob is not shown whether others have put routines or events" in words for words in warned)
     finally:
         house.owner("DROP USER bob@'127.0.0.1'")
+
+
+def test_an_account_that_may_not_insert_leaves_no_record_and_is_told_so(house: House) -> None:
+    """The record was taken for that of another tlstax, and stayed there."""
+    maker = "maker@'127.0.0.1'"
+    house.owner(
+        f"CREATE USER {maker} IDENTIFIED BY '{PASSWORD}'", f"GRANT CREATE, DROP, SELECT ON lent.* TO {maker}"
+    )
+    warned: list[str] = []
+    try:
+        access = replace(house.access, user="maker")
+        with (
+            pytest.raises(UserMistake, match="INSERT command denied"),
+            GuestServer.open(access, warned.append),
+        ):
+            pass
+    finally:
+        house.owner(f"DROP USER {maker}")
+    assert house.things() == set()
+    assert warned == []

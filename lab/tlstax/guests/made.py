@@ -26,6 +26,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 
 from tlstax.guests import ownership, sql_guard, workload_guard
 from tlstax.guests.ownership import Ownership
@@ -119,7 +120,15 @@ class Made:
             self._filled.discard(record)
             self.has_begun = False
             raise self._is_busy()
-        self._write(database, "run")
+        try:
+            self._write(database, "run")
+        except SqlError:
+            # A record without this run would be taken for another's, and be left there.
+            with suppress(SqlError):
+                table.drop(database, RECORD)
+                self._filled.discard(record)
+                self.has_begun = False
+            raise
 
     def fills(self, load_table: str) -> Mark:
         """A load table is about to be made: by which comment it is known."""
