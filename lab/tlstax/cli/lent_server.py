@@ -11,6 +11,7 @@ from tlstax.cli.streams import tell
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.address import GuestAddress
+from tlstax.mysql import accounts
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_server
 from tlstax.specimens.sessions import open_session
@@ -38,7 +39,7 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
     if options.url and not is_specimen_name(options.url):
         raise UserMistake(
             "what was given is neither the URL of a server nor the name of a private one",
-            remedy=address.SHAPE,
+            remedy=f"{address.SHAPE}; `tlstax specimens list` names the private ones",
         )
     with private_access(options.url or None, say) as access:
         yield access
@@ -54,6 +55,8 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Gue
     with open_session() as session:
         say(f"starting {build.specimen.name}")
         with PrivateServer.start(build, session) as server:
+            with server.admin() as database:
+                accounts.let_it_see_connections(database)
             account, endpoint = server.load_account, server.endpoint()
             yield GuestAccess(
                 address=GuestAddress(

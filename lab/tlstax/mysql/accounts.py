@@ -38,6 +38,11 @@ def statements(credentials: Credentials) -> list[str]:
     ]
 
 
+def let_it_see_connections(admin: Database) -> None:
+    """Give the load account what an inspection reads of those that are connected (performance_schema)."""
+    answers.carry_out(admin, f"GRANT SELECT ON performance_schema.* TO '{LOAD_USER}'@'%'")
+
+
 def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
     """Make the second load account. Raises SqlError where the server does not have the plugin."""
     for statement in by_plugin(plugin, password):

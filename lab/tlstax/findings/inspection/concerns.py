@@ -18,8 +18,9 @@ from tlstax.findings.inspection.chain_path import (
 from tlstax.results.inspection import Asked, Certificate, Concern, Danger, Program, ServerWord
 from tlstax.support.text import counted, enumerated, shortened
 
-SOON = timedelta(days=30)
-"""Within which a certificate's end is reported."""
+SOON, SOON_SHARE = timedelta(days=30), 1 / 3
+"""A certificate's end is reported within so much time, and within that share of the time that it is valid.
+One that lasts for days is renewed by a program, and there is nothing to report of it when it is new."""
 
 OLD_VERSIONS = ("TLS 1.0", "TLS 1.1")
 """Deprecated (RFC 8996)."""
@@ -171,7 +172,7 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
     begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
     if ends <= now:
         yield mend.concern("unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate")
-    elif ends - now <= SOON:
+    elif ends - now <= min(SOON, SOON_SHARE * (ends - begins)):
         what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
         yield mend.concern("soon unsafe", what, VERIFY, "renew it", "certificate")
     if begins > now:
