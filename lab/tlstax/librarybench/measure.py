@@ -61,6 +61,24 @@ def able(place: Workplace, libraries: Sequence[Library]) -> Iterator[tuple[int, 
                 yield number, which, contestant
 
 
+def loadable(place: Workplace, warn: Callable[[str], None]) -> tuple[Contestant, ...]:
+    """The contestants that can be loaded here; `warn` hears of each other. MachineFault where none can be."""
+    found, why = [], ""
+    for contestant in place.contestants:
+        interruption.check()
+        try:
+            with place.start(contestant) as bench:
+                bench.wait_ready()
+        except ProgramFailure as failure:
+            why = why or f"{contestant.name}: {failure}"
+            warn(f"{contestant.name} is left out, since it cannot be loaded here: {failure}")
+        else:
+            found.append(contestant)
+    if not found:
+        raise MachineFault(f"no library can be loaded here ({why})", remedy="name others with --library")
+    return tuple(found)
+
+
 def described(place: Workplace) -> tuple[Library, ...]:
     """Every library as it proves to be once it is loaded. MachineFault where one cannot be measured."""
     found = []

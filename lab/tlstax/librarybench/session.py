@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from tlstax import __version__
 from tlstax.librarybench import instructions, locks
-from tlstax.librarybench.measure import Contestant, Workplace, described, measure
+from tlstax.librarybench.measure import Contestant, Workplace, described, loadable, measure
 from tlstax.librarybench.order import Sitting, blocks
 from tlstax.librarybench.program import DEFAULT_KEY
 from tlstax.librarybench.records import Instructions, Locks, Run, Status, Turns
@@ -75,11 +75,13 @@ def run(request: Request, watcher: Watcher) -> Run:
     with open_session() as session, turn(watcher.warn, beside_others=request.beside_others) as mine:
         watcher.step("making certificates")
         place = Workplace(
-            contestants=(*request.contestants, request.contestants[0].again()),
+            contestants=request.contestants,
             subjects=request.subjects,
             certificates=_certificates(session.new_directory(), request.subjects),
             cpu=machine.client_cpus[0] if machine.client_cpus else None,
         )
+        there = loadable(place, watcher.warn)
+        place = replace(place, contestants=(*there, there[0].again()))
         libraries = described(place)
         begun = Run(
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),

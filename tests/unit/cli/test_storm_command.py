@@ -22,6 +22,9 @@ from tlstax.support.errors import UserMistake
         (StormOptions(lasting="3s"), "--lasting goes with --steady"),
         (StormOptions(lasting="2m", steady=True), "--lasting"),
         (StormOptions(most=10**9, steady=True), "--most"),
+        (StormOptions(budget="40s"), "has no room for the search"),
+        (StormOptions(budget="90s", steady=True), "has no room for the search"),
+        (StormOptions(within="60s"), "has no room for the search"),
     ],
 )
 def test_a_bad_option_is_named(options: StormOptions, words: str) -> None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from tlstax.contract import Done
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
+from tlstax.plan.budget import least_budget
 from tlstax.probes.storms.document import Ending, Limit, Sought, StormDocument
-from tlstax.probes.storms.search import CONFIDENCE, Search
+from tlstax.probes.storms.search import CONFIDENCE, FEWEST_TRIES, Search
 from tlstax.probes.storms.tries import (
     AT_ONCE,
     LEAST_PATIENCE_S,
@@ -26,7 +27,8 @@ from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.room import check_room
 from tlstax.specimens.resolve import named_server
 from tlstax.study.labels import label_levels
-from tlstax.support.errors import Interrupted
+from tlstax.support.errors import Interrupted, UserMistake
+from tlstax.support.text import duration
 
 LOWEST: dict[Sought, int] = {"connections": 16, "connections_per_s": 1}
 FIRST_STORM = 64
@@ -72,11 +74,38 @@ class StormRequest:
         return self.most if self.sought == "connections" else AT_ONCE
 
 
+FIRST_STORMS = 2
+
+LEAST_S = 0.5
+"""A try starts a client, however short it is."""
+
+
+def check_budget(request: StormRequest) -> None:
+    """UserMistake where the budget has no room for the fewest tries that find a limit of each kind.
+
+    Those are the first storms, then the tries of one load that does and of one that does not.
+    """
+    is_rate = request.sought == "connections_per_s"
+    storm_s = max(LEAST_S, request.within_s)
+    try_s = max(LEAST_S, request.lasting_s) if is_rate else storm_s
+    least_s = len(KINDS) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
+    if request.budget_s >= least_s:
+        return
+    budget = least_budget(least_s)
+    raise UserMistake(
+        f"the budget of {duration(request.budget_s)} has no room for the search: each of {len(KINDS)} kinds "
+        f"of connection takes at least {FIRST_STORMS + 2 * FEWEST_TRIES} tries, about {duration(least_s)} "
+        "in all",
+        remedy=f"give --budget {budget} or more" if budget else "ask for a shorter time",
+    )
+
+
 def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
     """The limit of each kind of connection. Ctrl-C keeps what is known by then.
 
     UserMistake where this machine's limits do not allow that many, MachineFault where the server failed.
     """
+    check_budget(request)
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
     check_room(asked, request.at_once, SPARE_CONNECTIONS)
     needs = Needs(
@@ -199,7 +228,7 @@ class _OfKind:
     def _search(self) -> Search:
         lowest = min(LOWEST[self.request.sought], self.request.most)
         connections, per_s = FIRST_STORM, None
-        for _ in range(2):
+        for _ in range(FIRST_STORMS):
             seen_per_s = self.tries.storm_per_s(self.kind, min(connections, self.request.at_once))
             per_s = seen_per_s or per_s
             connections = max(FIRST_STORM, self.tries.guess(per_s) if per_s else 0)

@@ -27,6 +27,9 @@ FIRST_STEP, LARGEST_STEP = 1.25, 4.0
 """From the first load to the next, either way. A guess that was far off is left behind soon: each further
 step is the square of the one before."""
 
+FEWEST_TRIES = 5
+"""No load gets a verdict of fewer."""
+
 USUAL_TRIES = 7
 """How many tries a load takes that is near the limit, for the time that is left."""
 
