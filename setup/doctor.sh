@@ -30,7 +30,8 @@ check_room() {
     while [[ ! -e $there ]]; do there=$(dirname -- "$there"); done
     free_mb=$(df --output=avail -m -- "$there" | tail -n 1)
     free_mb=${free_mb// /}
-    if [[ ! -w $there ]]; then
+    local trial=$there/.tlstax-$$.trial
+    if [[ ! -w $there ]] || ! { mkdir -- "$trial" && rmdir -- "$trial"; } 2>/dev/null; then
         check disk missing "$there may not be written to" "Nothing can be set up." \
             "make it writable, or name another folder with TLSTAX_CACHE"
     elif [[ -n $untrusted ]]; then

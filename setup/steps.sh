@@ -43,7 +43,8 @@ remove_scratch() { if [[ -n $scratch ]]; then rm -rf -- "$scratch"; fi; }
 written() {
     local reason
     reason=$("$@" 2>&1) && return
-    if disk_is_full || [[ $reason == *'No space left on device'* ]]; then
+    # Not by the room that is left: /proc has none, and is not full.
+    if [[ $reason == *'No space left on device'* || $reason == *'quota exceeded'* ]]; then
         fail "the disk that holds $cache is full: $room_needed"
     fi
     fail "cannot write to $cache, where tlstax keeps what it sets up:" \

@@ -16,6 +16,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "clock": processor.clock,
     "memory": room.memory,
     "disk": room.disk,
+    "runs": room.runs,
     "file descriptors": room.file_descriptors,
     "ports": network.ports,
     "loopback addresses": network.loopback_addresses,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 from tlstax.doctor.check import Check
 from tlstax.observers import cgroup
 from tlstax.support import directories, here, trusted
-from tlstax.support.errors import MachineFault
+from tlstax.support.errors import MachineFault, TlstaxError
 
 MEMORY_WANTED_BYTES = 2_000_000_000
 """A server with its buffers, the client, the laboratory and its statistics."""
@@ -53,23 +52,22 @@ def memory() -> Check:
 
 def disk() -> Check:
     """Whether there is room for servers and runs, and we may write there."""
-    name, folder = "disk", directories.cache_dir()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free_bytes = shutil.disk_usage(there).free
-    found = f"{free_bytes / 1e9:.1f} GB free for {folder}"
-    if not os.access(there, os.W_OK | os.X_OK):
-        return Check(
-            name=name,
-            status="missing",
-            found=f"{there} may not be written to",
-            meaning="No server can be fetched and none can be started.",
-            remedy="make it writable, or name another folder with TLSTAX_CACHE",
-        )
+    name = "disk"
+    try:
+        folder = directories.cache_dir()
+        directories.check_place(folder)
+    except TlstaxError as fault:
+        meaning = "No server can be fetched and none can be started."
+        return Check(name=name, status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy)
     try:
         trusted.check(folder, "TLSTAX_CACHE")
+        directories.plain(folder)
     except MachineFault as fault:
         meaning = "Nothing that is kept there is run."
         return Check(name=name, status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy)
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    free_bytes = shutil.disk_usage(there).free
+    found = f"{free_bytes / 1e9:.1f} GB free for {folder}"
     if free_bytes < DISK_WANTED_BYTES:
         return Check(
             name=name,
@@ -79,6 +77,19 @@ def disk() -> Check:
             remedy=f"{DISK_WANTED_BYTES / 1e9:.0f} GB of room, or another disk named with TLSTAX_CACHE",
         )
     return Check(name=name, status="ok", found=found, meaning="Servers and runs fit.")
+
+
+def runs() -> Check:
+    """Whether runs and their reports can be kept."""
+    name = "runs"
+    try:
+        folder = directories.data_dir()
+        for place in (folder, folder / "reports"):
+            directories.check_place(place)
+    except TlstaxError as fault:
+        meaning = "No run can be kept, and so none is measured."
+        return Check(name=name, status="missing", found=fault.message, meaning=meaning, remedy=fault.remedy)
+    return Check(name=name, status="ok", found=f"kept in {folder}", meaning="Runs and reports can be kept.")
 
 
 def file_descriptors() -> Check:

@@ -23,6 +23,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study.factors import EXTERNAL
 from tlstax.support.checksums import sha256_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
@@ -77,7 +78,9 @@ def check_server_name(name: str) -> None:
             remedy="name a specimen (`tlstax specimens list`); `run`, `inspect` and `advise` take an address",
         )
     if not _is_recipe(name, "server") and added.find(name) is None:
-        raise UserMistake(f"there is no server {called(name)}{_known(name, 'server')}", remedy=LISTED)
+        raise UserMistake(
+            f"there is no server {called(name)}{_known(name, 'server')}", remedy=f"{LISTED}; {EXTERNAL}"
+        )
 
 
 def check_library_name(name: str) -> None:
@@ -240,7 +243,16 @@ def _known(name: str, kind: Kind) -> str:
     names = [recipe.name for recipe in RECIPES.values() if recipe.kind == kind]
     if kind == "server":
         names += [entry.name for entry in added.entries()]
-    return closest(name, names)
+    beginning = [known for known in names if known.startswith(name.lower())]
+    if DEFAULT_SERVER.name in beginning:
+        return closest(name, [DEFAULT_SERVER.name], cutoff=0.0)
+    newest = max(beginning, key=_by_version, default=None)
+    return closest(name, names) if newest is None else closest(name, [newest], cutoff=0.0)
+
+
+def _by_version(name: str) -> list[int]:
+    """The numbers in a name, so that 8.0.33 comes before 8.4."""
+    return [int(number) for number in re.findall(r"[0-9]{1,9}", name)]
 
 
 def _broken(build: ServerBuild, reason: str) -> MachineFault:

@@ -161,6 +161,10 @@ FACTORS: dict[str, Factor] = {
 }
 
 
+EXTERNAL = "an external server is named by its address, mysql://user@host:port/schema"
+"""What follows where the name of a server is none that is known."""
+
+
 def is_specimen_name(text: str) -> bool:
     """Whether it is the name of a specimen by its form; there need not be one."""
     return _SPECIMEN_NAME.fullmatch(text) is not None
@@ -231,8 +235,11 @@ def _no_level(
     if not isinstance(level, str) and str(level) in known:
         hint = f" (write it in quotes: {str(level)!r})"
     remedy = f"allowed are {allowed}"
-    if factor.name == "server" and ("://" in str(level) or "@" in str(level)):
-        remedy = "an external server is measured by `tlstax run --server mysql://user@host:port/schema`"
+    if factor.name == "server":
+        remedy = f"{remedy}; {EXTERNAL}"
+        if is_specimen_name(str(level).lower()):
+            hint = f" (did you mean {str(level).lower()!r}?)"
+        return UserMistake(f"{where}: {quoted(level)} is the name of no server{hint}", remedy=remedy)
     return UserMistake(f"{where}: {quoted(level)} is not a level of {factor.name}{hint}", remedy=remedy)
 
 

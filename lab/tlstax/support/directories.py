@@ -11,8 +11,10 @@ read or write lies below a plain path: the cache's own, or a link to it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 from pathlib import Path
@@ -92,19 +94,52 @@ def plain(directory: Path) -> Path:
 
 def ensure_directory(path: Path) -> Path:
     """The directory, made for this user alone where missing, with those above; MachineFault when unusable."""
-    remedy = "make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA"
     try:
         # Each by itself, since those above would be made with the modes that the user lets others have.
         for directory in (*reversed(path.parents), path):
             if not directory.is_dir():
                 directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise MachineFault(
-            f"the directory {path} cannot be created ({error.strerror})", remedy=remedy
-        ) from error
+        raise _unusable(path, f"created ({why(error)})") from error
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise MachineFault(f"the directory {path} cannot be written to", remedy=remedy)
+        raise _unusable(path, "written to")
     return path
+
+
+def check_place(path: Path) -> None:
+    """MachineFault as of `ensure_directory`, found by making a directory there that is removed again."""
+    there = next(place for place in (path, *path.parents) if place.exists())
+    if path.is_dir() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise _unusable(path, "written to")
+    trial = there / f".tlstax-{secrets.token_hex(8)}.trial"
+    try:
+        trial.mkdir(mode=0o700)
+        trial.rmdir()
+    except OSError as error:
+        raise _unusable(path, f"{'written to' if there == path else 'created'} ({why(error)})") from error
+
+
+_WHY = {
+    errno.ENOENT: "its file system takes no directories",
+    errno.EACCES: "this user may not write there",
+    errno.EPERM: "this user may not write there",
+    errno.EROFS: "its file system is read-only",
+    errno.ENOTDIR: "what is above it is no directory",
+    errno.EEXIST: "what is above it is no directory",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "this user's share of the disk is full",
+    errno.ENAMETOOLONG: "its name is too long",
+}
+
+
+def why(error: OSError) -> str:
+    """Why a directory could not be made, in words."""
+    return _WHY.get(error.errno or 0, error.strerror or "for no reason given")
+
+
+def _unusable(path: Path, what: str) -> MachineFault:
+    remedy = "make it writable, or name other places with TLSTAX_CACHE and TLSTAX_DATA"
+    return MachineFault(f"the directory {path} cannot be {what}", remedy=remedy)
 
 
 def check_room(directory: Path, bytes_needed: int, what: str) -> None:

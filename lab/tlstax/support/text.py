@@ -49,9 +49,9 @@ def shortened(names: Sequence[str], most: int) -> str:
     return enumerated([*names[:most], f"{left} more"] if left > 1 else names)
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word most like this one, or nothing."""
-    near = get_close_matches(word, list(known), n=1)
+def closest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """A hint at the known word most like this one, or nothing where none is at least so alike (difflib)."""
+    near = get_close_matches(word, list(known), n=1, cutoff=cutoff)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -76,6 +76,26 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
         (("run", "--server", "postgres://u@h/db"), "mysql://"),
+        *(
+            ((command, *option, given), words)
+            for command, option in (("run", ("--server",)), ("inspect", ()), ("advise", ()))
+            for given, words in (
+                ("127.0.0.1:3306", "mysql://user@host:port/schema"),
+                ("::1", "mysql://user@host:port/schema"),
+                ("localhost", "mysql://user@host:port/schema"),
+                ("db.example", "mysql://user@host:port/schema"),
+            )
+        ),
+        *(
+            (("run", "--server", given), f"(did you mean {meant!r}?)")
+            for given, meant in (
+                ("mysql", "mysql-9.7"),
+                ("mysql-8", "mysql-8.0.33"),
+                ("mysql-97", "mysql-9.7"),
+                ("MySQL-9.7", "mysql-9.7"),
+                ("mariadb", "mariadb-11.8"),
+            )
+        ),
         (("report",), "no run in the store yet"),
         (("report", "--format", "pdf"), "html"),
         (("runs", "delete", "20000101"), "no run"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ from tlstax.doctor import (
 from tlstax.doctor.check import guarded
 from tlstax.observers import countable, machine, perf_events
 from tlstax.observers.profiler import Sampling
-from tlstax.support.errors import MachineFault
+from tlstax.support import directories
+from tlstax.support.errors import MachineFault, TlstaxError
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
 CHECK_BAD = Check(
@@ -167,7 +169,8 @@ def test_file_descriptors(monkeypatch: pytest.MonkeyPatch, hard: int, status: st
 
 def test_a_cache_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "not" / "there"))
-    monkeypatch.setattr(room.os, "access", lambda *_: False)
+    (tmp_path / "not" / "there").mkdir(parents=True)
+    monkeypatch.setattr(directories.os, "access", lambda *_: False)
     check = room.disk()
     assert check.status == "missing"
     assert str(tmp_path) in check.found
@@ -223,3 +226,26 @@ def test_whether_the_kernel_shows_its_names(text: str, named: bool, tmp_path: Pa
     (tmp_path / "kallsyms").write_text(text)
     assert profiling.kernel_is_named(tmp_path / "kallsyms") is named
     assert not profiling.kernel_is_named(tmp_path / "not there")
+
+
+@pytest.mark.parametrize("place", ["new/one", "file/below", "/proc/tlstax", "/dev/null/tlstax", "a:b", "old"])
+@pytest.mark.parametrize(("variable", "check"), [("TLSTAX_CACHE", room.disk), ("TLSTAX_DATA", room.runs)])
+def test_it_agrees_with_a_run_about_each_place(
+    variable: str, check: Callable[[], Check], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And leaves nothing there."""
+    (tmp_path / "file").touch()
+    (tmp_path / "old").mkdir()
+    monkeypatch.setenv(variable, str(tmp_path / place))
+    found = check()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "old"]
+    why = ""
+    try:
+        place_of_run = directories.cache_dir() if check is room.disk else directories.data_dir()
+        directories.ensure_directory(place_of_run / "sessions")
+    except TlstaxError as fault:
+        why = fault.message
+    assert (found.status == "missing") == bool(why)
+    if why:
+        assert why.partition("(")[2] == found.found.partition("(")[2]
+        assert "full" not in found.found + found.remedy
