@@ -55,6 +55,9 @@ _WITHOUT_SIZES: Mapping[KeyKind, Callable[[], PrivateKey]] = {
 
 CLOCK_SKEW = timedelta(hours=1)
 
+LASTING = timedelta(days=90)
+"""Longer than any server of ours runs, and than what `inspect` calls soon."""
+
 
 @dataclass(frozen=True)
 class CertificateRequest:
@@ -69,7 +72,7 @@ class CertificateRequest:
     """
 
     key: KeyKind = "rsa-2048"
-    valid_for: timedelta = timedelta(days=30)
+    valid_for: timedelta = LASTING
     host_names: tuple[str, ...] = ("localhost",)
     addresses: tuple[str, ...] = ("127.0.0.1", "::1", FAR_ADDRESS)
     chain: int | None = None
@@ -116,7 +119,7 @@ def issue(directory: Path, request: CertificateRequest | None = None) -> Certifi
     wanted = request or CertificateRequest()
     now = datetime.now(UTC).replace(microsecond=0)
     start, end = _validity(now, wanted.valid_for)
-    lasting = (start, max(end, now + timedelta(days=30)))
+    lasting = (start, max(end, now + LASTING))
     root = _root("tlstax private authority", _kind_of_authority(wanted.key), lasting, wanted.chain or 1)
     signers = [root]
     for place in range(1, wanted.chain or 1):
@@ -161,9 +164,7 @@ def write_authorities(file: Path, own: Path, count: int) -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     key = _new_key("rsa-2048")
     others = (
-        _authority(
-            f"tlstax unused authority {place}", key, Signer(None, key), _validity(now, timedelta(days=30)), 0
-        )
+        _authority(f"tlstax unused authority {place}", key, Signer(None, key), _validity(now, LASTING), 0)
         for place in range(1, count)
     )
     _write(file, b"".join((*map(_pem_of, others), own.read_bytes())), 0o644)

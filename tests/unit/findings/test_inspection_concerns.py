@@ -96,17 +96,6 @@ def test_plaintext_is_told_by_what_the_server_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lasts", "left", "is_told"),
-    [(30, 29, False), (30, 9, True), (6, 5, False), (6, 1, True), (90, 31, False), (90, 29, True)],
-)
-def test_a_certificate_that_lasts_for_days_is_not_reported_when_it_is_new(
-    lasts: int, left: int, is_told: bool
-) -> None:
-    own = certificate(begins=timedelta(days=left - lasts), ends=timedelta(days=left))
-    assert [concern.danger for concern in found(own)] == (["soon unsafe"] if is_told else [])
-
-
-@pytest.mark.parametrize(
     ("ends", "danger", "words"),
     [
         (timedelta(days=30, seconds=1), None, ""),

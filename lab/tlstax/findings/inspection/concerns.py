@@ -18,9 +18,8 @@ from tlstax.findings.inspection.chain_path import (
 from tlstax.results.inspection import Asked, Certificate, Concern, Danger, Program, ServerWord
 from tlstax.support.text import counted, enumerated, shortened
 
-SOON, SOON_SHARE = timedelta(days=30), 1 / 3
-"""A certificate's end is reported within so much time, and within that share of the time that it is valid.
-One that lasts for days is renewed by a program, and there is nothing to report of it when it is new."""
+SOON = timedelta(days=30)
+"""Within which a certificate's end is reported."""
 
 OLD_VERSIONS = ("TLS 1.0", "TLS 1.1")
 """Deprecated (RFC 8996)."""
@@ -172,7 +171,7 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
     begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
     if ends <= now:
         yield mend.concern("unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate")
-    elif ends - now <= min(SOON, SOON_SHARE * (ends - begins)):
+    elif ends - now <= SOON:
         what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
         yield mend.concern("soon unsafe", what, VERIFY, "renew it", "certificate")
     if begins > now:
