@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
-
 from manual_page import manual_page
 from tlstax import __version__
-from tlstax.cli.app import app
+from tlstax.cli.app import command_line
 from tlstax.cli.command_tree import command_tree
 
 WIDTH = 78
@@ -62,7 +60,7 @@ def manual() -> str:
 
 def _commands() -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     """Every command with the words that lead to it and its context, groups before what is in them."""
-    waiting = [(("tlstax",), get_command(app), None)]
+    waiting = [(("tlstax",), command_line(), None)]
     while waiting:
         words, command, parent = waiting.pop(0)
         context = type(command).context_class(

@@ -122,7 +122,7 @@ MISTAKES = (
     Typed("run --server localhost", 2, "mysql://"),
     Typed("run --server 127.0.0.1:3306", 2, "mysql://"),
     Typed("inspect db.example", 2, "mysql://"),
-    Typed("report nothing", 2, "runs list"),
+    Typed("report nothing", 2, "no run"),
     Typed("report last --format pdf", 2, "html"),
     Typed("report last -o tls.pdf", 2, ".html"),
     Typed("runs export last -o tls.xlsx", 2, ".csv"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from tlstax import __version__
 from tlstax.cli import examples
@@ -49,6 +50,7 @@ from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
 from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
+from tlstax.support.plain_words import plain
 
 app = typer.Typer(
     name="tlstax",
@@ -74,6 +76,25 @@ app.add_typer(specimens_app, name="specimens")
 app.add_typer(drivers_app, name="drivers")
 
 
+def command_line() -> Any:
+    """All commands as the library has them; values are called as people call them, not by Python's types."""
+    command = get_command(app)
+    _name_values(command)
+    return command
+
+
+def _name_values(command: Any) -> None:
+    for parameter in command.params:
+        is_flag = parameter.param_type_name == "option" and parameter.is_flag
+        if parameter.metavar is None and not is_flag:
+            name = parameter.name.strip("_").removesuffix("_name")
+            parameter.metavar = name.upper().replace("_", "-")
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda **_: ""  # Its name says what it is, not Python's type.
+    for below in getattr(command, "commands", {}).values():
+        _name_values(below)
+
+
 def main() -> int:
     """Run the command line and return its exit status (see `tlstax.cli.exit`).
 
@@ -90,8 +111,11 @@ def _obey(arguments: list[str], password: bytes | None) -> None:
     remember(arguments)
     given_password.refuse_arguments(arguments)
     try:
-        status = app(_with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False)
+        status = command_line()(
+            _with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False
+        )
     except _UsageError as mistake:
+        mistake.message = plain(mistake.message)
         text = StringIO()
         mistake.show(text)
         for line in text.getvalue().splitlines():
@@ -309,7 +333,7 @@ def run(
 
 @app.command()
 def report(
-    run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
+    run_name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or `last`.")] = "last",
     format_name: Annotated[
         str | None,
         typer.Option(
@@ -363,7 +387,7 @@ def explain(
 
 @app.command()
 def flames(
-    run_name: Annotated[str, typer.Argument(metavar="[RUN]", help="A run, or `last`.")] = "last",
+    run_name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or `last`.")] = "last",
     case: Annotated[
         str | None,
         typer.Option(

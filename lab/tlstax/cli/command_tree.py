@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from typer.main import get_command
-
-from tlstax.cli.app import app
+from tlstax.cli.app import command_line
 from tlstax.cli.examples import examples_in
 
 
@@ -55,7 +53,7 @@ class Command:
 
 def command_tree() -> Command:
     """All commands that are no secret, from the program down."""
-    return _command((), get_command(app))
+    return _command((), command_line())
 
 
 def _command(words: tuple[str, ...], command: Any) -> Command:

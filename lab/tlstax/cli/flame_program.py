@@ -7,6 +7,7 @@ import subprocess
 from tlstax.clients.engine import built_beside
 from tlstax.report.flames.graphs import COUNT_NAME, FlameGraph
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 BINARY = "tlstax-flames"
 """Built with the engine, and kept beside its binary."""
@@ -32,7 +33,7 @@ def draw(graph: FlameGraph) -> str:
             command, input=graph.text().encode(), capture_output=True, check=False, timeout=DRAWING_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{BINARY} could not draw a flame graph ({error})") from error
+        raise MachineFault(f"{BINARY} could not draw a flame graph ({reason(error)})") from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
         raise MachineFault(f"{BINARY} could not draw a flame graph ({said or f'status {done.returncode}'})")

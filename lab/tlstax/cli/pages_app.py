@@ -12,7 +12,7 @@ pages_app = typer.Typer()
 @pages_app.command()
 def watch(
     run_name: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run, or `last`. Default: the one under way.")
+        str | None, typer.Argument(metavar="RUN", help="A run, or `last`. Default: the one under way.")
     ] = None,
 ) -> None:
     """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""

@@ -30,6 +30,7 @@ from tlstax.study.factors import check_factor, check_level
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
 
 
@@ -121,7 +122,7 @@ def mix_of(options: PredictOptions) -> Mix:
     except ValidationError as fault:
         error = fault.errors()[0]
         field = str(error["loc"][0]) if error["loc"] else error["type"]
-        words = error["msg"].removeprefix("Value error, ")
+        words = plain(error["msg"])
         raise UserMistake(f"--{_OPTIONS.get(field, field).replace('_', '-')}: {words}") from fault
 
 

@@ -29,6 +29,7 @@ from tlstax.selfbench.plan import Sitting
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 
 Document = SelfBenchDocument | HoldDocument | BytesDocument
 
@@ -163,7 +164,7 @@ def read_document(path: Path) -> Document:
     try:
         return TypeAdapter[Document](Document).validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
-        raise UserMistake(f"{path} cannot be read: {fault}") from fault
+        raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
     except ValidationError as fault:
         raise UserMistake(
             f"{path} is not what self-bench writes", remedy="give a file that --output of this version wrote"

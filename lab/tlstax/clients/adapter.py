@@ -16,6 +16,7 @@ from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.support.errors import TlstaxError
+from tlstax.support.plain_words import plain
 
 Fault = Literal["job", "client", "network", "server"]
 
@@ -68,7 +69,7 @@ def job_of(laboratory: Laboratory) -> Job:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise Refusal(f"the job cannot be read at {where}: {first['msg']}") from None
+        raise Refusal(f"the job cannot be read at {where}: {plain(first['msg'])}") from None
 
 
 def has_begun(laboratory: Laboratory) -> bool:

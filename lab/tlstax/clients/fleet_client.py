@@ -21,6 +21,7 @@ from tlstax.plan.shared_jobs import MOST_SKEW, shared
 from tlstax.records.load import Load, LoadPart
 from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
+from tlstax.support.plain_words import reason
 
 TLS_FILES = ("ca_file", "certificate_file", "key_file")
 """The fields of a job's TLS that name files."""
@@ -210,7 +211,7 @@ def _tls_files(job: Job) -> dict[str, str]:
     try:
         return {field: Path(path).read_text("ascii") for field, path in named if path is not None}
     except (OSError, ValueError) as error:
-        raise ClientFailure(f"a file for TLS cannot be read: {error}") from None
+        raise ClientFailure(f"a file for TLS cannot be read ({reason(error)})") from None
 
 
 def _library(readied: Readied) -> str:

@@ -27,6 +27,7 @@ from tlstax.clients.fleet_messages import (
 )
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Frozen
+from tlstax.support.plain_words import plain
 
 R = TypeVar("R", Welcome, Clock, Readied, Sliced, Finished)
 
@@ -110,7 +111,7 @@ class FleetLine:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise LoadMachineLost(
-                f"what {self.peer.name} answers cannot be read, at {where}: {first['msg']}"
+                f"what {self.peer.name} answers cannot be read, at {where}: {plain(first['msg'])}"
             ) from None
 
     def _next_line(self, deadline: float) -> bytes:

@@ -15,6 +15,7 @@ from tlstax.observers.ports import read_ports
 from tlstax.records.load import Load
 from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
+from tlstax.support.plain_words import plain
 
 _EVENT: TypeAdapter[Ready | Interval | Slice | ErrorEvent | Done] = TypeAdapter(Event)
 _GRACE_S = 2.0
@@ -169,7 +170,9 @@ class LoadClient:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise ClientFailure(f"the load client broke the contract at {where}: {first['msg']}") from None
+            raise ClientFailure(
+                f"the load client broke the contract at {where}: {plain(first['msg'])}"
+            ) from None
         if isinstance(event, ErrorEvent):
             self._errors.append(event)
             if event.fatal:

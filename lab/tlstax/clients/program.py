@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from tlstax.specimens.processes import mortal
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 _LONGEST_LINE = 64 * 1024 * 1024
 """A program that writes more than this without a newline has lost its mind."""
@@ -55,7 +56,7 @@ class LineProgram:
         except OSError as error:
             self._log.close()
             raise MachineFault(
-                f"{what} {Path(command[0]).name} could not be started ({error})",
+                f"{what} {Path(command[0]).name} could not be started ({reason(error)})",
                 remedy="`tlstax doctor` reports what is missing",
             ) from None
         self._buffer = bytearray()

@@ -14,6 +14,7 @@ from tlstax.records.way import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
 from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 SAMPLES = 9
 SAMPLES_WITH_JITTER = 49
@@ -43,7 +44,7 @@ def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
             finally:
                 child.kill()
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"the round trip could not be measured ({error})") from error
+        raise MachineFault(f"the round trip could not be measured ({reason(error)})") from error
     if child.returncode:
         said = err.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
         raise MachineFault(f"the round trip could not be measured ({said or f'status {child.returncode}'})")

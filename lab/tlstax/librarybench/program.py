@@ -18,6 +18,7 @@ from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.librarybench.messages import Error, Order, Ready, Said, Slice
 from tlstax.librarybench.subjects import CIPHERS, Subject
 from tlstax.specimens.certificates import Certificates
+from tlstax.support.plain_words import plain
 
 BINARY = "tlstax-library-bench"
 """Built with the engine, and kept beside its binary."""
@@ -97,7 +98,7 @@ class Bench:
             said = _SAID.validate_json(line)
         except ValidationError as error:
             raise ProgramFailure(
-                f"the library's program was not understood: {error.errors()[0]['msg']}"
+                f"the library's program was not understood: {plain(error.errors()[0]['msg'])}"
             ) from None
         if isinstance(said, Error):
             raise ProgramFailure(said.message)

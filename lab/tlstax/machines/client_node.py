@@ -16,6 +16,7 @@ from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import Split
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.plain_words import reason
 
 
 def work(orders: TextIO, reports: TextIO) -> None:
@@ -33,7 +34,7 @@ def work(orders: TextIO, reports: TextIO) -> None:
             try:
                 outpost = Outpost(order.address, order.token, machine, session)
             except OSError as error:
-                raise MachineFault(f"it cannot listen on {order.address} ({error})") from None
+                raise MachineFault(f"it cannot listen on {order.address} ({reason(error)})") from None
             threading.Thread(target=outpost.serve, daemon=True).start()
             _tell(reports, Listening(port=outpost.port, fingerprint=outpost.fingerprint))
             orders.read()

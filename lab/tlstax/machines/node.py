@@ -40,6 +40,7 @@ from tlstax.run.tls_support import settled
 from tlstax.study import Study
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.plain_words import plain
 
 PATIENCE_S = 60.0
 """How long a node waits to be ended by the head once a load machine is gone: Ray takes its time to know."""
@@ -164,7 +165,7 @@ def _read(orders: TextIO) -> Orders:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise MachineFault(f"an order cannot be read, at {where}: {first['msg']}") from None
+            raise MachineFault(f"an order cannot be read, at {where}: {plain(first['msg'])}") from None
 
 
 def _gather(orders: TextIO, lines: queue.Queue[str]) -> None:

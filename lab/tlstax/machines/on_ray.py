@@ -31,6 +31,7 @@ from tlstax.machines.listing import Clock, ListedMachine, RoundTrip, clock_of, l
 from tlstax.machines.parcels import Packed, Parcels
 from tlstax.machines.shim import Shim
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.plain_words import reason
 from tlstax.support.text import natural
 
 CONNECT_S = 10.0
@@ -317,7 +318,7 @@ def _check_answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), number), CONNECT_S).close()
     except (OSError, OverflowError) as error:
-        raise MachineFault(f"nothing answers at {address} ({error})", remedy=AS_RAY_DOES) from None
+        raise MachineFault(f"nothing answers at {address} ({reason(error)})", remedy=AS_RAY_DOES) from None
     try:
         tried = subprocess.run(
             [sys.executable, "-I", "-c", JOINING, address],

@@ -28,6 +28,7 @@ from tlstax.records.trial import Machine
 from tlstax.specimens.processes import mortal
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 CYCLES, CLOCK = "cycles", "cpu-clock"
 
@@ -99,7 +100,7 @@ def probe(perf: str = "perf") -> Sampling:
                     done = _run([*_record(perf, event, recording), *whom, "--", "true"], recording)
                     events = _run([perf, "evlist", "-i", _path(recording)], recording).stdout
             except (OSError, subprocess.TimeoutExpired) as error:
-                why = f"it does not run ({error})"
+                why = f"it does not run ({reason(error)})"
                 continue
             if done.returncode == 0 and (sampling := sampling_of(events, processors=processors)):
                 return sampling
@@ -149,7 +150,7 @@ class Profiler:
             self._errors = self._open.enter_context(_recording(None))
             self._start_perf()
         except (OSError, MachineFault) as error:
-            self._why = f"perf could not be started ({error})"
+            self._why = f"perf could not be started ({reason(error)})"
 
     def _start_perf(self) -> None:
         commands, self._commands = self._pipe()

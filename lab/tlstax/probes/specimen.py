@@ -24,6 +24,7 @@ from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import legacy_tls, workloads
 from tlstax.study.key_groups import KEY_GROUPS, group_name
 from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.plain_words import reason
 
 FACTS = "facts.json"
 ASK_TIMEOUT_S = 30.0
@@ -215,7 +216,7 @@ def _output_of(command: list[str]) -> str:
             env={**os.environ, "OPENSSL_CONF": "/dev/null"},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"its openssl does not run ({error})") from error
+        raise MachineFault(f"its openssl does not run ({reason(error)})") from error
     return done.stdout + (done.stderr if "s_client" in command or done.returncode else "")
 
 

@@ -14,6 +14,7 @@ from tlstax.contract import Frozen
 from tlstax.support import trusted
 from tlstax.support.directories import data_dir, ensure_directory, plain
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 
 FILE = "specimens.json"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
@@ -92,7 +93,7 @@ def check_libssl(mysqld: Path, directory: Path) -> None:
             [mysqld], capture_output=True, text=True, check=False, timeout=60, env=environment
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserMistake(f"{mysqld} cannot be run ({error})") from error
+        raise UserMistake(f"{mysqld} cannot be run ({reason(error)})") from error
     loaded = _LIBSSL.findall(done.stdout)
     if not loaded:
         raise UserMistake(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 
 MIRROR_VARIABLE = "TLSTAX_APT_MIRROR"
 KEYRINGS = Path("/usr/share/keyrings")
@@ -108,7 +109,7 @@ def _output_of(command: list[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(
-            f"{command[0]} cannot be run ({error})", remedy="repair this machine's apt"
+            f"{command[0]} cannot be run ({reason(error)})", remedy="repair this machine's apt"
         ) from error
     return done.stdout
 

@@ -18,6 +18,7 @@ from tlstax.specimens.fault import Fault
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "PATH": os.defpath, "LC_ALL": "C"}
 BINDINGS = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}
@@ -121,7 +122,7 @@ def _traced(
             command, env=environment, capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{program} cannot be run ({error})") from error
+        raise MachineFault(f"{program} cannot be run ({reason(error)})") from error
 
 
 def _check_names(build: ServerBuild, library: TlsLibrary, asked: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Json, ValidationError
 from tlstax.contract.frozen import Frozen
 from tlstax.store.writer import Writer
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import plain
 
 Status = Literal["running", "complete", "interrupted", "failed"]
 Kept = TypeVar("Kept", bound=Frozen)
@@ -149,6 +150,6 @@ def _not_ours(path: Path, run: str, fault: ValidationError) -> MachineFault:
     where = ".".join(map(str, first["loc"])) or "all of it"
     return MachineFault(
         f"the store {path} cannot be read: run {run} is not in the form that this version of "
-        f"tlstax writes ({where}: {first['msg']})",
+        f"tlstax writes ({where}: {plain(first['msg'])})",
         remedy=f"read it with the version that wrote it, or delete run {run}",
     )

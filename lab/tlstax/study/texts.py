@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tlstax.support.errors import UserMistake
+from tlstax.support.plain_words import place_in_toml, reason
 
 
 def read_text(path: Path) -> str:
@@ -16,7 +17,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError as fault:
         raise UserMistake(f"there is no file {path}") from fault
     except (OSError, UnicodeDecodeError) as fault:
-        raise UserMistake(f"{path} cannot be read: {fault}") from fault
+        raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
 
 
 def parsed_toml(text: str, where: str) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except ValueError as fault:
-        raise UserMistake(f"{where} is not TOML: {fault}") from fault
+        raise UserMistake(f"{where} is not TOML: {place_in_toml(fault)} cannot be read") from fault
     except RecursionError:
         raise UserMistake(f"{where} is nested too deeply") from None
     if not _fits(document):

@@ -10,6 +10,7 @@ from typing import Protocol
 from tlstax.contract import TcpEndpoint
 from tlstax.records.capture import Capture, Sender, Traffic
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.tap.relay import Hearer, Relay
 
@@ -141,7 +142,7 @@ def open_tap(server: TcpEndpoint, *, at: str | None = None) -> Iterator[Tap]:
     try:
         tap = RelayTap(server, at=at)
     except OSError as error:
-        raise MachineFault(f"a tap before {server.host} cannot listen ({error})") from error
+        raise MachineFault(f"a tap before {server.host} cannot listen ({reason(error)})") from error
     try:
         yield tap
     finally:

@@ -13,6 +13,7 @@ from tlstax.specimens.resolve import named_server
 from tlstax.study.client_kinds.mysqlslap import PREFIX
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 
 def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
@@ -51,7 +52,7 @@ def _version(name: str, command: list[str]) -> str:
             timeout=60,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{name} does not run ({error})") from error
+        raise MachineFault(f"{name} does not run ({reason(error)})") from error
     found = re.search(r"mysqlslap\s+Ver (\d+\.\d+\.\d+)", done.stdout)
     if done.returncode != 0 or found is None:
         last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"

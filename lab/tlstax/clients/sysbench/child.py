@@ -23,6 +23,7 @@ from tlstax.clients.sysbench.messages import MESSAGE, Reported
 from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
+from tlstax.support.plain_words import plain
 
 STANDARD_ERROR = 2
 READ_BYTES = 1 << 16
@@ -185,7 +186,7 @@ class Sysbench:
             try:
                 self.reported.add(MESSAGE.validate_json(line.decode(errors="replace")))
             except ValidationError as error:
-                text = f"our script in sysbench broke its protocol: {error.errors()[0]['msg']}"
+                text = f"our script in sysbench broke its protocol: {plain(error.errors()[0]['msg'])}"
                 raise Failed(failure("internal", "client", text)) from None
 
 

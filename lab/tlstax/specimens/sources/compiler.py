@@ -12,6 +12,7 @@ from tlstax.specimens.recipe import CSource, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.place import Place
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 COMPILER = "cc"
 FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib", "-Wall", "-Werror")
@@ -40,5 +41,5 @@ def _compiler() -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{path} cannot be run ({error})") from error
+        raise MachineFault(f"{path} cannot be run ({reason(error)})") from error
     return next(iter(done.stdout.splitlines()), COMPILER)

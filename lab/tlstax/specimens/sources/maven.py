@@ -19,6 +19,7 @@ from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.artefact import check_sha256, is_the_one
 from tlstax.specimens.sources.place import Place
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 TIMEOUT_S = 3600.0
 GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
@@ -83,7 +84,7 @@ def unpack(file: Path, inside: str, tree: Path) -> None:
                 target.chmod(0o755 if is_program else 0o644)
     except zipfile.BadZipFile as error:
         raise MachineFault(
-            f"{file} cannot be unpacked ({error})", remedy="remove it and start again"
+            f"{file} cannot be unpacked ({reason(error)})", remedy="remove it and start again"
         ) from error
 
 
