@@ -86,7 +86,7 @@ class Explanation(Frozen):
     where no control was profiled. `unattributed_share` is the part of the server's samples that no rule
     has a component for; `unattributed` the same by side. `verdict` is "explained" where the extra as a
     whole (`whole_is_told`) or a culprit by itself is told from noise, "alike" where the whole interval and
-    the noise lie within `alike_within` of the baseline's cost (0.05 is 5 %), else "inconclusive".
+    the noise lie within `alike_within` of the baseline's cost (1.05 is 5 %), else "inconclusive".
     `baseline_us_per_op` is a mean over blocks, `case_us_per_op` that times the ratio of the two, and
     `extra_cpu_us_per_op` the difference of these, with the ratio's interval. `sentences`
     say all of it in words, the culprit first.
@@ -107,7 +107,7 @@ class Explanation(Frozen):
     baseline_us_per_op: float = 0.0
     extra_cpu_us_per_op: Interval
     noise_us_per_op: float | None
-    alike_within: float = 0.05
+    alike_within: float = 1.05
     shifts: tuple[Shift, ...]
     components: tuple[ComponentCost, ...]
     culprit: Culprit | None

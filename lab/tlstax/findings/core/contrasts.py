@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Series, frozen

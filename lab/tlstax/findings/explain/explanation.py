@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import ceil, exp
 from statistics import fmean
 from typing import Literal
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import judge, times_needed
 from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.explain.component_costs import (
     Costs,
@@ -25,7 +25,7 @@ from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import ComponentCost, Culprit, Explanation, Removal, Shift
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import DIFFERENCES
 from tlstax.study import Case
 from tlstax.study.labels import finding_levels, full_label, label
 from tlstax.study.level_names import NO_FAULT, VARIANTS
@@ -33,12 +33,6 @@ from tlstax.support.errors import UserMistake
 
 LEAST_BLOCKS = 2
 """One block alone shows no scatter, so nothing can be distinguished from noise."""
-
-ALIKE_WITHIN = 0.05
-"""Cases whose costs are proved to differ by less are alike."""
-
-MOST_BLOCKS = 1000
-"""Nobody waits for more, and what takes more is a matter of noise."""
 
 BUSY = 0.9
 """From this part of its processors' time on, the server is what limits the rate."""
@@ -102,7 +96,9 @@ class Explainer:
         base_us = mean(base for _, base in self._costs.total_costs(case, baseline).values())
         ratio = self._costs.pooling.interval(self._costs.total_logs(case, baseline))
         total = ratio.each(lambda times: base_us * (times - 1))
-        is_told = stats.judge(ratio, floor) in DIFFERENCES
+        within = self._stored.header.study.alike_within
+        judgement = judge(ratio, floor, within)
+        is_told = judgement in DIFFERENCES
         seek = culprit if is_told else culprit_alone
         found = seek(self._costs, (case, baseline), total.point, noise)
         unattributed = self._unattributed(case)
@@ -111,7 +107,7 @@ class Explainer:
             case=finding_levels(case),
             baseline=finding_levels(baseline),
             labels=self._labels(case, baseline),
-            verdict="explained" if is_told or found else self._without_difference(ratio, floor),
+            verdict="explained" if found or judgement in DIFFERENCES else judgement,
             whole_is_told=is_told,
             operation=_operation(case),
             is_control=case.role == "control",
@@ -119,7 +115,7 @@ class Explainer:
             baseline_us_per_op=base_us,
             extra_cpu_us_per_op=total,
             noise_us_per_op=base_us * floor if floor is not None else None,
-            alike_within=ALIKE_WITHIN,
+            alike_within=within,
             shifts=self._shifts(pair),
             components=self._components(case, baseline),
             culprit=found,
@@ -132,24 +128,9 @@ class Explainer:
         explanation = explanation.model_copy(
             update={"caveats": caveats(self._stored, explanation, case, baseline)}
         )
-        return explanation.model_copy(
-            update={"sentences": sentences(explanation, noisy, self._blocks_that_tell(ratio, floor))}
-        )
-
-    def _without_difference(self, ratio: Interval, floor: float | None) -> Literal["alike", "inconclusive"]:
-        """Alike is what is proved to be: the whole interval and the noise floor lie within the margin."""
-        most = 1 + ALIKE_WITHIN
-        if ratio.low is None or ratio.high is None or (floor or 0.0) > ALIKE_WITHIN:
-            return "inconclusive"
-        return "alike" if 1 / most <= ratio.low and ratio.high <= most else "inconclusive"
-
-    def _blocks_that_tell(self, ratio: Interval, floor: float | None) -> int | None:
-        """How many blocks would tell whether the two are alike; None where noise would not let them."""
-        if ratio.half_width is None or (floor or 0.0) > ALIKE_WITHIN:
-            return None
-        confidence = self._stored.header.study.confidence
-        needed = max(stats.blocks_needed(ratio, ALIKE_WITHIN / 2, confidence), ratio.blocks + 1)
-        return needed if needed <= MOST_BLOCKS else None
+        times = times_needed(ratio, floor, within)
+        needed = ceil(times * ratio.blocks) if times is not None else None
+        return explanation.model_copy(update={"sentences": sentences(explanation, noisy, needed)})
 
     def _hindrance(self, case: Case, baseline: Case) -> tuple[str, str] | None:
         """Why these two cannot be compared, and what to do; None where they can."""

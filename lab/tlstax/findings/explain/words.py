@@ -92,7 +92,7 @@ def _nothing(explanation: Explanation) -> str:
     case, baseline = explanation.labels
     return (
         f"nothing to explain: {case} costs as much CPU per {explanation.operation} as {baseline}, within "
-        f"{percent(explanation.alike_within)} ({_evidence(explanation)})"
+        f"{percent(explanation.alike_within - 1)} ({_evidence(explanation)})"
     )
 
 
@@ -101,7 +101,7 @@ def _inconclusive(explanation: Explanation, blocks_that_tell: int | None) -> str
     case, baseline = explanation.labels
     blocks = counted(explanation.extra_cpu_us_per_op.blocks, "block")
     remedy = (
-        "two equal cases differ by too much here: a quieter machine would tell"
+        "no number of blocks that anybody would wait for would tell: a quieter machine would"
         if blocks_that_tell is None
         else f"about {blocks_that_tell} blocks would tell: a larger --budget"
     )
