@@ -195,7 +195,8 @@ def tlstax_says(typed: Typed, folder: Path, port: int) -> tuple[int, str, str, f
         (folder / redirected).write_bytes(shown)
         shown = b""
     took_s = time.monotonic() - began_s
-    return process.returncode, (shown or b"").decode(errors="replace"), said.decode(errors="replace"), took_s
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode  # As shells say it.
+    return status, (shown or b"").decode(errors="replace"), said.decode(errors="replace"), took_s
 
 
 def columns_of(line: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 _OF_VALUES = tuple(
     (re.compile(theirs, re.DOTALL), ours)
@@ -43,8 +42,9 @@ def reason(error: Exception) -> str:
     """Why the system or a reader of text refused something, without numbers and names of errors."""
     if isinstance(error, OSError):
         return error.strerror or "for no reason given"
-    if isinstance(error, subprocess.TimeoutExpired):
-        return f"it did not end within {error.timeout:g} s"
+    limit_s = getattr(error, "timeout", None)
+    if isinstance(limit_s, int | float):  # subprocess.TimeoutExpired, which pure rooms do not import.
+        return f"it did not end within {limit_s:g} s"
     if isinstance(error, UnicodeError):
         return "it is no text in UTF-8"
     return plain(str(error))

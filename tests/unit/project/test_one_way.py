@@ -85,7 +85,7 @@ PURE_MODULES = {
         "table",
         "words",
     ),
-    "support": ("credentials", "errors", "grouping", "installation", "text"),
+    "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
     "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""
