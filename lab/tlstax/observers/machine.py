@@ -15,7 +15,7 @@ from pathlib import Path
 from tlstax.observers import cgroup
 from tlstax.observers.processors import busy_with_others
 from tlstax.plan.cpu_shares import AskedCpus, Split, as_asked, by_default, share_cores
-from tlstax.records.trial import OTHERS_RAN, Machine
+from tlstax.records.trial import Machine
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import as_ranges, natural
 
@@ -172,7 +172,7 @@ def _neighbour_notes(root: Path) -> list[str]:
         notes.append(f"the host took {stolen_share(root):.1%} of the CPU time since boot for others")
     others = busy_with_others(root)
     if others > BUSY_CPUS:
-        notes.append(f"{OTHERS_RAN} when this began: they kept {others:.1f} CPUs busy")
+        notes.append(f"other programs were running when this began: they kept {others:.1f} CPUs busy")
     return notes
 
 

@@ -261,7 +261,7 @@ class Specimen(Frozen):
 
 
 OTHERS_RAN = "other programs were running"
-"""Begins the note of a machine that was busy with something else when a run began."""
+"""Begins the note of a machine that was busy with something else when a run began (observers/machine.py)."""
 
 
 class Machine(Frozen):

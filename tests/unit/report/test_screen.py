@@ -15,6 +15,7 @@ from tlstax.findings.answer.document import document
 from tlstax.records.trial import OTHERS_RAN, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.report.formats.screen import HELLO_RETRY_PAGE, MOST_NOTES, READING_PAGE, notes, precision_words
+from tlstax.store.anonymise import anonymous
 from tlstax.study import Study, at_rate, load_study, override
 
 ROOT = Path(__file__).parents[3]
@@ -64,6 +65,15 @@ def test_the_default_run_fits_a_screen(make: Make) -> None:
 def test_so_does_one_at_a_given_rate() -> None:
     study = override(load_study("tax"), "workload", ["point-select"])
     assert len(text_of(of_study(at_rate(study, OpenLoop(rate_per_s=5000)))).splitlines()) <= LINES
+
+
+def test_a_busy_machine_is_told_of_from_a_pack_too() -> None:
+    """As `observers/machine.py` says it: sentences of ours leave the machine, and this begins one."""
+    note = f"{OTHERS_RAN} when this began: they kept 1.2 CPUs busy"
+    run = troubled()
+    machine = run.header.machine.model_copy(update={"notes": (note,)})
+    packed = anonymous(run.model_copy(update={"header": run.header.model_copy(update={"machine": machine})}))
+    assert note in notes(packed, document(packed))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
