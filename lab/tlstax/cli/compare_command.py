@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
-from tlstax.cli.asked_outcomes import asked_outcomes, check_outcome
+from tlstax.cli.asked_outcomes import TypedLimits, asked_outcomes, limits_of
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
-from tlstax.cli.streams import show_found
+from tlstax.cli.streams import show_found, tell
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
+from tlstax.findings.core.limits import Limits
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
-from tlstax.results.comparison import GateResult, GateVerdict, Limit, Measure
+from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import UserMistake
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
-
-_LIMIT = re.compile(r"(?P<outcome>[a-z0-9_]+)\s*(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]+)?)\s*%")
 
 
 def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> int:
@@ -46,20 +44,25 @@ class CheckOptions:
 
     run: str
     against: str | None
-    limits: list[str]
+    limits: TypedLimits
     absolute: bool = False
     json: bool = False
 
 
 def check_command(options: CheckOptions) -> int:
     """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
-    limits = limits_of(options.limits)
+    limits = limits_of(options.limits, warn)
+    if not limits:
+        raise UserMistake(
+            "a check needs a limit",
+            remedy="give --max-regression 5%, or one for an outcome by --max or --min",
+        )
     found = _checked(options, limits)
     show_found(found, partial(gate_text, found), as_json=options.json)
     return STATUS[found.verdict]
 
 
-def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
+def _checked(options: CheckOptions, limits: Limits) -> GateResult:
     """The run beside the other one; without another, B beside A in it."""
     if options.against is None:
         if options.absolute:
@@ -72,27 +75,9 @@ def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
     return gated(run, against, limits, measure=measure)
 
 
-def limits_of(texts: list[str]) -> list[Limit]:
-    """Limits as they were typed, of each outcome one. Raises UserMistake."""
-    limits = [limit_of(text) for text in texts]
-    for outcome, times in Counter(limit.outcome for limit in limits).items():
-        if times > 1:
-            raise UserMistake(f"--max: {outcome} has {times} limits", remedy="give each outcome one")
-    return limits
-
-
-def limit_of(text: str) -> Limit:
-    """A limit as it was typed: "server_cpu_us_per_op +5%". Raises UserMistake."""
-    found = _LIMIT.fullmatch(text.strip())
-    if found is None:
-        raise UserMistake(
-            f"--max: {text!r} is not an outcome and a percentage", remedy="write 'server_cpu_us_per_op +5%'"
-        )
-    check_outcome(found["outcome"], "--max")
-    share = float(found["number"]) / 100
-    if found["sign"] == "-" and share >= 1:
-        raise UserMistake(f"--max: {text!r}: nothing can fall by 100 % or more", remedy="name a smaller fall")
-    return Limit(outcome=found["outcome"], most=-share if found["sign"] == "-" else share)
+def warn(sentence: str) -> None:
+    """Tell what a limit does not say."""
+    tell(f"tlstax: {sentence}")
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:

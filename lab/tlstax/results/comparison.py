@@ -70,17 +70,21 @@ class RunComparison(Frozen):
 
 
 class Limit(Frozen):
-    """By how much an outcome may rise, relative: 0.05 is 5 %."""
+    """By how much an outcome may rise at most, or must rise at least, relative: 0.05 is 5 %, −0.05 a fall.
+
+    One of the two is None.
+    """
 
     outcome: str
-    most: float
+    most: float | None = None
+    least: float | None = None
 
 
 class GatedCase(Frozen):
     """Whether one case kept to a limit.
 
-    It passes where its interval ends below the limit, and fails where it begins above; all intervals of a
-    check hold together with the check's confidence.
+    It passes where all of its interval keeps to the limit, and fails where all of it is beyond; all intervals
+    of a check hold together with the check's confidence.
     """
 
     limit: Limit

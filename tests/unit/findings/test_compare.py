@@ -14,7 +14,7 @@ from fake_trials import Truth, fake_run, tax_truth
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
 from tlstax.findings.compare.two_runs import BETWEEN_RUNS, change_between
-from tlstax.findings.core.limits import confidence_of_each, verdict_of
+from tlstax.findings.core.limits import Limits, confidence_of_each, verdict_of
 from tlstax.findings.core.stats import ALPHA_SHARE
 from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
@@ -79,7 +79,9 @@ def test_of_two_machines_ratios_alone_are_compared() -> None:
         ("processor", "Fake CPU @ 3.00GHz", "Another CPU")
     ]
     with pytest.raises(UserMistake, match="different machines") as caught:
-        gated(changed(second, machine=machine), first, [Limit(outcome=CPU, most=0)], measure="itself")
+        gated(
+            changed(second, machine=machine), first, Limits((Limit(outcome=CPU, most=0),)), measure="itself"
+        )
     assert "--absolute" in str(caught.value.remedy)
 
 
@@ -156,6 +158,7 @@ def test_runs_of_other_things_have_no_case_in_common() -> None:
         compared([first, empty], (CPU,))
 
 
+NOTHING, FIVE = (Limit(outcome=CPU, most=most) for most in (0.0, 0.05))
 BEFORE, AFTER = {1: 0.0, 2: 0.02, 3: 0.01}, {1: 0.10, 2: 0.14, 3: 0.11, 4: 0.11, 5: 0.12}
 
 
@@ -212,20 +215,20 @@ def test_of_a_hundred_checks_of_the_same_hardly_one_fails(cases: int) -> None:
     """A limit of nothing at all is the hardest one; of 400 checks one in twenty would be 20."""
     chance = np.random.default_rng(11)
     failed = sum(
-        any(verdict_of(own, 0.0) == "FAIL" for own in simulated(chance, 0.0, cases)) for _ in range(400)
+        any(verdict_of(own, NOTHING) == "FAIL" for own in simulated(chance, 0.0, cases)) for _ in range(400)
     )
     assert failed <= 20
 
 
 def test_a_planted_8_per_cent_fails_a_limit_of_nothing_as_a_rule() -> None:
     chance = np.random.default_rng(12)
-    found = [verdict_of(simulated(chance, 0.08, 1, blocks=20)[0], 0.0) for _ in range(200)]
+    found = [verdict_of(simulated(chance, 0.08, 1, blocks=20)[0], NOTHING) for _ in range(200)]
     assert found.count("FAIL") > 100
     assert found.count("PASS") == 0
 
 
 def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold() -> None:
-    limit = [Limit(outcome=CPU, most=0.08)]
+    limit = Limits((Limit(outcome=CPU, most=0.08),))
     same = gated(run(2), run(1), limit)
     assert same.verdict == "PASS"
     assert {own.verdict for own in same.cases} == {"PASS"}
@@ -234,6 +237,24 @@ def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold
     assert gated(run(2, tls_costs=1.08), run(1), limit).verdict == "UNTOLD"
     assert gated(run(2, all_costs=1.5), run(1), limit).verdict == "PASS"
     assert gated(run(2, all_costs=2.0), run(1), limit, measure="itself").verdict == "FAIL"
+
+
+def test_a_floor_is_a_limit_the_other_way_round() -> None:
+    floor = Limit(outcome="ops_per_s", least=-0.05)
+    ends = [(0.96, 1.4), (0.80, 0.94), (0.93, 0.97), (None, None)]
+    found = [Interval(point=1.0, low=low, high=high, confidence=0.95, blocks=5) for low, high in ends]
+    assert [verdict_of(own, floor) for own in found] == ["PASS", "FAIL", "UNTOLD", "UNTOLD"]
+
+
+def test_the_main_outcomes_have_a_limit_on_their_worse_side_unless_one_is_named() -> None:
+    named = Limit(outcome="latency_p50_us", most=0.2)
+    found = Limits((named, Limit(outcome="ops_per_s", most=0.5)), 0.05).of("connections_per_s")
+    assert found[0] == named
+    assert set(found[2:]) == {
+        Limit(outcome="connections_per_s", least=-0.05),
+        Limit(outcome="ops_per_s", least=-0.05),
+        Limit(outcome=CPU, most=0.05),
+    }
 
 
 @pytest.mark.parametrize(
@@ -247,25 +268,25 @@ def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold
     ],
 )
 def test_a_verdict_is_where_the_interval_lies(low: float | None, high: float | None, verdict: str) -> None:
-    assert verdict_of(Interval(point=1.02, low=low, high=high, confidence=0.95, blocks=5), 0.05) == verdict
+    assert verdict_of(Interval(point=1.02, low=low, high=high, confidence=0.95, blocks=5), FIVE) == verdict
 
 
 def test_an_outcome_that_no_run_has_is_said() -> None:
     with pytest.raises(UserMistake, match="path_cpu_us_per_op"):
-        gated(run(2), run(1), [Limit(outcome="path_cpu_us_per_op", most=0.1)])
+        gated(run(2), run(1), Limits((Limit(outcome="path_cpu_us_per_op", most=0.1),)))
 
 
 def test_a_single_block_is_untold() -> None:
     once = run(2)
     first = once.model_copy(update={"trials": tuple(own for own in once.trials if own.trial.block == 0)})
-    found = gated(first, run(1), [Limit(outcome=CPU, most=0.5)])
+    found = gated(first, run(1), Limits((Limit(outcome=CPU, most=0.5),)))
     assert found.verdict == "UNTOLD"
     assert "single block" in gate_text(found, width=100, colour=False)
 
 
 @pytest.mark.parametrize("width", [50, 120])
 def test_on_a_terminal_every_case_has_its_line(width: int) -> None:
-    limit = [Limit(outcome=CPU, most=0.08), Limit(outcome="client_cpu_us_per_op", most=0.08)]
+    limit = Limits(tuple(Limit(outcome=name, most=0.08) for name in (CPU, "client_cpu_us_per_op")))
     found = gated(run(2, tls_costs=1.3), run(1), limit)
     text = gate_text(found, width=width, colour=False)
     assert max(map(len, text.splitlines())) <= width

@@ -16,6 +16,7 @@ from tlstax.results.comparison import (
     GateResult,
     GateVerdict,
     HeaderChange,
+    Limit,
     RunBeside,
     RunComparison,
 )
@@ -90,7 +91,7 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    several = len({own.limit.outcome for own in found.cases}) > 1
+    several = len({own.limit for own in found.cases}) > 1
     for own in found.cases:
         table.add_row(styled(own.verdict, STYLES[own.verdict]), styled(_case_words(own, several=several)))
     parts: list[RenderableType] = [table, Text()]
@@ -104,20 +105,29 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
 
 
 def _case_words(own: GatedCase, *, several: bool) -> str:
-    limit = f", at most {signed_percent(own.limit.most)}"
-    outcome = f" ({OUTCOMES[own.limit.outcome].words}{limit})" if several else ""
+    outcome = f" ({_limit_words(own.limit)})" if several else ""
     change = own.change.change
-    if own.verdict == "UNTOLD" and change.high is not None:
-        return f"{own.change.label}{outcome}: could be up to {signed_percent(change.high - 1)}"
     if own.verdict == "UNTOLD":
-        return f"{own.change.label}{outcome}: a single block has no interval"
+        way, far = ("down", change.low) if own.limit.most is None else ("up", change.high)
+        could = (
+            "a single block has no interval"
+            if far is None
+            else f"could be {way} to {signed_percent(far - 1)}"
+        )
+        return f"{own.change.label}{outcome}: {could}"
     return f"{own.change.label}{outcome}: {change_words(change)}"
 
 
+def _limit_words(limit: Limit) -> str:
+    """What is limited, and how: "operations a second at least −5 %"."""
+    words = OUTCOMES[limit.outcome].words
+    if limit.most is not None:
+        return f"{words} at most {signed_percent(limit.most)}"
+    return f"{words} at least {signed_percent(limit.least or 0.0)}"
+
+
 def _sum(found: GateResult) -> str:
-    limits = dict.fromkeys(
-        f"{OUTCOMES[own.limit.outcome].words} at most {signed_percent(own.limit.most)}" for own in found.cases
-    )
+    limits = dict.fromkeys(_limit_words(own.limit) for own in found.cases)
     count = len(found.cases)
     hold = "The interval holds" if count == 1 else f"All {count} intervals hold together"
     together = f"{hold} with {percent(found.confidence)}."
