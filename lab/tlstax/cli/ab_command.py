@@ -78,7 +78,10 @@ def ab_study(options: AbOptions) -> Study:
         )
         if text is not None
     }
-    common |= map(quantities.setting, options.settings)
+    by_set = dict(map(quantities.setting, options.settings))
+    common |= by_set
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
-    study = two_sided(side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision)
+    study = two_sided(
+        side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision, by_set=by_set
+    )
     return bounded(knowing_added(study), budget=options.budget, precision=None, rows=options.rows)
