@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,15 +14,19 @@ from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found, tell
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
+from tlstax.findings.compare.headers import is_same_thing
 from tlstax.findings.core.limits import Limits
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
+
+MOST_AGAIN = 12
+"""How many other runs of the same thing are read for each run: with more than a dozen it is well known."""
 
 
 def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> int:
@@ -33,7 +39,7 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
         if times > 1:
             raise UserMistake(f"run {run} is named {times} times", remedy="name each run once")
     names = asked_outcomes(outcomes, stored[0].header.study)
-    found = compared(stored, names)
+    found = compared(stored, names, others=_same_again(stored))
     show_found(found, partial(comparison_text, found), as_json=as_json)
     return 0
 
@@ -72,12 +78,36 @@ def _checked(options: CheckOptions, limits: Limits) -> GateResult:
     if run.header.run == against.header.run:
         raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
     measure: Measure = "itself" if options.absolute else "to the baseline"
-    return gated(run, against, limits, measure=measure)
+    return gated(run, against, limits, others=_same_again([run, against]), measure=measure)
 
 
 def warn(sentence: str) -> None:
     """Tell what a limit does not say."""
     tell(f"tlstax: {sentence}")
+
+
+def _same_again(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """The newest other runs in the store of the same thing as each of these, of those that were completed.
+
+    One that cannot be read is left out: it is not what was asked for.
+    """
+    again: dict[str, list[str]] = {own.header.run: [] for own in runs}
+    studies = {own.header.study.name for own in runs}
+    with open_store() as store:
+        for summary in store.runs():
+            if summary.status != "complete" or summary.study not in studies or summary.run in again:
+                continue
+            with suppress(MachineFault):
+                header = store.header(summary.run)
+                for own in runs:
+                    names = again[own.header.run]
+                    if len(names) < MOST_AGAIN and is_same_thing(own.header, header):
+                        names.append(summary.run)
+        found: list[StoredRun] = []
+        for name in dict.fromkeys(name for names in again.values() for name in names):
+            with suppress(MachineFault):
+                found.append(store.load(name))
+    return found
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:

@@ -29,7 +29,8 @@ class CaseChange(Frozen):
 
     `before` and `after` are geometric means over each run's blocks, of the outcome or of its ratio to the
     baseline, as `measure` says. `change` is the second to the first; its interval includes how far two runs
-    of the same thing differ, and its `blocks` are those of the run that has fewer.
+    of the same thing differ here, and its `blocks` are those of the run that has fewer. All intervals beside
+    one run hold together with the document's confidence; each alone has the one that stands with it.
     """
 
     outcome: str
@@ -47,13 +48,15 @@ class RunBeside(Frozen):
     """A run beside the one that it is compared with.
 
     On machines that differ, only ratios to each run's own baseline are compared. `only_before` and
-    `only_after` are the labels of cases that the other run does not have.
+    `only_after` are the labels of cases that the other run does not have. `same_again` are other runs of the
+    same things on the same machine, by which it is known how far runs differ there.
     """
 
     run: str
     against: str
     same_machine: bool
     different: tuple[HeaderChange, ...]
+    same_again: tuple[str, ...] = ()
     changes: tuple[CaseChange, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
@@ -96,8 +99,8 @@ class GateResult(Frozen):
     """The document that `check --json` prints.
 
     A run of two sides is checked by itself: `run` and `against` are the same, and what B changes beside A is
-    what has limits. `confidence` is that of all intervals together. The verdict is FAIL where one case
-    fails, else UNTOLD where one is untold.
+    what has limits. `same_again` is as of `RunBeside`. `confidence` is that of all intervals together. The
+    verdict is FAIL where one case fails, else UNTOLD where one is untold.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -108,5 +111,6 @@ class GateResult(Frozen):
     same_machine: bool
     confidence: float
     different: tuple[HeaderChange, ...]
+    same_again: tuple[str, ...] = ()
     cases: tuple[GatedCase, ...]
     verdict: GateVerdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,26 +18,36 @@ from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
-LIMIT = "server_cpu_us_per_op +8%"
+LIMIT = "server_cpu_us_per_op +40%"
 AT_MOST = TypedLimits(most=[LIMIT])
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store: one, the same five times again, and two of another version, of a costlier and a slower TLS."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TLSTAX_DATA", str(folder))
+        with open_store() as store:
+            for name, seed, version, factor, speed in (
+                *((f"early{seed}", seed, "1", 1.0, 1.0) for seed in (5, 6, 7, 8)),
+                ("one", 1, "1", 1.0, 1.0),
+                ("again", 2, "1", 1.0, 1.0),
+                ("slower", 3, "2", 2.0, 1.0),
+                ("fewer", 4, "3", 1.0, 0.5),
+            ):
+                stored = run(seed, factor, speed)
+                header = stored.header.model_copy(update={"run": name, "tlstax_version": version})
+                store.begin(header)
+                store.add_trials(name, stored.trials)
+                store.finish(name, "complete", "")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _three_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One, the same again, one with a TLS that costs three tenths more, and one with a slower TLS."""
+def _runs(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
-    with open_store() as store:
-        for name, seed, factor, speed in (
-            ("one", 1, 1.0, 1.0),
-            ("again", 2, 1.0, 1.0),
-            ("slower", 3, 1.3, 1.0),
-            ("fewer", 4, 1.0, 0.75),
-        ):
-            stored = run(seed, factor, speed)
-            header = stored.header.model_copy(update={"run": name})
-            store.begin(header)
-            store.add_trials(name, stored.trials)
-            store.finish(name, "complete", "")
 
 
 def run(seed: int, factor: float, speed: float = 1.0) -> StoredRun:
@@ -65,7 +76,7 @@ def test_a_verdict_is_a_status(
 
 def test_what_is_too_close_to_the_limit_is_untold(capsys: pytest.CaptureFixture[str]) -> None:
     options = CheckOptions(
-        run="slower", against="one", limits=TypedLimits(most=["server_cpu_us_per_op +30 %"])
+        run="slower", against="one", limits=TypedLimits(most=["server_cpu_us_per_op +100 %"])
     )
     assert check_command(options) == 5
     assert "could be up to +" in capsys.readouterr().out
@@ -159,11 +170,11 @@ def test_a_fall_of_throughput_is_a_regression(capsys: pytest.CaptureFixture[str]
     """A quarter fewer operations a second passed `--max 'ops_per_s +5%'`, and nobody said a word."""
     for typed in (["5%"], ["ops_per_s 5%"]):
         assert checked("fewer", regression=typed) == 4
-        assert checked("again", regression=[text.replace("5", "9") for text in typed]) == 0
+        assert checked("again", regression=[text.replace("5", "40") for text in typed]) == 0
     assert checked("slower", regression=["9%"]) == 4, "a cost that rises is one as well"
     assert checked("fewer", least=["ops_per_s -5%"]) == 4
     assert "operations a second at least −5 %" in " ".join(capsys.readouterr().out.split())
-    assert checked("again", least=["ops_per_s -9%"]) == 0
+    assert checked("again", least=["ops_per_s -40%"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -227,3 +238,22 @@ def test_names_like_the_one_that_was_mistyped_are_offered() -> None:
     with pytest.raises(UserMistake) as said:
         checked("again", most=["path_cpu_us_per_op +1%"])
     assert "server_cpu_us_per_op" in said.value.remedy
+
+
+def test_other_runs_of_the_same_show_how_far_runs_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two runs alone little is told, and the sentence says what would tell more."""
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (known,) = json.loads(capsys.readouterr().out)["beside"]
+    assert sorted(known["same_again"]) == ["again", "early5", "early6", "early7", "early8"]
+    with open_store() as store:
+        for name in known["same_again"]:
+            store.delete(name)
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (alone,) = json.loads(capsys.readouterr().out)["beside"]
+    assert alone["same_again"] == []
+    for own, other in zip(known["changes"], alone["changes"], strict=True):
+        assert own["change"]["high"] < other["change"]["high"]
+    assert check_command(CheckOptions(run="slower", against="one", limits=AT_MOST)) == 5
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No other run of the same thing is known here" in said
+    assert "`tlstax ab` can" in said

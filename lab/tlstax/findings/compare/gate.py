@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tlstax.findings.compare.compare import Measured, Shared, case_change, measured, shared
+from tlstax.findings.compare.compare import Again, Measured, Shared, case_change, measured, shared
 from tlstax.findings.compare.headers import different, is_same_machine
 from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, verdict_of, worst
 from tlstax.records.trial import StoredRun
@@ -13,9 +13,14 @@ from tlstax.support.errors import UserMistake
 
 
 def gated(
-    run: StoredRun, against: StoredRun, limits: Limits, *, measure: Measure = "to the baseline"
+    run: StoredRun,
+    against: StoredRun,
+    limits: Limits,
+    *,
+    others: Sequence[StoredRun] = (),
+    measure: Measure = "to the baseline",
 ) -> GateResult:
-    """Every case that both runs have beside each limit.
+    """Every case that both runs have beside each limit; `others` as of `compared`.
 
     UserMistake where nothing can be compared, a limit has no case that it is for, or the values themselves
     are asked for of two machines.
@@ -36,7 +41,8 @@ def gated(
         old.series.outcomes & new.series.outcomes,
     )
     each = confidence_of_each(CONFIDENCE, len(found))
-    changes = [(limit, case_change(old, figures, each)) for limit, figures in found]
+    again = Again.of(old, new, others)
+    changes = [(limit, case_change(old, figures, each, again.scatter(figures))) for limit, figures in found]
     cases = tuple(
         GatedCase(limit=limit, change=change, verdict=verdict_of(change.change, limit))
         for limit, change in changes
@@ -47,6 +53,7 @@ def gated(
         same_machine=same_machine,
         confidence=CONFIDENCE,
         different=different(old.header, new.header),
+        same_again=again.names,
         cases=cases,
         verdict=worst(case.verdict for case in cases),
     )

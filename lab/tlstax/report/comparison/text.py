@@ -30,12 +30,7 @@ STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "UNTOLD":
 def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
     """Each run beside the first, `width` columns wide."""
     parts = [part for own in found.beside for part in _beside(own)]
-    parts.append(
-        styled(
-            f"Intervals are of {percent(found.confidence)}, and include how far runs of one thing differ.",
-            "dim",
-        )
-    )
+    parts.append(styled(f"All intervals beside a run hold together with {percent(found.confidence)}.", "dim"))
     return printed(parts, width=width, colour=colour)
 
 
@@ -47,6 +42,9 @@ def _beside(found: RunBeside) -> Iterator[RenderableType]:
         yield styled(capitalised(OUTCOMES[outcome].words), "bold")
         yield from _changes(changes)
         yield Text()
+    unclear = any(own.judgement not in {"higher", "lower", "alike"} for own in found.changes)
+    yield styled(_again(found.same_again, unclear=unclear), "dim")
+    yield Text()
     for words, labels in (
         ("Only the earlier run", found.only_before),
         ("Only the later run", found.only_after),
@@ -67,6 +65,23 @@ def _different(found: tuple[HeaderChange, ...], *, same_machine: bool) -> Iterat
     if not same_machine:
         yield styled("These are two machines, so only ratios to each run's own baseline are compared.", "dim")
     yield Text()
+
+
+def _again(others: tuple[str, ...], *, unclear: bool) -> str:
+    """By what it is known how far runs differ, and what would tell more."""
+    if others:
+        words = (
+            f"Intervals include how far runs of the same thing differ here: {len(others)} others are known"
+        )
+    else:
+        words = (
+            "No other run of the same thing is known here, so that only great differences are told from the "
+            "luck of a run"
+        )
+    if not unclear:
+        return f"{words}."
+    more = "more runs of the same narrow the intervals" if others else "three more runs of the same show it"
+    return f"{words}. What two runs cannot tell `tlstax ab` can, in which both take turns; {more}."
 
 
 def _changes(changes: list[CaseChange]) -> Iterator[RenderableType]:
@@ -101,6 +116,8 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
         )
         parts.append(styled(f"Different beside: {words}", "dim"))
     parts.append(styled(_sum(found), "dim"))
+    if found.run != found.against:
+        parts.append(styled(_again(found.same_again, unclear=found.verdict == "UNTOLD"), "dim"))
     return printed(parts, width=width, colour=colour)
 
 
