@@ -7,8 +7,8 @@ store that is this campaign's own (FOLDER, which is made and may be continued; d
 With `--beside-load` other processes work now and then meanwhile. Every comparison of a pair that is called
 higher or lower is false, and so is, as a rule, a pair of single runs' intervals that exclude each other.
 Pairs are judged twice: as two runs alone, and beside the other runs of the same command that the folder
-keeps, as `tlstax compare` has them from the store. At most one pair in twenty may have a false comparison, and
-at most one in ten such intervals. At the end is how large a difference would have been told, so that nobody
+keeps, as `tlstax compare` has them from the store. At most one pair in twenty may have a false comparison,
+and at most one in ten such intervals. At the end is how large a difference would have been told, so that nobody
 takes "never told" for well told.
 """
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -257,3 +259,14 @@ def test_other_runs_of_the_same_show_how_far_runs_differ(capsys: pytest.CaptureF
     said = " ".join(capsys.readouterr().out.split())
     assert "No other run of the same thing is known here" in said
     assert "`tlstax ab` can" in said
+
+
+def test_another_run_that_cannot_be_read_is_in_nobodys_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE kept_runs SET header = x'00' WHERE run = 'early5'")
+        connection.execute("UPDATE kept_trials SET record = x'00' WHERE run = 'early6'")
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (known,) = json.loads(capsys.readouterr().out)["beside"]
+    assert sorted(known["same_again"]) == ["again", "early7", "early8"]

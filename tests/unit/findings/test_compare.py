@@ -14,6 +14,7 @@ from scipy import stats
 from fake_trials import Truth, fake_run, tax_truth
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
+from tlstax.findings.compare.headers import is_same_thing
 from tlstax.findings.compare.two_runs import (
     BETWEEN_RUNS,
     PRIOR_FREEDOM,
@@ -172,6 +173,24 @@ def test_runs_of_other_things_have_no_case_in_common() -> None:
 
 
 NOTHING, FIVE = (Limit(outcome=CPU, most=most) for most in (0.0, 0.05))
+
+
+def test_the_same_thing_may_have_been_measured_longer_and_nothing_else() -> None:
+    own = run(1)
+    header = own.header
+    longer = header.study.model_copy(update={"budget_s": 300.0, "precision": 0.01})
+    assert is_same_thing(header, changed(own, study=longer, trial_duration_s=3.0).header)
+    elsewhere = header.machine.model_copy(update={"cpu_model": "Another CPU"})
+    newer = tuple(each.model_copy(update={"version": "99"}) for each in header.specimens)
+    for update in (
+        {"machine": elsewhere},
+        {"specimens": newer},
+        {"study": header.study.model_copy(update={"rows": 5})},
+        {"guest": True},
+    ):
+        assert not is_same_thing(header, changed(own, **update).header)
+
+
 BEFORE, AFTER = {1: 0.0, 2: 0.02, 3: 0.01}, {1: 0.10, 2: 0.14, 3: 0.11, 4: 0.11, 5: 0.12}
 
 
