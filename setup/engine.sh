@@ -1,24 +1,23 @@
-# Builds the load engine, the floor it is compared with, what draws flame graphs, makes distances and watches a process
-# elsewhere, in release mode, and keeps them under the hash of the sources they were built from.
+# Builds the load engine, the floor it is compared with, what measures libraries alone, draws flame graphs, makes distances
+# and watches a process elsewhere, and keeps them under the hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
 engine_programs=(tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-watch tlstax-engine)
 # What cargo is told for what is linked to a C library and for what is linked statically, and where in the target folder
 # either ends: other words where programs are built for other machines (setup/programs).
 linked_build=(build) linked_in=release
-static_build=(build) static_in=static/release
+static_build=(build) static_in=static/helper
 
-build_engine() {
-    local target=$root/engine/target built_from=
-    # A clone that this user may not write to is built in the cache, and the intermediate files go.
+# A clone that this user may not write to is built in the cache, and the intermediate files go.
+begin_engine() {
+    target=$root/engine/target built_from=$engine_key
     if ! mkdir -p -- "$target" 2>/dev/null || [[ ! -w $target ]]; then target=$scratch/target; fi
-    # Sources that change while they are compiled would be kept under the wrong name.
-    until [[ $built_from == "$engine_key" ]]; do
-        built_from=$engine_key
-        step "building the load engine (once, one or two minutes)" compile_engine "$target" ||
-            fail_step "building the load engine"
-        find_places "$root" "$requirements"
-    done
+}
+
+# Keeps what was compiled, unless the sources have changed meanwhile, which would be kept under the wrong name.
+end_engine() {
+    find_places "$root" "$requirements"
+    if [[ $engine_key != "$built_from" ]]; then return 1; fi
     engine=$cache/engines/$engine_key/tlstax-engine
     # Renames, because another tlstax may look for the engine at this moment; the engine last, since
     # where it is everything is.
@@ -37,12 +36,16 @@ built_program() {
     if [[ $2 == tlstax-watch ]]; then printf '%s/%s/%s' "$1" "$static_in" "$2"; else printf '%s/%s/%s' "$1" "$linked_in" "$2"; fi
 }
 
+# Into the folder `target`.
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo "${linked_build[@]}" --release --locked --color never \
-        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1" \
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$target" \
         --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
-        --package tlstax-library-bench || return
+        --package tlstax-library-bench
+}
+
+compile_watch() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" \
-        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo "${static_build[@]}" --release --locked --color never \
-        --manifest-path "$root/engine/Cargo.toml" --target-dir "$1/static" --package tlstax-watch
+        RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo "${static_build[@]}" --profile helper --locked --color never \
+        --manifest-path "$root/engine/Cargo.toml" --target-dir "$target/static" --package tlstax-watch
 }

@@ -2,14 +2,15 @@
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
 # An environment cannot be moved, so it is made where it stays; its marker `complete` comes last.
-make_environment() {
+begin_environment() {
     environment=$cache/environments/$environment_key-python$python_version
     written rm -rf -- "$environment"
     written mkdir -p -- "$cache/environments"
-    step "installing the Python packages (once, about a minute)" install_requirements ||
-        fail_step "installing the Python packages"
-    written touch -- "$environment/complete"
+    unset PYTHONHOME PYTHONPATH
+    if [[ -n $pip ]]; then without_pip=(--without-pip) run_pip=("$pip"); else without_pip=() run_pip=(-m pip); fi
 }
+
+end_environment() { written touch -- "$environment/complete"; }
 
 # Debian packs ensurepip apart from Python, and pip itself in a wheel, which can be run as it is.
 fetch_pip() {
@@ -19,12 +20,10 @@ fetch_pip() {
     [[ -n $pip ]]
 }
 
+make_virtual_environment() { unseen "$python" -I -m venv "${without_pip[@]}" "$environment"; }
+
 # On x86-64 every package is a wheel; elsewhere pip may have to compile one, with the headers of Python.
 install_requirements() {
-    unset PYTHONHOME PYTHONPATH
-    local without_pip=() run_pip=(-m pip)
-    if [[ -n $pip ]]; then without_pip=(--without-pip) run_pip=("$pip"); fi
-    unseen "$python" -I -m venv "${without_pip[@]}" "$environment" &&
-        unseen env PIP_USER=0 "$environment/bin/python" -I "${run_pip[@]}" install --no-input \
-            --disable-pip-version-check --require-hashes -r "$root/$requirements"
+    unseen env PIP_USER=0 "$environment/bin/python" -I "${run_pip[@]}" install --no-input \
+        --disable-pip-version-check --require-hashes -r "$root/$requirements"
 }

@@ -1,4 +1,4 @@
-# Sets up what is missing: system packages, the Python environment, the engine; one at a time, resumable.
+# Sets up what is missing: system packages, then the Python environment and the engine side by side; resumable.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh
 
 # shellcheck source=setup/steps.sh
@@ -22,12 +22,32 @@ set_up() {
     find_environment
     find_engine
     provide_system_packages "$@"
-    if [[ -z $environment ]]; then make_environment; fi
-    if [[ -z $engine ]]; then build_engine; fi
+    make_what_is_missing
     # What this start is about to run may have been used last a month ago.
     note_use
     remove_unused
     end_steps
+}
+
+# The environment is mostly downloaded and the engine compiled, so both are made at once.
+make_what_is_missing() {
+    local rows=() makes_environment='' target built_from failed='' without_pip run_pip
+    if [[ -z $environment ]]; then
+        makes_environment=yes
+        begin_environment
+        say "installing the Python packages (once)…"
+        rows+=("installing the Python packages=make_virtual_environment,install_requirements")
+    fi
+    if [[ -z $engine ]]; then
+        begin_engine
+        say "building the load engine (once, one or two minutes)…"
+        rows+=("building the load engine=compile_engine,compile_watch")
+    fi
+    if ((${#rows[@]} == 0)); then return; fi
+    side_by_side "${rows[@]}" || fail_step "$failed"
+    if [[ -n $makes_environment ]]; then end_environment; fi
+    # Sources that changed while they were compiled are compiled once more.
+    if [[ -z $engine ]] && ! end_engine; then make_what_is_missing; fi
 }
 
 # What no start has used for a month (the compiler among it), and environments that were never finished. Holding the lock, this

@@ -1,9 +1,9 @@
 # How set-up takes its steps: one set-up at a time, output in a log, and no process that outlives it.
-# shellcheck shell=bash disable=SC2154  # the variables of places.sh
+# shellcheck shell=bash disable=SC2034,SC2154  # the variables of places.sh, and `failed` for who calls
 
 # Takes the lock and makes the log and a scratch folder, all in the cache.
 begin_steps() {
-    running='' stop_with='' step_started=$SECONDS
+    running=() stop_with='' at_once='' step_started=$SECONDS
     if [[ -n $untrusted ]]; then fail "$untrusted"; fi
     # What is made here nobody else may write to, whatever the user lets others do to what they make.
     umask_before=$(umask)
@@ -69,15 +69,15 @@ unseen() {
     if type -P setpriv >/dev/null; then guard=(setpriv --pdeathsig TERM); fi
     stop_with=TERM
     TMPDIR=$scratch "${guard[@]}" timeout --kill-after=10 3600 "$@" </dev/null >&"$to_log" 2>&1 &
-    running=$!
-    await_running
+    running+=($!)
+    if [[ -z $at_once ]]; then await_running; fi
 }
 
 # The same for what must not be cut in half: it is waited for, not ended, when set-up is interrupted.
 unseen_whole() {
     stop_with=
     setsid -- "$@" </dev/null >&"$to_log" 2>&1 &
-    running=$!
+    running=($!)
     await_running
 }
 
@@ -85,30 +85,78 @@ unseen_whole() {
 # `wait` that it came just before.
 await_running() {
     local status=0
-    while kill -0 "$running" 2>/dev/null; do
+    while kill -0 "${running[0]}" 2>/dev/null; do
         if [[ -t 2 ]]; then printf '\r\e[K  %d s' "$((SECONDS - step_started))" >&2; fi
         sleep 0.1
     done
     if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
-    wait "$running" || status=$?
-    running=
+    wait "${running[0]}" || status=$?
+    running=()
     return "$status"
+}
+
+# Does several things at once, each a row of functions that run one program `unseen`: NAME=FUNCTION,FUNCTION. What is done is
+# told by its name. Where one fails the others are ended; then `failed` is its name, the log is its own, and its status is returned.
+side_by_side() {
+    local names=("${@%%=*}") rows=("${@#*=}") pids=() logs=() place status=0 at_once=yes
+    step_started=$SECONDS
+    for place in "${!names[@]}"; do
+        logs[place]=$scratch/$place.log
+        go_on "$place"
+    done
+    while ((${#pids[@]} > 0)); do
+        if [[ -t 2 ]]; then printf '\r\e[K  %d s' "$((SECONDS - step_started))" >&2; fi
+        sleep 0.1
+        for place in "${!pids[@]}"; do
+            if kill -0 "${pids[place]}" 2>/dev/null; then continue; fi
+            if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
+            wait "${pids[place]}" || status=$?
+            unset "pids[$place]"
+            running=("${pids[@]}")
+            if ((status != 0)); then
+                failed=${names[place]}
+                end_running
+                mv -f -- "${logs[place]}" "$log"
+                return "$status"
+            fi
+            if [[ -n ${rows[place]} ]]; then go_on "$place"; else
+                say "  ${names[place]}: done in $((SECONDS - step_started)) s"
+            fi
+        done
+    done
+}
+
+# Begins the next function of a row of `side_by_side`, whose variables these are.
+go_on() {
+    local next=${rows[$1]%%,*} to_log
+    if [[ ${rows[$1]} == *,* ]]; then rows[$1]=${rows[$1]#*,}; else rows[$1]=''; fi
+    written touch -- "${logs[$1]}"
+    exec {to_log}>>"${logs[$1]}"
+    "$next"
+    exec {to_log}>&-
+    pids[$1]=${running[-1]}
 }
 
 # Ends what is running; what it had begun is begun afresh, or gone on with, by the next start.
 interrupted() {
     trap '' INT TERM HUP
     # The signal may have come before the process that was just started had been noted.
-    running=${running:-$(jobs -pr)}
-    if [[ -n $running ]]; then
-        # More than once, because a process that is being started loses a signal.
-        while [[ -n $stop_with ]] && kill -s "$stop_with" "$running" 2>/dev/null; do sleep 0.3; done
-        wait "$running" 2>/dev/null || true
-    fi
+    mapfile -t running < <(jobs -pr)
+    end_running
     remove_scratch
     if [[ -t 2 ]]; then printf '\r\e[K' >&2; fi
     say "set-up was interrupted; the next start goes on with it"
     exit "$1"
+}
+
+end_running() {
+    local pid
+    for pid in "${running[@]}"; do
+        # More than once, because a process that is being started loses a signal.
+        while [[ -n $stop_with ]] && kill -s "$stop_with" "$pid" 2>/dev/null; do sleep 0.3; done
+        wait "$pid" 2>/dev/null || true
+    done
+    running=()
 }
 
 room_needed="about 1 GB is needed; make room, or set TLSTAX_CACHE to a folder on another disk"

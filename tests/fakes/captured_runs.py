@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fake_trials import fake_record, fake_run, tax_truth
+from fake_trials import fake_record, fake_run, tax_truth, whole_tax
 from tlstax.contract import TcpEndpoint
 from tlstax.plan.order import captures
 from tlstax.records.capture import Capture, Conversation, Frame, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.study import Study, load_study
+from tlstax.study import Study
 
-TAX = load_study("tax").model_copy(update={"capture": True})
+TAX = whole_tax().model_copy(update={"capture": True})
 ENTRY, SERVER = 40_001, 13_306
 OPERATIONS = 50
 

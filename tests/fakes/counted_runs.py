@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fake_trials import fake_run, reconnecting
+from fake_trials import fake_run, reconnecting, whole_tax
 from tlstax.contract import PhaseWire
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
-from tlstax.study import Study, load_study, override
+from tlstax.study import Study, override
 
 Crossings = Mapping[str, tuple[int, int, int]]
 """Of each phase: round trips, bytes sent and bytes received, each time."""
@@ -35,7 +35,7 @@ def counted_run(
     crossings: Callable[[TrialRecord], Crossings] | None = None, study: Study | None = None
 ) -> StoredRun:
     """A run of reconnects in which every connection counted the same, unless told otherwise."""
-    study = study or override(load_study("tax"), "workload", ["reconnect"])
+    study = study or override(whole_tax(), "workload", ["reconnect"])
     told = crossings or (lambda record: PLAIN if record.trial.case.levels["tls"] == "off" else FULL)
     stored = fake_run(study, truth=lambda _: reconnecting(5_000, 190.0, 74.0, handshake=0.0), invalid=False)
     return _with_done(stored, lambda record: {"phase_wire": phase_wire(told(record))})
@@ -64,7 +64,7 @@ def far(stored: StoredRun, rtt_ms: float) -> StoredRun:
 def storm_run(rounds_s: Callable[[TrialRecord], Sequence[float]], study: Study | None = None) -> StoredRun:
     """A run of storms of 100 connections whose rounds took so long."""
     if study is None:
-        study = override(override(load_study("tax"), "workload", ["storm"]), "connections", ["100"])
+        study = override(override(whole_tax(), "workload", ["storm"]), "connections", ["100"])
     stored = fake_run(study, truth=lambda _: reconnecting(5_000, 190.0, 74.0, handshake=0.0), invalid=False)
 
     def changes(record: TrialRecord) -> dict[str, object]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fake_trials import fake_run
+from fake_trials import fake_run, whole_tax
 from tlstax.profiles.stacks import Profile, SideProfile
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.study import load_study
 
 ROOT = "_start [mysqld];handle_connection(void*) [mysqld]"
 SQL = f"{ROOT};dispatch_command(THD*, COM_DATA const*, enum_server_command) [mysqld]"
@@ -28,7 +27,7 @@ def profiled_run(
     *, blocks: int = 2, plain: Mapping[str, int] = PLAIN, encrypted: Mapping[str, int] = ENCRYPTED
 ) -> StoredRun:
     """The tax study without noise, each case of each block sampled once more."""
-    run = fake_run(load_study("tax"), number_of_blocks=blocks, noise=0.0, invalid=False)
+    run = fake_run(whole_tax(), number_of_blocks=blocks, noise=0.0, invalid=False)
     study = run.header.study.model_copy(update={"profile": True})
     run = run.model_copy(update={"header": run.header.model_copy(update={"study": study})})
     return with_profiles(run, plain=plain, encrypted=encrypted)

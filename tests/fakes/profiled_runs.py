@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from fake_trials import Truth, fake_record, fake_run, tax_truth
+from fake_trials import Truth, fake_record, fake_run, tax_truth, whole_tax
 from tlstax.plan.order import blocks
 from tlstax.profiles.stacks import Profile, SideProfile
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.study import Study, load_study
+from tlstax.study import Study
 
 SLOWED = 0.8
 PROFILE = Profile(
@@ -22,7 +22,7 @@ PROFILE = Profile(
 
 def profiled_study() -> Study:
     """The study `tax` with --profile."""
-    return load_study("tax").model_copy(update={"profile": True})
+    return whole_tax().model_copy(update={"profile": True})
 
 
 def profiled_run(profile: Profile | None = PROFILE, *, why_none: str = "", blocks_run: int = 6) -> StoredRun:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cache
 
 from fake_crud_study import crud_run
-from fake_trials import Truth, crashed, fake_run, kept, untrue
+from fake_trials import Truth, crashed, fake_run, kept, untrue, whole_tax
 from tlstax.contract import Negotiated, TlsView
 from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
-from tlstax.study import Case, Study, load_study
+from tlstax.study import Case, Study
 
 HOSTILE = '<script>alert("x")</script>|`\x1b[2J\N{RIGHT-TO-LEFT OVERRIDE}'
 """What a server or a client might say of itself."""
@@ -46,7 +46,7 @@ def noisy_run() -> StoredRun:
 
 def one_workload_one_level(blocks: int = 5, **changes: object) -> StoredRun:
     """The smallest comparison: plaintext, its control, one TLS version, kept connections."""
-    study = load_study("tax").model_copy(
+    study = whole_tax().model_copy(
         update={
             "treatments": ({"tls": "off", "resumption": "off"}, {"tls": "1.3", "resumption": "off"}),
             "factors": {"workload": ("point-select",), "connections": (1,)},

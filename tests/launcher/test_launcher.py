@@ -37,10 +37,48 @@ def test_packages_are_installed_by_hash_and_the_engine_is_built_from_its_lock(cl
     assert "--require-hashes" in install
     engine, watch = clone.calls("cargo")
     assert "--package tlstax-engine" in engine
+    assert "--release" in engine
     assert "--package tlstax-watch" in watch, "linked statically, so by itself"
-    for build in (engine, watch):
-        assert "--release" in build
-        assert "--locked" in build
+    assert "--profile helper" in watch
+    assert all("--locked" in build for build in (engine, watch))
+
+
+def test_the_engine_is_built_while_the_packages_are_installed(clone: Clone) -> None:
+    clone.set_state("pip-waits")
+    process = clone.begin()
+    wait_until(lambda: clone.installs() == 1 and len(clone.calls("cargo build")) == 2)
+    (clone.state / "pip-waits").unlink()
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    lines = [line for line in err.splitlines() if "installing" in line or "building" in line]
+    assert lines[:2] == [
+        "tlstax: installing the Python packages (once)…",
+        "tlstax: building the load engine (once, one or two minutes)…",
+    ]
+    assert {re.sub(r" \d+ s$", "", line) for line in lines[2:]} == {
+        "tlstax:   building the load engine: done in",
+        "tlstax:   installing the Python packages: done in",
+    }
+
+
+@pytest.mark.parametrize("fails", ["cargo", "pip"])
+def test_what_fails_is_told_and_ends_the_other(clone: Clone, fails: str) -> None:
+    clone.set_state("pip-hangs" if fails == "cargo" else "cargo-hangs")
+    clone.set_state(f"{fails}-fails", "error: not for us to know\n")
+    clone.set_state(f"{fails}-waits")
+    process = clone.begin()
+    running = clone.state / ("pid" if fails == "cargo" else "cargo-pid")
+    wait_until(running.exists)
+    wait_until(lambda: running.read_text().endswith("\n"))
+    (clone.state / f"{fails}-waits").unlink()
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 3
+    what = "building the load engine" if fails == "cargo" else "installing the Python packages"
+    assert f"{what} failed" in err.splitlines()[-1]
+    assert "  error: not for us to know" in err.splitlines()
+    wait_until(lambda: not is_running(int(running.read_text())))
+    assert (clone.cache / "setup.log").read_text() == "error: not for us to know\n"
+    assert not (clone.cache / "setup-scratch").exists()
 
 
 def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
@@ -150,10 +188,13 @@ def test_a_launcher_that_is_ended_in_set_up_leaves_no_process(
     clone: Clone, how: signal.Signals, status: int
 ) -> None:
     clone.set_state("pip-hangs")
+    clone.set_state("cargo-hangs")
     process = clone.begin()
-    wait_until((clone.state / "child-pid").exists)
-    wait_until(lambda: (clone.state / "child-pid").read_text().endswith("\n"))
-    pids = [int((clone.state / name).read_text()) for name in ("pid", "child-pid")]
+    names = ("pid", "child-pid", "cargo-pid")
+    for name in names:
+        wait_until((clone.state / name).exists)
+        wait_until(lambda name=name: (clone.state / name).read_text().endswith("\n"))  # type: ignore[misc]
+    pids = [int((clone.state / name).read_text()) for name in names]
     assert all(is_running(pid) for pid in pids)
 
     os.kill(process.pid, how)
@@ -163,7 +204,8 @@ def test_a_launcher_that_is_ended_in_set_up_leaves_no_process(
     if how != signal.SIGKILL:
         assert err.splitlines()[-1] == "tlstax: set-up was interrupted; the next start goes on with it"
 
-    (clone.state / "pip-hangs").unlink()
+    for name in ("pip-hangs", "cargo-hangs"):
+        (clone.state / name).unlink()
     assert clone.start().returncode == 0
     assert {path.name for path in clone.cache.iterdir()} == {"engines", "environments", "setup.lock"}
 

@@ -59,14 +59,14 @@ def main_pack(work: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("check", "untold", "status", "verdict", "annotation"),
+    ("check", "inconclusive", "status", "verdict", "annotation"),
     [
         (0, "warn", 0, "PASS", ""),
         (4, "pass", 1, "FAIL", "::error"),
-        (5, "warn", 0, "UNTOLD", "::warning"),
-        (5, "fail", 1, "UNTOLD", "::error"),
-        (5, "pass", 0, "UNTOLD", ""),
-        (5, "perhaps", 2, "UNTOLD", "::error"),
+        (5, "warn", 0, "INCONCLUSIVE", "::warning"),
+        (5, "fail", 1, "INCONCLUSIVE", "::error"),
+        (5, "pass", 0, "INCONCLUSIVE", ""),
+        (5, "perhaps", 2, "INCONCLUSIVE", "::error"),
     ],
 )
 def test_the_action_answers_for_each_status(  # noqa: PLR0913, PLR0917 (a row of the table)
@@ -74,12 +74,12 @@ def test_the_action_answers_for_each_status(  # noqa: PLR0913, PLR0917 (a row of
     tool: Path,
     main_pack: str,
     check: int,
-    untold: str,
+    inconclusive: str,
     status: int,
     verdict: str,
     annotation: str,
 ) -> None:
-    ended = run_action(work, tool, {"CHECK_STATUS": str(check)}, against=main_pack, untold=untold)
+    ended = run_action(work, tool, {"CHECK_STATUS": str(check)}, against=main_pack, inconclusive=inconclusive)
     assert (ended.status, ended.outputs["check.verdict"]) == (status, verdict)
     assert [command.partition(" ")[0] for command in ended.commands] == ([annotation] if annotation else [])
     assert ended.summary == "# What TLS costs\n\n    what the check says\n"
@@ -251,13 +251,13 @@ def run_job(work: Path, tool: Path, environment: dict[str, str], **inputs: str) 
 
 
 @pytest.mark.parametrize(
-    ("check", "untold", "status"),
+    ("check", "inconclusive", "status"),
     [(0, "warn", 0), (4, "pass", 4), (5, "warn", 5), (5, "fail", 4), (5, "pass", 0), (2, "warn", 2)],
 )
 def test_the_job_answers_for_each_status(  # noqa: PLR0913, PLR0917 (a row of the table)
-    work: Path, tool: Path, gitlab: dict[str, str], check: int, untold: str, status: int
+    work: Path, tool: Path, gitlab: dict[str, str], check: int, inconclusive: str, status: int
 ) -> None:
-    ended = run_job(work, tool, {**gitlab, "CHECK_STATUS": str(check)}, untold=untold)
+    ended = run_job(work, tool, {**gitlab, "CHECK_STATUS": str(check)}, inconclusive=inconclusive)
     assert ended.status == status
     assert (work / "tlstax-main.tlstax").read_bytes() == b"tlstax pack"
     assert (work / "tlstax-check.txt").read_text() == "what the check says\n"

@@ -49,6 +49,10 @@ def ab(
         str | None,
         typer.Option(help="Stop when B beside A is known to within this; default: 1%."),
     ] = None,
+    alike_within: Annotated[
+        str | None,
+        typer.Option(help="Call what differs by less than this alike, where the interval proves it (5%)."),
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows of the table.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     server_cpus: ServerCpus = None,
@@ -76,6 +80,7 @@ def ab(
         budget=budget,
         over_budget=over_budget,
         precision=precision,
+        alike_within=alike_within,
         rows=rows,
         seed=seed,
         server_cpus=server_cpus,

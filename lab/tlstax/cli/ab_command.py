@@ -37,6 +37,7 @@ class AbOptions:
     budget: str | None = None
     over_budget: bool = False
     precision: str | None = None
+    alike_within: str | None = None
     rows: int | None = None
     seed: int | None = None
     server_cpus: str | None = None
@@ -84,4 +85,10 @@ def ab_study(options: AbOptions) -> Study:
     study = two_sided(
         side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision, by_set=by_set
     )
-    return bounded(knowing_added(study), budget=options.budget, precision=None, rows=options.rows)
+    return bounded(
+        knowing_added(study),
+        budget=options.budget,
+        precision=None,
+        rows=options.rows,
+        alike_within=options.alike_within,
+    )

@@ -200,6 +200,10 @@ def run(
     precision: Annotated[
         str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2% (2%).")
     ] = None,
+    alike_within: Annotated[
+        str | None,
+        typer.Option(help="Call what differs by less than this alike, where the interval proves it (5%)."),
+    ] = None,
     rate: Annotated[
         str | None,
         typer.Option(help="Open loop: operations a second over all connections, such as 5000."),
@@ -269,6 +273,7 @@ def run(
                 budget=budget,
                 over_budget=over_budget,
                 precision=precision,
+                alike_within=alike_within,
                 rate=rate,
                 arrivals=arrivals,
                 profile=profile,

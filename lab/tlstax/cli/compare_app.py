@@ -51,7 +51,7 @@ def check(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 untold."""
+    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 inconclusive."""
     from tlstax.cli.asked_outcomes import TypedLimits
     from tlstax.cli.compare_command import CheckOptions, check_command
 

@@ -23,7 +23,7 @@ from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import MachineFault, UserMistake
 
-STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "UNTOLD": 5}
+STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
 
 MOST_AGAIN = 12
 """How many other runs of the same thing are read for each run: with more than a dozen it is well known."""

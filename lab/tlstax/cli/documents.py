@@ -85,8 +85,8 @@ BEGINNING = """\
 # JSON documents
 
 Written from the types by `python -m tlstax.cli.documents` in `lab/`; do not edit it. Each document has a
-field `schema`, 1 for all that are described here: it goes up when a field is removed or changes its
-meaning, not when one is added. [contract/printed/](../contract/printed/) has the JSON Schema (draft
+field `schema`: it goes up when a field is removed or changes its meaning, not when one is added.
+[contract/printed/](../contract/printed/) has the JSON Schema (draft
 2020-12) of each. Units are the last word of a name: `connect_us` is microseconds, `rss_bytes` bytes.
 """
 

@@ -36,6 +36,7 @@ def bounded(
     budget: str | None,
     precision: str | None,
     rows: int | None,
+    alike_within: str | None = None,
     profile: bool = False,
     capture: bool = False,
     count: str | None = None,
@@ -50,6 +51,8 @@ def bounded(
         changes["budget_s"] = quantities.seconds(budget, "--budget")
     if precision is not None:
         changes["precision"] = quantities.fraction(precision, "--precision")
+    if alike_within is not None:
+        changes["alike_within"] = 1 + quantities.fraction(alike_within, "--alike-within")
     if rows is not None:
         changes["rows"] = rows
     if profile:

@@ -49,6 +49,7 @@ class RunOptions:
     budget: str | None = None
     over_budget: bool = False
     precision: str | None = None
+    alike_within: str | None = None
     rate: str | None = None
     arrivals: str | None = None
     profile: bool = False
@@ -184,6 +185,7 @@ def study_of(options: RunOptions) -> Study:
         knowing_added(study),
         budget=options.budget,
         precision=options.precision,
+        alike_within=options.alike_within,
         rows=options.rows,
         profile=options.profile,
         capture=options.capture,

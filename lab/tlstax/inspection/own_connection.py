@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from tlstax.contract import TlsOn
 from tlstax.findings.inspection.use import use
 from tlstax.guests import connection as guest_connection
+from tlstax.guests import refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.chain import Handshake, shown
 from tlstax.mysql import answers, server_facts, tls_facts, use_counters
 from tlstax.mysql.database import Database, SqlError
 from tlstax.results.inspection import Certificate, Inside, Program, ServerWord
-from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.errors import TlstaxError
 
 PERMIT = "the account would need SELECT on performance_schema"
 
@@ -165,7 +166,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
                 refused=refused,
             )
         except SqlError as error:
-            raise MachineFault(f"{access.address} did not answer: {answers.message_of(error)}") from error
+            raise refusals.fault_of(access, error) from error
 
 
 def word(database: Database) -> ServerWord:

@@ -122,7 +122,7 @@ def _caveats(run: Run, blocks: int) -> Iterator[str]:
     if run.status == "failed":
         yield f"it failed before its end: {run.why}"
     if blocks == 1:
-        yield "one block: no interval yet"
+        yield "one block: inconclusive"
     if run.beside_another:
         yield "another run measured on the same processors meanwhile"
     if run.counted_by:

@@ -13,7 +13,7 @@ from tlstax.study import Level
 Measure = Literal["to the baseline", "itself"]
 """Of a case in each of two runs: its ratio to its own run's baseline, or its own value."""
 
-GateVerdict = Literal["PASS", "FAIL", "UNTOLD"]
+GateVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 
 
 class HeaderChange(Frozen):
@@ -67,7 +67,7 @@ class RunComparison(Frozen):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     confidence: float
     beside: tuple[RunBeside, ...]
 
@@ -100,12 +100,12 @@ class GateResult(Frozen):
 
     A run of two sides is checked by itself: `run` and `against` are the same, and what B changes beside A is
     what has limits. `same_again` is as of `RunBeside`. `confidence` is that of all intervals together. The
-    verdict is FAIL where one case fails, else UNTOLD where one is untold.
+    verdict is FAIL where one case fails, else INCONCLUSIVE where one is inconclusive.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
     against: str
     same_machine: bool

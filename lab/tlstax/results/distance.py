@@ -10,7 +10,7 @@ from tlstax.contract.frozen import Frozen
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.study import Level
 
-Trend = Literal["grows", "shrinks", "could not be told"]
+Trend = Literal["grows", "shrinks", "inconclusive"]
 
 
 class AtDistance(Frozen):
@@ -135,7 +135,7 @@ class TunnelWorth(Frozen):
     kept: str
     saved_per_connection_us: Interval
     lost_per_statement_us: Interval
-    verdict: Literal["below", "above", "always", "never", "could not be told"]
+    verdict: Literal["below", "above", "always", "never", "inconclusive"]
     statements: Interval | None = None
     worth_until: float | None = None
     not_from: float | None = None

@@ -36,7 +36,9 @@ class Finding(Frozen):
     where there is no control. Of cases that took turns the ratio is that of neighbouring slices, which leaves
     out what disturbed single ones, in the mean of those to the baseline and to its control;
     `ratio_of_totals` is that of all slices together, None of others.
-    `judgement` compares the ratio with the interval and the noise floor.
+    `judgement` follows from the interval, the noise floor and the study's `alike_within`; where it is
+    inconclusive, `more_s` seconds more would tell if blocks go on to scatter so (None where that is not
+    known, or nobody would wait for it).
     """
 
     outcome: str
@@ -50,6 +52,7 @@ class Finding(Frozen):
     ratio_of_totals: float | None = None
     noise_floor: float | None
     judgement: Judgement | Literal["baseline"]
+    more_s: float | None = None
     negotiated: str
     caveats: tuple[str, ...] = ()
 
@@ -184,12 +187,12 @@ class Tally(Frozen):
     held: int
     opposite: int
     alike: int
-    untold: int
+    inconclusive: int
 
     @property
     def number(self) -> int:
         """All of them."""
-        return self.held + self.opposite + self.alike + self.untold
+        return self.held + self.opposite + self.alike + self.inconclusive
 
 
 class StatementCase(Frozen):
@@ -209,7 +212,7 @@ class StatementCase(Frozen):
     ratio: Interval
     noise_floor: float | None
     noise_from: str
-    outcome: Literal["held", "opposite", "alike", "could not be told"]
+    outcome: Literal["held", "opposite", "alike", "inconclusive"]
     cells: Tally
     chosen: bool = False
 
@@ -289,7 +292,7 @@ class ClientAgreement(Frozen):
     value: float
     reference_value: float
     ratio: Interval
-    verdict: Literal["agrees", "differs", "could not be told"]
+    verdict: Literal["agrees", "differs", "inconclusive"]
     clues: tuple[Clue, ...] = ()
 
 
@@ -336,7 +339,7 @@ class RunDocument(Frozen):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
     study: str
     status: str

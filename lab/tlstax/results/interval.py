@@ -8,9 +8,8 @@ from typing import Literal
 
 from tlstax.contract.frozen import Frozen
 
-Judgement = Literal["higher", "lower", "no difference seen", "no interval yet", "too wide to tell"]
-"""Of a figure beside another one, from its interval and the noise floor; the fourth of one block alone, the
-fifth where the interval holds no difference and differences of many times as well."""
+Judgement = Literal["higher", "lower", "alike", "inconclusive"]
+"""Of a figure beside another one, by the one rule of `findings/core/judgements.py`."""
 
 DIFFERENCES: tuple[Judgement, ...] = ("higher", "lower")
 """The judgements by which a difference is seen."""
@@ -18,7 +17,7 @@ DIFFERENCES: tuple[Judgement, ...] = ("higher", "lower")
 WIDEST_SPAN = 10.0
 """An interval over more than this factor tells nothing but that there are too few blocks."""
 
-ClaimVerdict = Literal["held", "held in part", "did not hold", "could not be told"]
+ClaimVerdict = Literal["held", "held in part", "did not hold", "inconclusive"]
 """Of a claim that was published, from all that a run shows of it."""
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tlstax.contract.frozen import Frozen
 from tlstax.results.interval import Interval
+from tlstax.study.published import ALIKE_WITHIN
 
 LiveStatus = Literal["preparing", "running", "complete", "interrupted", "failed"]
 
@@ -59,6 +60,7 @@ class LiveRun(Frozen):
     outcome: str = ""
     baseline: str = ""
     wanted: float | None = None
+    alike_within: float = ALIKE_WITHIN
     blocks: int = 0
     share: float | None = None
     left_s: float | None = None

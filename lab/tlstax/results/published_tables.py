@@ -11,7 +11,7 @@ from tlstax.study import Level, ProcessorColumn, ProcessorTable, TimeTable
 Standing = Literal["valid", "invalid", "unknown", "not run"]
 """What the trials of a side were found to be; a side with valid trials is shown by them alone."""
 
-Answer = Literal["right", "wrong", "could not be told here", "not tested"]
+Answer = Literal["right", "wrong", "inconclusive", "not tested"]
 """What a part of a run says of a published difference."""
 
 Verdict = Answer | Literal["right in some parts, wrong in others"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import NonNegativeFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.results.interval import Interval
+from tlstax.results.interval import Interval, Judgement
 from tlstax.study import Level
 
 
@@ -14,7 +14,7 @@ class TrustCost(Frozen):
 
     `reads` is how often the file was read for a connect, from the bytes that the client read from files; None
     where the kernel did not count them. `more_us` is of the mean time of an operation, a connect with one
-    statement; `more_cpu_us` of the client's CPU time.
+    statement, `judgement` of that, and `more_cpu_us` of the client's CPU time.
     """
 
     case: dict[str, Level]
@@ -23,3 +23,4 @@ class TrustCost(Frozen):
     reads: NonNegativeFloat | None
     more_us: Interval | None
     more_cpu_us: Interval | None
+    judgement: Judgement | None

@@ -49,6 +49,7 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
     """
     own = f"--{factor.replace('_', '-')}" if factor in OWN_OPTIONS else f"--set {factor}"
     where = option or own
+    study = _without_giving_way(study, factor, levels)
     changed = matching(_with_levels(study, factor, levels, where))
     check_tables(changed, where)
     return changed
@@ -88,6 +89,22 @@ def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -
         return _narrowed(study, factor, chosen, where)
     published = study.published if factor in study.levels_of() else _beside_first(study, factor, chosen[0])
     return rebuilt(study, where, factors={**study.factors, factor: chosen}, published=published)
+
+
+def _without_giving_way(study: Study, factor: str, levels: Sequence[str]) -> Study:
+    """The study without the exclusions that give way to somebody who asks for these levels."""
+    asked = {factor: tuple(levels)}
+    if factor == "tls":
+        asked = {
+            "tls": tuple(level.removesuffix(RESUMED) for level in levels),
+            "resumption": tuple("on" for level in levels if level.endswith(RESUMED)),
+        }
+    kept = tuple(
+        exclusion
+        for exclusion in study.exclude
+        if not any(exclusion.gives_way(name, known) for name, known in asked.items())
+    )
+    return study if kept == study.exclude else study.model_copy(update={"exclude": kept})
 
 
 def _beside_first(study: Study, factor: str, level: Level) -> tuple[Published, ...]:

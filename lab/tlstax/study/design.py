@@ -19,7 +19,7 @@ from tlstax.study import (
 from tlstax.study.case_levels import CaseLevels, Choice, within
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.level_names import Level, Levels
-from tlstax.study.published import GrowthClaim, ProcessorTable, Published, Statement, TimeTable
+from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
 from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
@@ -55,14 +55,25 @@ class Case(Frozen):
 
 
 class Exclusion(Frozen):
-    """Cases that cannot or need not be: those that have one of these levels in each factor, and why."""
+    """Cases that cannot or need not be: those that have one of these levels in each factor, and why.
+
+    With `keeps_connections` only cases whose workload keeps its connections. What is left out `unless_asked`
+    could be measured: it is, once somebody asks for one of these levels by an option.
+    """
 
     levels: dict[str, Choice]
     why: str = Field(min_length=1)
+    keeps_connections: bool = Field(default=False, exclude_if=lambda kept: not kept)
+    unless_asked: bool = Field(default=False, exclude_if=lambda asked: not asked)
 
-    def matches(self, levels: Levels) -> bool:
-        """Whether this exclusion rules out the case with these levels."""
-        return within(levels, self.levels)
+    def matches(self, wanted: Wanted, levels: Levels) -> bool:
+        """Whether this exclusion rules out the case with these levels, which is the wanted one."""
+        return within(levels, self.levels) and (not self.keeps_connections or wanted.keeps_connections)
+
+    def gives_way(self, factor: str, levels: Iterable[Level]) -> bool:
+        """Whether somebody who asks for these levels of a factor asks for what is left out."""
+        left_out = {name: choice for name, choice in self.levels.items() if name == factor}
+        return self.unless_asked and any(left_out and within({factor: level}, left_out) for level in levels)
 
 
 class Contrast(Frozen):
@@ -115,18 +126,20 @@ class Study(Frozen):
     together (TLS 1.3 with resumption; a server with the TLS library it was built for). The cases are the
     product of all factors and the treatments, less the exclusions. `baseline` gives the levels that make a
     case the one which its neighbours (equal in every factor that the baseline does not name) are compared
-    with; such neighbours are a group. `precision` is the half width of the wanted interval of the ratio
-    (0.02 is two per cent), `deciding_outcome` the outcome that it is wanted for. `schedule` is when
-    operations start: when the one before is answered, or at a given rate. `control_within` says which groups
-    run a control (empty: all); the others take over their noise floor. `contrasts` are further comparisons
-    of the same trials, `statements` what others published of them in words (`growth_claims` of distances),
-    `published` in figures, `processor_tables` and `time_tables` in tables; `parts` are what those are shown
-    for one by one. `pool` asks what keeping connections saves. `workloads` are the user's own, by name,
-    `servers` what servers of theirs can do. With `profile`, each case runs once more in every block,
-    sampled. With `capture`, each runs once before all blocks through a tap that writes down what crosses the
-    wire. With `count`, each runs twice before all blocks on a server whose locks are counted. With
-    `new_processes` each block but the first begins with new processes of all servers, so that the luck of a
-    process scatters over blocks like anything else. `sides` are two things that are set against each other.
+    with; such neighbours are a group. `precision` is the half width of the wanted interval of the ratio (0.02
+    is two per cent), `deciding_outcome` the outcome that it is wanted for. `alike_within` is the factor
+    within which two things count as alike: they are where the whole interval of their ratio lies within it.
+    `schedule` is when operations start: when the one before is answered, or at a given rate. `control_within`
+    says which groups run a control (empty: all); the others take over their noise floor. `contrasts` are
+    further comparisons of the same trials, `statements` what others published of them in words
+    (`growth_claims` of distances), `published` in figures, `processor_tables` and `time_tables` in tables;
+    `parts` are what those are shown for one by one. `pool` asks what keeping connections saves. `workloads`
+    are the user's own, by name, `servers` what servers of theirs can do. With `profile`, each case runs once
+    more in every block, sampled. With `capture`, each runs once before all blocks through a tap that writes
+    down what crosses the wire. With `count`, each runs twice before all blocks on a server whose locks are
+    counted. With `new_processes` each block but the first begins with new processes of all servers, so that
+    the luck of a process scatters over blocks like anything else. `sides` are two things that are set against
+    each other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -152,6 +165,9 @@ class Study(Frozen):
     schedule: Schedule = ClosedLoop()
     deciding_outcome: str = "ops_per_s"
     precision: float = Field(default=0.02, gt=0, lt=1)
+    alike_within: float = Field(
+        default=ALIKE_WITHIN, gt=1.0, exclude_if=lambda within: within == ALIKE_WITHIN
+    )
     confidence: float = Field(default=0.95, gt=0, lt=1)
     budget_s: PositiveFloat = Field(default=60.0, le=LONGEST_BUDGET_S)
     minimum_blocks: PositiveInt = 5
@@ -201,10 +217,10 @@ class Study(Frozen):
 
     def exclusion_of(self, levels: Levels) -> Exclusion | None:
         """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
-        written = next((exclusion for exclusion in self.exclude if exclusion.matches(levels)), None)
+        wanted = self.wanted(levels)
+        written = next((each for each in self.exclude if each.matches(wanted, levels)), None)
         if written:
             return written
-        wanted = self.wanted(levels)
         case = wanted.case
         why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, wanted.server)
         why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)

@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from tlstax.study.case_levels import Choice
-from tlstax.study.design import Exclusion, Study
+from tlstax.study.design import Study
 from tlstax.study.factors import check_factor, check_level
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.level_names import Level, Levels
@@ -80,7 +80,7 @@ def _checked(study: Study, where: str) -> Study:
         treatments=tuple(known.all(bundle, f"{where}: treatments") for bundle in study.treatments),
         baseline=known.all(study.baseline, f"{where}: baseline"),
         exclude=tuple(
-            Exclusion(levels=known.choices(exclusion.levels, f"{where}: exclude"), why=exclusion.why)
+            exclusion.model_copy(update={"levels": known.choices(exclusion.levels, f"{where}: exclude")})
             for exclusion in study.exclude
         ),
         control_within=known.choices(study.control_within, f"{where}: control_within"),

@@ -17,6 +17,10 @@ Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, C
 StatementKind = Literal["better", "best", "alike", "no worse"]
 
 
+ALIKE_WITHIN = 1.05
+"""The factor within which two things count as alike, where a study names no other: 5 %."""
+
+
 class Statement(Frozen):
     """A published statement that a study puts to the test: `better` do better in `outcome` than `than`.
 
@@ -34,7 +38,7 @@ class Statement(Frozen):
     source: str = Field(min_length=1)
     kind: StatementKind = "better"
     by: float = Field(default=1.0, ge=1.0)
-    alike_within: float = Field(default=1.05, gt=1.0)
+    alike_within: float = Field(default=ALIKE_WITHIN, gt=1.0)
     factor: str = ""
     better: Side
     than: Side

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from fake_trials import LIBSSL, fake_record, tax_truth, with_errors
+from fake_trials import LIBSSL, fake_record, tax_truth, whole_tax, with_errors
 from tlstax.checks import NOT_STARTED, judge, judged
 from tlstax.checks.treatment import registered_suite
 from tlstax.plan.order import cases
 from tlstax.records.trial import Evidence, MappedLibrary, Trial, TrialRecord
-from tlstax.study import Case, load_study
+from tlstax.study import Case
 
-CASES = cases(load_study("tax"))
+CASES = cases(whole_tax())
 PLAIN = next(case for case in CASES if case.role == "baseline" and case.levels["workload"] == "reconnect")
 FULL = next(case for case in CASES if case.levels == {**PLAIN.levels, "tls": "1.3", "resumption": "off"})
 RESUMED = next(case for case in CASES if case.levels == {**PLAIN.levels, "tls": "1.3", "resumption": "on"})

@@ -76,7 +76,7 @@ def test_a_verdict_is_a_status(
     assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 
 
-def test_what_is_too_close_to_the_limit_is_untold(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_too_close_to_the_limit_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     options = CheckOptions(
         run="slower", against="one", limits=TypedLimits(most=["server_cpu_us_per_op +100 %"])
     )

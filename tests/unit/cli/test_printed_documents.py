@@ -41,7 +41,7 @@ def test_generated_files_are_in_sync(path: Any) -> None:
 def test_each_is_a_schema_that_refuses_what_it_does_not_know(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"schema": 1, "unheard_of": True}, SCHEMAS[name])
+        jsonschema.validate({"unheard_of": True}, SCHEMAS[name])
 
 
 @pytest.mark.parametrize("make", EVERY_RUN.values(), ids=EVERY_RUN)

@@ -10,7 +10,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 import pytest
 
 from fake_terminal import FakeTerminal
-from fake_trials import fake_run
+from fake_trials import fake_run, whole_tax
 from tlstax.cli.in_place import InPlace
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.progress_view import MOST_RATIOS, Moment, view
@@ -18,12 +18,12 @@ from tlstax.findings.core.so_far import most_telling, short_labels
 from tlstax.findings.core.stopping import Progress, decide
 from tlstax.plan.order import blocks, cases
 from tlstax.run.progress import Outlook, Step
-from tlstax.study import load_study, override
+from tlstax.study import override
 
 PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)
 STEP = Step(block=3, place=2, of=10, label="TLS 1.3, reconnecting", progress=PROGRESS, left_s=29, share=0.46)
 
-TAX = load_study("tax")
+TAX = whole_tax()
 STUDIES = {
     "small": override(override(TAX, "tls", ("off", "1.3")), "workload", ("reconnect",)),
     "tax": TAX,

@@ -199,8 +199,8 @@ def test_a_tax_that_only_one_client_sees_is_found() -> None:
 def test_too_noisy_is_neither_agreement_nor_difference() -> None:
     agreements = found(ran(noise=0.3, blocks=5))
     verdicts = {beside.verdict for agreement in agreements for beside in agreement.clients}
-    assert verdicts == {"could not be told"}
-    assert "no difference is seen" in agreements[0].sentence
+    assert verdicts == {"inconclusive"}
+    assert "is inconclusive in" in agreements[0].sentence
     assert "agree" not in agreements[0].sentence
 
 
@@ -220,12 +220,12 @@ def test_behind_a_control_that_strays_far_nothing_agrees() -> None:
     for agreement in found(ran(strays)):
         assert agreement.noise_floor is not None
         assert agreement.noise_floor > 0.25
-        assert {beside.verdict for beside in agreement.clients} == {"could not be told"}
+        assert {beside.verdict for beside in agreement.clients} == {"inconclusive"}
 
 
 def test_one_block_alone_tells_nothing() -> None:
     (first, *_) = found(ran(blocks=1))
-    assert {beside.verdict for beside in first.clients} == {"could not be told"}
+    assert {beside.verdict for beside in first.clients} == {"inconclusive"}
     assert "in one block alone" in first.sentence
 
 

@@ -171,7 +171,7 @@ def test_a_difference_is_seen_above_the_noise_floor() -> None:
     assert strayed(1.05, control=1.04) == ("differs", pytest.approx(0.04))
     assert strayed(1.05, control=1.06) == ("agrees", pytest.approx(0.06))
     assert strayed(1.05, control=1.09) == ("agrees", pytest.approx(0.09))
-    assert strayed(1.05, control=1.11) == ("could not be told", pytest.approx(0.11))
+    assert strayed(1.05, control=1.11) == ("inconclusive", pytest.approx(0.11))
     assert strayed(1.2, control=1.11) == ("differs", pytest.approx(0.11))
 
 
@@ -180,10 +180,10 @@ def test_agreement_needs_an_interval_that_would_have_shown_a_difference() -> Non
     near = client_of(measured(plain(*scattered, sysbench=[8.16, 7.84, 8.16, 7.84])))
     assert near.verdict == "agrees"
     wide = client_of(measured(plain(*scattered, sysbench=[12.0, 6.0, 12.0, 6.0])))
-    assert wide.verdict == "could not be told"
+    assert wide.verdict == "inconclusive"
     once = client_of(measured(plain(8.0, sysbench=[8.0])))
-    assert (once.verdict, once.ratio.low) == ("could not be told", None)
-    assert client_of(measured(plain(8.0, sysbench=[80.0]))).verdict == "could not be told"
+    assert (once.verdict, once.ratio.low) == ("inconclusive", None)
+    assert client_of(measured(plain(8.0, sysbench=[80.0]))).verdict == "inconclusive"
 
 
 def test_the_noise_floor_is_the_nearest_controls_that_ran() -> None:

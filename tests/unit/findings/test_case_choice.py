@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fake_trials import whole_tax
 from tlstax.findings.answer.case_choice import choice_text, chosen_case
 from tlstax.plan.order import cases
-from tlstax.study import Study, load_study, override, parse_study
+from tlstax.study import Study, override, parse_study
 from tlstax.support.errors import UserMistake
 
-TAX = load_study("tax")
+TAX = whole_tax()
 TEXTS = {
     "tls=off,workload=point-select": "baseline",
     "workload=point-select,control": "control",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fake_trials import Truth, fake_run, tax_truth
+from fake_trials import Truth, fake_run, tax_truth, whole_tax
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
 from tlstax.findings.compare.headers import is_same_thing
@@ -27,7 +27,7 @@ from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import Limit, Measure, RunComparison
 from tlstax.results.interval import DIFFERENCES, Interval
-from tlstax.study import Case, load_study
+from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
 CPU = "server_cpu_us_per_op"
@@ -166,7 +166,7 @@ def test_what_is_unfair_is_refused_in_a_sentence(field: str, value: object, word
 
 def test_runs_of_other_things_have_no_case_in_common() -> None:
     first = run(1)
-    other = changed(run(2), study=load_study("tax").model_copy(update={"treatments": ()}))
+    other = changed(run(2), study=whole_tax().model_copy(update={"treatments": ()}))
     empty = other.model_copy(update={"trials": ()})
     with pytest.raises(UserMistake, match="no case in common"):
         compared([first, empty], (CPU,))
@@ -296,16 +296,16 @@ def test_a_planted_40_per_cent_is_told_where_runs_are_known_to_differ_by_little(
     assert {"PASS"}.isdisjoint((*found, *alone))
 
 
-def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold() -> None:
+def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_inconclusive() -> None:
     limit = Limits((Limit(outcome=CPU, most=0.25),))
     same = gated(run(2), run(1), limit, others=others())
     assert same.verdict == "PASS"
     assert {own.verdict for own in same.cases} == {"PASS"}
     assert len(same.cases) == 6, "baselines are not gated"
     assert len(same.same_again) == 12
-    assert gated(run(2), run(1), limit).verdict == "UNTOLD", "of two runs alone it is not known"
+    assert gated(run(2), run(1), limit).verdict == "INCONCLUSIVE", "of two runs alone it is not known"
     assert gated(run(2, tls_costs=1.6), run(1), limit, others=others()).verdict == "FAIL"
-    assert gated(run(2, tls_costs=1.25), run(1), limit, others=others()).verdict == "UNTOLD"
+    assert gated(run(2, tls_costs=1.25), run(1), limit, others=others()).verdict == "INCONCLUSIVE"
     assert gated(run(2, all_costs=1.5), run(1), limit, others=others()).verdict == "PASS"
     costlier = gated(run(2, all_costs=3.0), run(1), limit, others=others(), measure="itself")
     assert costlier.verdict == "FAIL"
@@ -316,9 +316,9 @@ def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_untold
     [
         (0.99, 1.05, "PASS"),
         (1.051, 1.2, "FAIL"),
-        (1.05, 1.2, "UNTOLD"),
-        (1.0, 1.0501, "UNTOLD"),
-        (None, None, "UNTOLD"),
+        (1.05, 1.2, "INCONCLUSIVE"),
+        (1.0, 1.0501, "INCONCLUSIVE"),
+        (None, None, "INCONCLUSIVE"),
     ],
 )
 def test_a_verdict_is_where_the_interval_lies(low: float | None, high: float | None, verdict: str) -> None:
@@ -330,11 +330,11 @@ def test_an_outcome_that_no_run_has_is_said() -> None:
         gated(run(2), run(1), Limits((Limit(outcome="path_cpu_us_per_op", most=0.1),)))
 
 
-def test_a_single_block_is_untold() -> None:
+def test_a_single_block_is_inconclusive() -> None:
     once = run(2)
     first = once.model_copy(update={"trials": tuple(own for own in once.trials if own.trial.block == 0)})
     found = gated(first, run(1), Limits((Limit(outcome=CPU, most=0.5),)))
-    assert found.verdict == "UNTOLD"
+    assert found.verdict == "INCONCLUSIVE"
     assert "single block" in gate_text(found, width=100, colour=False)
 
 
@@ -357,7 +357,7 @@ def test_on_a_terminal_every_case_has_its_line(width: int) -> None:
 def test_the_document_is_read_back_as_it_was_written() -> None:
     found = compared([run(1), run(2)], (CPU,))
     text = found.model_dump_json(by_alias=True)
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
     assert RunComparison.model_validate_json(text) == found
 
 

@@ -78,7 +78,7 @@ def test_it_is_judged_by_the_twins() -> None:
     found = of_keys((BASE, STEADY), (LONGER, wiggling(700.0)), (SECOND, twin))
     assert found.noise_floor == pytest.approx(1.25**2 - 1)
     assert found.noise_from == "the twins of a"
-    assert found.judgement == "no difference seen"
+    assert found.judgement == "inconclusive"
     assert of_keys((BASE, STEADY), (LONGER, wiggling(500.0)), (SECOND, twin)).judgement == "lower"
 
 
@@ -98,7 +98,7 @@ def test_every_outcome_worth_it_is_contrasted_in_order() -> None:
     }
     found = contrasts(Series(study=STUDY, cases=both.cases, values=values, controls={}))
     assert [each.outcome for each in found] == list(CONTRASTED)
-    assert {each.judgement for each in found} == {"no difference seen"}
+    assert {each.judgement for each in found} == {"alike"}
     assert {each.outcome: each.unit for each in found}["server_cpu_us_per_op"] == "us"
 
 

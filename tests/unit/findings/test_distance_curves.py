@@ -272,11 +272,11 @@ def test_round_trips_alone_have_no_limit_where_plaintext_has_none() -> None:
     ("low", "point", "high", "nothing", "told"),
     [
         (0.5, 1.0, 1.5, 0.0, "grows"),
-        (0.5, 1.0, 1.5, 1.0, "could not be told"),
-        (0.5, 1.0, 1.5, 0.5, "could not be told"),
-        (0.5, 1.0, 1.5, 1.5, "could not be told"),
+        (0.5, 1.0, 1.5, 1.0, "inconclusive"),
+        (0.5, 1.0, 1.5, 0.5, "inconclusive"),
+        (0.5, 1.0, 1.5, 1.5, "inconclusive"),
         (0.5, 1.0, 1.5, 2.0, "shrinks"),
-        (None, 1.0, None, 0.0, "could not be told"),
+        (None, 1.0, None, 0.0, "inconclusive"),
     ],
 )
 def test_a_trend_is_what_differs_from_nothing(
@@ -414,7 +414,7 @@ def test_all_that_a_run_shows_of_distances() -> None:
     assert "the loss shrinks" in first.in_proportion_sentence
     assert (second.source, second.in_time, second.in_proportion) == (
         "another",
-        "could not be told",
+        "inconclusive",
         "did not hold",
     )
 
@@ -422,7 +422,7 @@ def test_all_that_a_run_shows_of_distances() -> None:
 def test_a_claim_of_cases_without_growth_could_not_be_told() -> None:
     one = study(workload=["reconnect", "point-select"], rtt_ms=[10])
     for claim in shown(planted_series(one, planted, blocks=3)).claims:
-        assert (claim.curves, claim.in_time, claim.in_proportion) == (0, *["could not be told"] * 2)
+        assert (claim.curves, claim.in_time, claim.in_proportion) == (0, *["inconclusive"] * 2)
 
 
 def test_curves_of_which_nothing_is_known_are_left_out() -> None:

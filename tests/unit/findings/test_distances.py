@@ -117,9 +117,9 @@ def test_where_nothing_is_planted_nothing_grows() -> None:
     shown = distances(planted_series(STUDY, nothing), ())
     assert shown is not None
     (claim,) = shown.claims
-    assert (claim.in_time, claim.in_proportion) == ("could not be told", "could not be told")
-    assert "3 could not be told" in claim.in_time_sentence
-    assert "no difference seen" in claim.in_time_sentence
+    assert (claim.in_time, claim.in_proportion) == ("inconclusive", "inconclusive")
+    assert "3 inconclusive" in claim.in_time_sentence
+    assert "inconclusive" in claim.in_time_sentence
 
 
 def test_a_cost_of_the_processor_alone_does_not_grow_in_time() -> None:
@@ -133,19 +133,19 @@ def test_a_cost_of_the_processor_alone_does_not_grow_in_time() -> None:
     shown = distances(planted_series(STUDY, busy), ())
     assert shown is not None
     (claim,) = shown.claims
-    assert claim.in_time == "could not be told"
+    assert claim.in_time == "inconclusive"
     assert claim.in_proportion == "did not hold"
 
 
 @pytest.mark.parametrize(
     ("trends", "verdict"),
     [
-        ([], "could not be told"),
+        ([], "inconclusive"),
         (["grows", "grows"], "held"),
         (["grows", "shrinks"], "held in part"),
-        (["grows", "could not be told"], "held in part"),
-        (["shrinks", "could not be told"], "did not hold"),
-        (["could not be told"], "could not be told"),
+        (["grows", "inconclusive"], "held in part"),
+        (["shrinks", "inconclusive"], "did not hold"),
+        (["inconclusive"], "inconclusive"),
     ],
 )
 def test_a_claim_holds_where_every_curve_says_so(trends: list[Trend], verdict: str) -> None:
@@ -196,7 +196,7 @@ def test_one_distance_alone_has_no_growth() -> None:
     assert {c.growth for c in shown.curves} == {None}
     assert {growth_sentence(c) for c in shown.curves} == {""}
     (claim,) = shown.claims
-    assert (claim.in_time, claim.curves) == ("could not be told", 0)
+    assert (claim.in_time, claim.curves) == ("inconclusive", 0)
     assert claim.in_time_sentence == "nothing that was measured bears on it"
 
 

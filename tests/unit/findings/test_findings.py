@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue
+from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue, whole_tax
 from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import Finding, RunDocument
-from tlstax.study import Case, load_study, override
+from tlstax.study import Case, override
 
-STUDY = load_study("tax")
+STUDY = whole_tax()
 EXACT = fake_run(noise=0.0, invalid=False, number_of_blocks=4)
 NOISY = fake_run(seed=3)
 
@@ -85,7 +85,7 @@ def test_the_baseline_is_one_exactly_and_the_control_is_told_from_it() -> None:
     assert len(controls) == len(baselines) > 0
     assert {f.case.get("control") for f in controls} == {"yes"}
     assert {f.case.get("control") for f in found.findings if f.role != "control"} == {None}
-    assert {f.judgement for f in controls} == {"no difference seen"}
+    assert {f.judgement for f in controls} == {"alike"}
 
 
 def test_what_plaintext_cannot_have_is_told_without_a_ratio() -> None:
@@ -181,7 +181,7 @@ def test_a_difference_below_the_noise_floor_is_no_difference() -> None:
     """Resumption changes nothing on kept connections but the noise of the control hides small effects."""
     noisy = fake_run(noise=0.05, seed=2, invalid=False)
     finding = _finding(document(noisy), "ops_per_s", "point-select", "1.2")
-    assert finding.judgement == "no difference seen"
+    assert finding.judgement == "inconclusive"
 
 
 def _one_block() -> RunDocument:
@@ -191,7 +191,7 @@ def _one_block() -> RunDocument:
 def test_one_block_gives_points_without_intervals() -> None:
     finding = _finding(_one_block(), "ops_per_s", "reconnect", "1.3")
     assert (finding.ratio.low, finding.ratio.high, finding.ratio.blocks) == (None, None, 1)
-    assert finding.judgement == "no interval yet"
+    assert finding.judgement == "inconclusive"
     assert finding.noise_floor is None
     assert "one block only: there is no interval" in finding.caveats
     two = _finding(document(fake_run(number_of_blocks=2, invalid=False)), "ops_per_s", "reconnect", "1.3")
@@ -345,7 +345,7 @@ def test_values_are_geometric_means_and_their_quotient_is_the_ratio(
 def test_the_document_survives_json_and_names_its_schema() -> None:
     found = document(NOISY)
     raw = json.loads(found.model_dump_json())
-    assert raw["schema"] == 1
+    assert raw["schema"] == 2
     assert raw["findings"][0].keys() >= {"outcome", "unit", "case", "baseline", "value", "ratio", "caveats"}
     assert RunDocument.model_validate(raw) == found
     assert {f.unit for f in found.findings} <= set(UNITS.values())

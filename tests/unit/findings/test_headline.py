@@ -2,13 +2,11 @@
 
 import pytest
 
-from fake_trials import crashed, fake_run
+from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
-from tlstax.findings.core.stats import (
-    judge,
-)
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.report.core.facts import facts
 from tlstax.report.core.figures import interval
@@ -17,17 +15,17 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import Interval
-from tlstax.study import at_rate, load_study, override
+from tlstax.study import at_rate, override
 from tlstax.support.text import counted
 
 FLOOR = 0.013
-NO_DIFFERENCE = "no difference seen in point selects a second"
+ALIKE = "point selects a second alike within 5 %"
 TAX = document(fake_run(number_of_blocks=2, invalid=False))
 
 
 def _known(finding: Finding, point: float, low: float, high: float) -> Finding:
     ratio = Interval(point=point, low=low, high=high, confidence=0.95, blocks=8)
-    judgement = judge(ratio, FLOOR)
+    judgement = judge(ratio, FLOOR, TAX.design.alike_within)
     return finding.model_copy(update={"ratio": ratio, "judgement": judgement, "noise_floor": FLOOR})
 
 
@@ -58,8 +56,12 @@ def _said(workload: str, point: float, low: float, high: float) -> str:
         ((0.6, 0.4, 0.8), "40 % fewer point selects a second (20 to 60 % at 95 %)"),
         ((0.2, 0.18, 0.22), "5.0\u00d7 slower (4.5 to 5.6\u00d7 at 95 %)"),
         ((12.0, 10.0, 15.0), "12\u00d7 faster (10 to 15\u00d7 at 95 %)"),
-        ((1.002, 0.99, 1.014), f"{NO_DIFFERENCE} (\u22121.0 to +1.4 % at 95 %, noise floor 1.3 %)"),
-        ((1.01, 1.002, 1.018), f"{NO_DIFFERENCE} (+0.2 to +1.8 % at 95 %, noise floor 1.3 %)"),
+        ((1.002, 0.99, 1.014), f"{ALIKE} (\u22121.0 to +1.4 % at 95 %, noise floor 1.3 %)"),
+        (
+            (1.03, 0.99, 1.07),
+            "inconclusive in point selects a second: \u22121 to +7 % at 95 %, noise floor 1.3 %",
+        ),
+        ((1.01, 1.002, 1.018), f"{ALIKE} (+0.2 to +1.8 % at 95 %, noise floor 1.3 %)"),
     ],
 )
 def test_kept_connections(ratio: tuple[float, float, float], says: str) -> None:
@@ -71,7 +73,7 @@ def test_kept_connections(ratio: tuple[float, float, float], says: str) -> None:
     [
         ((0.204, 0.196, 0.213), "4.90\u00d7 slower (4.69 to 5.10\u00d7 at 95 %)"),
         ((0.8, 0.75, 0.85), "20 % fewer connections a second (15 to 25 % at 95 %)"),
-        ((1.0, 0.98, 1.02), f"{NO_DIFFERENCE} (\u22122.0 to +2.0 % at 95 %, noise floor 1.3 %)"),
+        ((1.0, 0.98, 1.02), f"{ALIKE} (\u22122.0 to +2.0 % at 95 %, noise floor 1.3 %)"),
     ],
 )
 def test_reconnecting(ratio: tuple[float, float, float], says: str) -> None:
@@ -80,7 +82,7 @@ def test_reconnecting(ratio: tuple[float, float, float], says: str) -> None:
 
 
 def test_an_open_loop_says_at_which_rate_and_speaks_of_latency() -> None:
-    study = at_rate(load_study("tax"), OpenLoop(rate_per_s=5000))
+    study = at_rate(whole_tax(), OpenLoop(rate_per_s=5000))
     stored = fake_run(study, invalid=False)
     sentence = headline(document(stored))[0]
     assert sentence.startswith(
@@ -125,7 +127,7 @@ def test_what_resumption_gives_back_is_told_where_it_is_told_apart(
 
 
 def test_many_connection_counts_are_told_apart() -> None:
-    study = override(override(load_study("tax"), "tls", ["1.3"]), "connections", ["1", "64"])
+    study = override(override(whole_tax(), "tls", ["1.3"]), "connections", ["1", "64"])
     said = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
     assert [line.split(":")[0] for line in said] == [
         "TLS 1.3 on kept connections, 1 connection",
@@ -136,7 +138,7 @@ def test_many_connection_counts_are_told_apart() -> None:
 
 
 def test_distances_are_told_apart() -> None:
-    study = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
+    study = override(override(whole_tax(), "tls", ["1.3"]), "workload", ["reconnect"])
     found = document(fake_run(override(study, "rtt_ms", ["0", "45"]), number_of_blocks=2, invalid=False))
     assert [line.split(":")[0] for line in headline(found)] == [
         "reconnecting under TLS 1.3, on the same machine",
@@ -161,10 +163,10 @@ def test_other_outcomes_are_worded_by_what_they_are(ratio: tuple[float, float, f
 
 
 def test_one_block_or_nothing_at_all_is_admitted() -> None:
-    one = fake_run(override(load_study("tax"), "tls", ["1.3"]), number_of_blocks=1, invalid=False)
+    one = fake_run(override(whole_tax(), "tls", ["1.3"]), number_of_blocks=1, invalid=False)
     for line in headline(document(one)):
-        assert "no difference seen" not in line
-        assert line.endswith(" a second in one block: no interval yet")
+        assert "inconclusive in " in line
+        assert line.endswith(" in one block alone")
     nothing = one.model_copy(update={"trials": tuple(crashed(record.trial) for record in one.trials)})
     why, last = headline(document(nothing))
     assert why.endswith("nothing can be told, as its trial was not valid: the server died of signal 9")
@@ -172,7 +174,7 @@ def test_one_block_or_nothing_at_all_is_admitted() -> None:
 
 
 def test_a_study_of_baselines_alone_is_said_to_compare_nothing() -> None:
-    alone = fake_run(override(load_study("tax"), "tls", ["off"]), number_of_blocks=3, invalid=False)
+    alone = fake_run(override(whole_tax(), "tls", ["off"]), number_of_blocks=3, invalid=False)
     assert headline(document(alone)) == [
         "nothing is compared: every case is a baseline of its own; the tables have what each came to"
     ]
@@ -212,7 +214,7 @@ def test_an_interval_of_any_width_is_not_spelled_out() -> None:
     assert wide, "the noise was meant to be too much"
     said = [sentence for sentence in headline(found) if "2 blocks are too few" in sentence]
     assert len(said) == len([f for f in wide if f.role == "treatment"])
-    assert not any("no difference seen" in sentence for sentence in said)
+    assert all("inconclusive" in sentence for sentence in said)
     assert percent(461.38) == ">1,000 %"
     assert interval(wide[0].ratio) == "too wide"
 
@@ -223,7 +225,7 @@ def test_how_well_something_is_known() -> None:
 
 
 def test_of_several_servers_each_is_named() -> None:
-    study = override(load_study("tax"), "server", ["mysql-9.7", "mariadb-11.8"])
+    study = override(whole_tax(), "server", ["mysql-9.7", "mariadb-11.8"])
     sentences = headline(document(fake_run(study, number_of_blocks=2, invalid=False)))
     assert sentences[0].startswith("mysql-9.7: TLS 1.3 on kept connections: ")
     assert any(sentence.startswith("mariadb-11.8: reconnecting under TLS 1.2: ") for sentence in sentences)

@@ -263,7 +263,7 @@ def test_a_cost_is_a_mean_of_differences_over_the_blocks_that_both_have() -> Non
     client = found["client_cpu_us_per_connection"]
     assert (client.extra.point, client.judgement) == (-10, "lower")
     connect = found["connect_p50_us"]
-    assert (connect.retried, connect.avoided, connect.judgement) == (35, 35, "no difference seen")
+    assert (connect.retried, connect.avoided, connect.judgement) == (35, 35, "alike")
     trips, crossed = found["tls_handshake_round_trips"], found["tls_handshake_bytes"]
     assert (trips.retried, trips.avoided, trips.extra.point, trips.judgement) == (2, 1, 1, "higher")
     assert (crossed.retried, crossed.avoided, crossed.extra.point, crossed.judgement) == (
@@ -287,10 +287,10 @@ def test_a_cost_counts_above_its_noise_floor_and_beyond_chance() -> None:
     above = server_cost([111.0, 111.0], [100.0, 100.0], [122.1, 122.1])
     assert (above.noise_floor, above.judgement) == (pytest.approx(10.0), "higher")
     below = server_cost([109.0, 109.0], [100.0, 100.0], [119.9, 119.9])
-    assert (below.noise_floor, below.judgement) == (pytest.approx(10.0), "no difference seen")
-    assert server_cost([91.0, 91.0], [100.0, 100.0], [100.1, 100.1]).judgement == "no difference seen"
+    assert (below.noise_floor, below.judgement) == (pytest.approx(10.0), "inconclusive")
+    assert server_cost([91.0, 91.0], [100.0, 100.0], [100.1, 100.1]).judgement == "inconclusive"
     assert server_cost([89.0, 89.0], [100.0, 100.0], [97.9, 97.9]).judgement == "lower"
-    assert server_cost([110.0, 130.0], [100.0, 100.0]).judgement == "no difference seen"
+    assert server_cost([110.0, 130.0], [100.0, 100.0]).judgement == "inconclusive"
     assert server_cost([100.5, 100.5], [100.0, 100.0]).judgement == "higher"
 
 
@@ -303,13 +303,13 @@ def test_one_block_tells_of_what_is_counted_alone() -> None:
     )
     assert {name: cost.judgement for name, cost in found.items()} == {
         "tls_handshake_round_trips": "higher",
-        "tls_handshake_bytes": "no interval yet",
-        "server_cpu_us_per_connection": "no interval yet",
+        "tls_handshake_bytes": "inconclusive",
+        "server_cpu_us_per_connection": "inconclusive",
     }
     fewer = costs(record_of(DEFAULT, shake(), wire=wire(5, 1, 1)), calm())
     assert fewer["tls_handshake_round_trips"].judgement == "lower"
     alike = costs(record_of(DEFAULT, shake(), wire=wire(10, 1, 1)), calm())
-    assert alike["tls_handshake_round_trips"].judgement == "no difference seen"
+    assert alike["tls_handshake_round_trips"].judgement == "alike"
 
 
 def with_job(record: TrialRecord, **changes: Any) -> TrialRecord:

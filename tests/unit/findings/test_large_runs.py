@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fake_slices import slices_of
-from fake_trials import fake_run
+from fake_trials import fake_run, whole_tax
 from multiplied_runs import multiplied
 from tlstax.findings.answer.document import document
 from tlstax.findings.core import histograms, stopping
@@ -19,7 +19,6 @@ from tlstax.findings.core.stopping import Taken, decide
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
-from tlstax.study import load_study
 
 FEW, MANY = 10, 20
 """Blocks. What is done once for each case is in both counts, and keeps the second below twice the first."""
@@ -31,7 +30,7 @@ MOST = 2.1
 @cache
 def long_run(number_of_blocks: int) -> StoredRun:
     """A run of the tax study in which all cases took turns, no two trials alike."""
-    study = load_study("tax")
+    study = whole_tax()
     recorded = fake_run(number_of_blocks=1, invalid=False)
     sliced = slices_of([(40 + place, 1.0) for place in range(6)])
     models = tuple(record.model_copy(update={"slices": sliced}) for record in recorded.trials)

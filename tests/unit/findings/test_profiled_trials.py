@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from fake_trials import fake_record, tax_truth
+from fake_trials import fake_record, tax_truth, whole_tax
 from profiled_runs import PROFILE, SLOWED, profiled_run, profiled_study, without_profiled
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.export import exported
@@ -23,7 +23,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import slim
-from tlstax.study import load_study
 
 RUN = profiled_run()
 STUDY = profiled_study()
@@ -41,7 +40,7 @@ def test_each_case_is_profiled_once_in_every_block_somewhere_in_it() -> None:
 
 
 def test_without_profile_the_order_is_one_draw_a_case() -> None:
-    plain, generator = load_study("tax"), Random(7)  # noqa: S311 (an order, not a secret)
+    plain, generator = whole_tax(), Random(7)  # noqa: S311 (an order, not a secret)
     for block in islice(blocks(plain, 7), 3):
         draws = [(generator.random(), place) for place in range(len(cases(plain)))]
         assert [trial.case for trial in block] == [cases(plain)[place] for _, place in sorted(draws)]
@@ -49,7 +48,7 @@ def test_without_profile_the_order_is_one_draw_a_case() -> None:
 
 
 def test_a_plan_counts_the_profiled_trials_and_their_time() -> None:
-    plain, profiled = plan(load_study("tax")), plan(STUDY)
+    plain, profiled = plan(whole_tax()), plan(STUDY)
     assert (plain.profiled, profiled.profiled * 2) == (0, profiled.trials)
     assert profiled.block_s > 2 * plain.block_s - 2 * len(plain.cases) * plain.trial_duration_s
     assert profiled.blocks < plain.blocks

@@ -7,7 +7,7 @@ import pytest
 from intervals import known
 from tlstax.findings.published.answers import answer_to_difference, answer_to_ratio
 
-UNTOLD = "could not be told here"
+INCONCLUSIVE = "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -16,15 +16,15 @@ UNTOLD = "could not be told here"
         ((1.2, 1.1, 1.3), None, 1.01, "right"),
         ((1.2, 1.1, 1.3), None, 0.99, "wrong"),
         ((0.8, 0.7, 0.9), None, 0.99, "right"),
-        ((1.0, 0.9, 1.1), None, 1.1, UNTOLD),
-        ((1.0, 0.9, 1.1), None, 0.9, UNTOLD),
+        ((1.0, 0.9, 1.1), None, 1.1, INCONCLUSIVE),
+        ((1.0, 0.9, 1.1), None, 0.9, INCONCLUSIVE),
         ((1.0, 0.9, 1.1), None, 1.1001, "wrong"),
         ((1.0, 0.9, 1.1), None, 0.8999, "wrong"),
-        ((1.0, 0.9, 1.1), 0.25, 1.25, UNTOLD),
+        ((1.0, 0.9, 1.1), 0.25, 1.25, INCONCLUSIVE),
         ((1.0, 0.9, 1.1), 0.2499, 1.25, "wrong"),
-        ((1.0, 0.9, 1.1), 0.25, 0.8, UNTOLD),
-        ((1.2, 1.1, 1.3), 0.25, 1.3, UNTOLD),
-        ((1.0, None, None), None, 5.0, UNTOLD),
+        ((1.0, 0.9, 1.1), 0.25, 0.8, INCONCLUSIVE),
+        ((1.2, 1.1, 1.3), 0.25, 1.3, INCONCLUSIVE),
+        ((1.0, None, None), None, 5.0, INCONCLUSIVE),
     ],
 )
 def test_a_ratio(
@@ -40,14 +40,14 @@ def test_a_ratio(
         ((0.5, 0.25, 0.75), None, 0.5, "right"),
         ((0.5, 0.25, 0.75), None, -0.5, "wrong"),
         ((-0.5, -0.75, -0.25), None, -9.0, "right"),
-        ((0.5, 0.25, 0.75), 0.5, 0.5, UNTOLD),
+        ((0.5, 0.25, 0.75), 0.5, 0.5, INCONCLUSIVE),
         ((0.5, 0.25, 0.75), 0.5, 0.8, "wrong"),
-        ((0.0, -1.0, 1.0), None, 1.0, UNTOLD),
-        ((0.0, -1.0, 1.0), None, -1.0, UNTOLD),
+        ((0.0, -1.0, 1.0), None, 1.0, INCONCLUSIVE),
+        ((0.0, -1.0, 1.0), None, -1.0, INCONCLUSIVE),
         ((0.0, -1.0, 1.0), None, 1.1, "wrong"),
-        ((0.0, -1.0, 1.0), 1.1, 1.1, UNTOLD),
+        ((0.0, -1.0, 1.0), 1.1, 1.1, INCONCLUSIVE),
         ((0.0, -1.0, 1.0), 1.0, -1.1, "wrong"),
-        ((2.0, None, None), None, 5.0, UNTOLD),
+        ((2.0, None, None), None, 5.0, INCONCLUSIVE),
     ],
 )
 def test_a_difference(

@@ -194,7 +194,7 @@ def test_of_what_is_better_lower_less_is_the_fix() -> None:
 
 
 def test_what_cannot_be_told_is_no_fix() -> None:
-    unsure = "whether taking rand-per-byte out is a fix could not be told here"
+    unsure = "whether taking rand-per-byte out is a fix is inconclusive here"
     assert fix((900.0, 1000.0, 1100.0)).startswith(f"{unsure} (")
     assert fix((4000.0,), (1000.0,)) == f"{unsure} (+300 % in one block alone; published: 4×)"
     assert fix((4000.0, 4000.0, 400_000.0)) == (
@@ -209,7 +209,7 @@ def test_what_twins_differ_by_is_no_fix() -> None:
     twin = case("none", instance=2)
     measured = ((SOUND, (1490.0, 1500.0, 1510.0)), (FAULTY, (1000.0,) * 3), (twin, (2250.0,) * 3))
     verdict = figures(told, *measured, study=study)[1].verdict
-    assert verdict.startswith("whether taking rand-per-byte out is a fix could not be told here (+50 % (")
+    assert verdict.startswith("whether taking rand-per-byte out is a fix is inconclusive here (+50 % (")
     assert "comes out as the fix" in figures(told, *measured[:2], study=study)[1].verdict
 
 

@@ -49,7 +49,7 @@ def answers(found: DifferenceResult) -> dict[str, str]:
     return {here.part: here.answer for here in found.parts}
 
 
-UNTOLD = dict.fromkeys("bcd", "could not be told here") | {"a": "not tested"}
+INCONCLUSIVE = dict.fromkeys("bcd", "inconclusive") | {"a": "not tested"}
 RULED_OUT = dict.fromkeys("bcd", "wrong") | {"a": "not tested"}
 """Of what is known well enough to rule a published difference out."""
 
@@ -120,7 +120,7 @@ def test_a_side_with_valid_trials_is_shown_by_them_alone() -> None:
 def test_one_block_alone_tells_nothing() -> None:
     found = document(crud_run(blocks=1))
     select = of_line(found, "SELECT")
-    assert answers(select) == UNTOLD
+    assert answers(select) == INCONCLUSIVE
     assert "in one block alone" in select.sentence
 
 
@@ -231,7 +231,7 @@ def test_spreadsheets_get_every_cell() -> None:
         ("mysqlslap-8.0.33", "client", "off")
     }
     judged = {r["judgement"] for r in rows if r["role"] == "table, difference"}
-    assert judged == {"right", "wrong", "could not be told here", "not tested"}
+    assert judged == {"right", "wrong", "inconclusive", "not tested"}
 
 
 def test_programs_get_the_tables_as_they_are() -> None:

@@ -59,7 +59,7 @@ def test_trials_that_differ_are_said_to_differ() -> None:
 def test_exact_counts_differ_or_do_not_and_leave_no_doubt() -> None:
     findings = [f for f in document(counted_run()).findings if f.outcome == "round_trips_per_connect"]
     judged = {(f.case["tls"], f.role): f for f in findings}
-    assert judged["off", "control"].judgement == "no difference seen"
+    assert judged["off", "control"].judgement == "alike"
     tls = judged["1.3", "treatment"]
     assert tls.judgement == "higher"
     assert tls.ratio.low == pytest.approx(5 / 3)
@@ -71,7 +71,7 @@ def test_equal_counts_are_no_difference_though_the_interval_has_no_width() -> No
     findings = document(counted_run(lambda _: PLAIN)).findings
     counted = [f for f in findings if f.outcome.startswith(("round_trips", "bytes_sent_per_connect"))]
     assert counted
-    assert {f.judgement for f in counted} <= {"no difference seen", "baseline"}
+    assert {f.judgement for f in counted} <= {"alike", "baseline"}
 
 
 def test_over_a_distance_the_time_stands_beside_the_counted_round_trips() -> None:

@@ -91,7 +91,7 @@ def test_a_finding_is_a_ratio_over_blocks() -> None:
     assert tls.ratio_of_totals is None
     control = found["control"]
     assert control.case == {**tls.baseline, "control": "yes"}
-    assert (control.ratio.point, control.judgement) == (pytest.approx(1.01), "no difference seen")
+    assert (control.ratio.point, control.judgement) == (pytest.approx(1.01), "alike")
     assert control.negotiated == "plaintext"
 
 
@@ -111,7 +111,7 @@ def test_a_baseline_is_exactly_itself_even_in_one_block() -> None:
         baseline = findings_of(run_of(blocks))["baseline"]
         assert baseline.ratio == Interval(point=1.0, low=1.0, high=1.0, confidence=0.95, blocks=blocks)
         assert baseline.judgement == "baseline"
-    assert findings_of(run_of(1))["treatment"].judgement == "no interval yet"
+    assert findings_of(run_of(1))["treatment"].judgement == "inconclusive"
 
 
 def test_a_baseline_is_itself_though_it_differs_from_its_control(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ def test_what_the_control_strayed_by_is_no_difference(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(subject, "estimates", made)
     tls = findings_of(run_of())["treatment"]
-    assert (tls.noise_floor, tls.judgement) == (pytest.approx(1.5), "no difference seen")
+    assert (tls.noise_floor, tls.judgement) == (pytest.approx(1.5), "inconclusive")
     assert tls.ratio_of_totals == 1.0
 
 

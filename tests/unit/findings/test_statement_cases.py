@@ -90,7 +90,7 @@ def test_a_case_is_pooled_over_its_ladder_and_has_its_cells() -> None:
     assert (case.ratio.low, case.ratio.high) == pytest.approx((exp(0.3 - HALF), exp(0.3 + HALF)), rel=1e-5)
     assert (case.ratio.blocks, case.ratio.confidence) == (3, 0.95)
     assert (case.noise_floor, case.noise_from, case.chosen) == (None, "", False)
-    assert (case.outcome, case.cells) == ("held", Tally(held=2, opposite=0, alike=0, untold=0))
+    assert (case.outcome, case.cells) == ("held", Tally(held=2, opposite=0, alike=0, inconclusive=0))
 
 
 def test_the_opposite_is_told_and_what_cannot_be_told_is() -> None:
@@ -99,10 +99,10 @@ def test_the_opposite_is_told_and_what_cannot_be_told_is() -> None:
     even = [(levels, 0.0) for levels, _ in LADDER[:2]]
     stricter = Statement(**{**dict(BETTER), "alike_within": exp(0.9 * HALF)})
     assert (only(even, stricter).outcome, only(even, stricter).cells) == (
-        "could not be told",
-        Tally(held=0, opposite=0, alike=0, untold=1),
+        "inconclusive",
+        Tally(held=0, opposite=0, alike=0, inconclusive=1),
     )
-    assert only(LADDER, blocks=1).outcome == "could not be told", "one block has no interval"
+    assert only(LADDER, blocks=1).outcome == "inconclusive", "one block has no interval"
 
 
 @pytest.mark.parametrize("log_speed", [0.0, 0.01, -0.01])
@@ -111,7 +111,7 @@ def test_what_is_known_to_differ_by_less_than_counts_is_alike(log_speed: float) 
     near = [(levels_of("old"), 0.0), (levels_of("new"), log_speed)]
     assert only(near, Statement(**{**dict(BETTER), "alike_within": exp(0.05)})).outcome == "alike"
     assert only(near, Statement(**{**dict(BETTER), "by": 1.0001})).outcome != "alike", "a size is claimed"
-    assert only(near, blocks=1).outcome == "could not be told"
+    assert only(near, blocks=1).outcome == "inconclusive"
 
 
 def test_a_clear_difference_is_told_though_it_is_small() -> None:
@@ -119,7 +119,7 @@ def test_a_clear_difference_is_told_though_it_is_small() -> None:
     assert only(small, Statement(**{**dict(BETTER), "alike_within": 1.2})).outcome == "held"
 
 
-@pytest.mark.parametrize(("strays", "outcome"), [(0.02, "alike"), (0.03, "could not be told")])
+@pytest.mark.parametrize(("strays", "outcome"), [(0.02, "alike"), (0.03, "inconclusive")])
 def test_twins_that_differ_by_what_counts_may_hide_it(strays: float, outcome: str) -> None:
     """The floor is what twins may differ by: twice what one of them strays."""
     alike = [(levels_of("old"), 0.0), (levels_of("new"), 0.0), (levels_of("old", instance=2), strays)]
@@ -132,7 +132,7 @@ def test_twins_that_differ_by_what_counts_may_hide_it(strays: float, outcome: st
         (0.2, 1.05, "held"),
         (0.0, 1.05, "held"),
         (0.01, 1.03, "held"),
-        (-0.01, 1.03, "could not be told"),
+        (-0.01, 1.03, "inconclusive"),
         (-0.1, 1.05, "opposite"),
     ],
 )
@@ -144,9 +144,9 @@ def test_no_worse_holds_where_worse_by_what_counts_is_ruled_out(
     assert only(speeds, Statement(**claim)).outcome == outcome
     cost = Statement(**{**claim, "outcome": "server_cpu_us_per_op"})
     assert only([(levels, -log) for levels, log in speeds], cost, "server_cpu_us_per_op").outcome == outcome
-    assert only(speeds, Statement(**claim), blocks=1).outcome == "could not be told"
+    assert only(speeds, Statement(**claim), blocks=1).outcome == "inconclusive"
     twin = [*speeds, (levels_of("old", instance=2), 0.3)]
-    assert only(twin, Statement(**claim)).outcome == "could not be told"
+    assert only(twin, Statement(**claim)).outcome == "inconclusive"
 
 
 def test_of_what_is_better_lower_less_is_more() -> None:
@@ -156,13 +156,13 @@ def test_of_what_is_better_lower_less_is_more() -> None:
     assert only(fewer, cheap, "server_cpu_us_per_op").outcome == "held"
 
 
-@pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "could not be told"), (1.6, "opposite")])
+@pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "inconclusive"), (1.6, "opposite")])
 def test_a_statement_may_say_by_how_much(by: float, outcome: str) -> None:
     """The new library is 1.35 times as fast."""
     assert only(LADDER, Statement(**{**dict(BETTER), "by": by})).outcome == outcome
 
 
-@pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "could not be told"), (1.6, "opposite")])
+@pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "inconclusive"), (1.6, "opposite")])
 def test_by_how_much_less_counts_where_lower_is_better(by: float, outcome: str) -> None:
     cheap = Statement(**{**dict(BETTER), "outcome": "server_cpu_us_per_op", "by": by})
     assert only([(levels, -log) for levels, log in LADDER], cheap, "server_cpu_us_per_op").outcome == outcome
@@ -174,8 +174,8 @@ def test_by_how_much_less_counts_where_lower_is_better(by: float, outcome: str) 
         (0.0, "held"),
         (0.05, "held"),
         (-0.05, "held"),
-        (0.095, "could not be told"),
-        (-0.095, "could not be told"),
+        (0.095, "inconclusive"),
+        (-0.095, "inconclusive"),
         (0.2, "opposite"),
         (-0.2, "opposite"),
     ],
@@ -185,7 +185,7 @@ def test_alike_is_within_a_factor_and_unlike_beyond_it(log_speed: float, outcome
     alike = Statement(**{**dict(BETTER), "kind": "alike", "by": 1.1})
     assert only([(levels_of("old"), 0.0), (levels_of("new"), log_speed)], alike).outcome == outcome
     single = only([(levels_of("old"), 0.0), (levels_of("new"), log_speed)], alike, blocks=1)
-    assert single.outcome == "could not be told"
+    assert single.outcome == "inconclusive"
 
 
 def test_only_steps_that_both_sides_have_are_compared() -> None:
@@ -198,7 +198,7 @@ def test_the_twins_are_the_floor_and_no_case() -> None:
     twin = [(levels_of("new", instance=2), 0.35), (levels_of("new", instance=2, connections=8), 1.55)]
     case = only([*LADDER, *twin])
     assert (case.noise_floor, case.noise_from) == (pytest.approx(expm1(2 * 0.15)), "the twins of mysql-9.7")
-    assert case.outcome == "could not be told", "0.3 is not more than twice what a twin strays"
+    assert case.outcome == "inconclusive", "0.3 is not more than twice what a twin strays"
     assert case.ratio.point == pytest.approx(exp(0.3)), "the twin itself is not counted"
 
 
@@ -219,7 +219,7 @@ def test_of_a_library_plaintext_is_told_apart() -> None:
     (result,) = statements(series_of([*LADDER, *plain]))
     assert [(case.case["tls"], case.outcome) for case in result.cases] == [("1.3", "held")]
     assert [(case.case["tls"], case.outcome) for case in result.plaintext] == [("off", "opposite")]
-    assert result.pooled == Tally(held=1, opposite=0, alike=0, untold=0)
+    assert result.pooled == Tally(held=1, opposite=0, alike=0, inconclusive=0)
 
 
 def test_what_processes_differ_by_in_plaintext_too_is_not_the_librarys() -> None:
@@ -324,8 +324,8 @@ def test_that_the_best_was_chosen_is_told() -> None:
 
 
 def test_a_tally_counts_each_outcome() -> None:
-    assert tally(["held", "opposite", "held", "could not be told", "held", "alike", "alike"]) == Tally(
-        held=3, opposite=1, alike=2, untold=1
+    assert tally(["held", "opposite", "held", "inconclusive", "held", "alike", "alike"]) == Tally(
+        held=3, opposite=1, alike=2, inconclusive=1
     )
 
 
@@ -375,7 +375,7 @@ def test_the_best_of_several_is_the_cheapest_where_lower_is_better() -> None:
     ]
     case = only(speeds, several, "server_cpu_us_per_op")
     assert case.ratio.point == pytest.approx(exp(-0.5 - 0.3))
-    assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, alike=0, untold=0))
+    assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, alike=0, inconclusive=0))
 
 
 @pytest.mark.parametrize("lacking", ["new", "old"])

@@ -85,13 +85,13 @@ def test_a_difference_as_large_as_the_twins_is_none() -> None:
     for f in contrasts:
         assert f.ratio.point == pytest.approx(1.01, rel=1e-3)
         assert f.noise_floor == pytest.approx(0.02, rel=0.1)
-        assert f.judgement == "no difference seen"
+        assert f.judgement == "alike"
 
 
 def test_a_statement_that_holds_in_some_cases_held_in_part() -> None:
     result = result_of(shown(), BETTER)
     assert result.verdict == "held in part"
-    assert result.pooled == Tally(held=2, opposite=0, alike=10, untold=0)
+    assert result.pooled == Tally(held=2, opposite=0, alike=10, inconclusive=0)
     assert re.search(r"; 10 were alike within 5 % \(", result.sentence)
     assert result.cells.held >= 6
     assert result.cells.opposite == 0
@@ -135,13 +135,13 @@ def test_nothing_measured_is_a_verdict_too() -> None:
     run = openssl_run(openssl_study(connections=(2,)), blocks=1)
     nothing = run.model_copy(update={"trials": tuple(crashed(record.trial) for record in run.trials)})
     found = document(nothing)
-    assert {result.verdict for result in found.statements} == {"could not be told"}
+    assert {result.verdict for result in found.statements} == {"inconclusive"}
     assert all(result.sentence == "nothing that was measured bears on it" for result in found.statements)
 
 
 def test_one_block_tells_no_verdict() -> None:
     found = document(openssl_run(openssl_study(connections=(2,)), blocks=1))
-    assert {result.verdict for result in found.statements} == {"could not be told"}
+    assert {result.verdict for result in found.statements} == {"inconclusive"}
 
 
 def test_the_answer_of_such_a_study_is_its_verdicts() -> None:
@@ -179,22 +179,22 @@ def test_groups_without_a_control_take_over_the_floor_of_the_nearest_that_has_on
         ("better", (1, 2, 0, 0), "held in part"),
         ("better", (0, 1, 0, 3), "did not hold"),
         ("better", (0, 0, 3, 2), "did not hold"),
-        ("better", (0, 0, 2, 2), "could not be told"),
-        ("better", (0, 0, 0, 4), "could not be told"),
+        ("better", (0, 0, 2, 2), "inconclusive"),
+        ("better", (0, 0, 0, 4), "inconclusive"),
         ("best", (3, 1, 0, 0), "held"),
         ("best", (2, 1, 0, 1), "held in part"),
         ("best", (1, 2, 0, 1), "did not hold"),
         ("best", (1, 1, 1, 1), "did not hold"),
-        ("best", (0, 1, 0, 3), "could not be told"),
-        ("best", (0, 0, 0, 0), "could not be told"),
+        ("best", (0, 1, 0, 3), "inconclusive"),
+        ("best", (0, 0, 0, 0), "inconclusive"),
     ],
 )
 def test_verdicts(kind: str, tally: tuple[int, int, int, int], verdict: str) -> None:
     statement = Statement.model_validate(
         {"says": "x", "source": "y", "kind": kind, "factor": "tls_library", "better": ["a"], "than": ["b"]}
     )
-    held, opposite, alike, untold = tally
-    counts = Tally(held=held, opposite=opposite, alike=alike, untold=untold)
+    held, opposite, alike, inconclusive = tally
+    counts = Tally(held=held, opposite=opposite, alike=alike, inconclusive=inconclusive)
     assert verdict_of(statement, counts) == verdict
 
 

@@ -1,4 +1,4 @@
-"""Ratios, intervals and judgements, against formulas and figures from elsewhere."""
+"""Ratios and intervals, against formulas and figures from elsewhere."""
 
 from math import exp, log, sqrt
 
@@ -16,7 +16,6 @@ from tlstax.findings.core.stats import (
     difference_interval,
     geometric_mean,
     interval,
-    judge,
     log_ratios,
     noise_floor,
     relative_difference,
@@ -53,7 +52,6 @@ def test_one_block_has_a_point_and_no_interval() -> None:
     assert found.half_width is None
     assert not found.excludes_one
     assert noise_floor(found) is None
-    assert judge(found, None) == "no interval yet"
     with pytest.raises(ValueError, match="at least one block"):
         interval([], 0.95)
 
@@ -147,31 +145,6 @@ def test_a_difference_is_as_large_up_as_down(ratio: float) -> None:
 )
 def test_the_noise_floor_is_how_far_the_control_strays_or_might(control: Interval, floor: float) -> None:
     assert noise_floor(control) == pytest.approx(floor)
-
-
-@pytest.mark.parametrize(
-    ("ratio", "floor", "judgement"),
-    [
-        (known(0.93, 0.92, 0.94, 8), 0.013, "lower"),
-        (known(1.08, 1.05, 1.11, 8), 0.013, "higher"),
-        (known(1.08, 0.99, 1.18, 8), 0.013, "no difference seen"),
-        (known(1.01, 1.005, 1.015, 8), 0.013, "no difference seen"),
-        (known(1 / 1.012, 0.98, 0.99, 8), 0.013, "no difference seen"),
-        (known(1 / 1.014, 0.98, 0.99, 8), 0.013, "lower"),
-        (known(1.01, 1.005, 1.015, 8), None, "higher"),
-        (known(0.2, 0.01, 4.0, 2), 0.013, "too wide to tell"),
-        (known(1.0, 0.3, 3.1, 2), None, "too wide to tell"),
-        (known(1.0, 0.4, 2.5, 2), 0.013, "no difference seen"),
-        (known(30.0, 2.0, 450.0, 2), 0.013, "higher"),
-        (known(1.5, None, None, 1), 0.013, "no interval yet"),
-        (known(1.0, None, 1.1, 8), 0.013, "no interval yet"),
-        (known(1.0, 0.9, None, 8), 0.013, "no interval yet"),
-    ],
-)
-def test_a_difference_is_told_only_beyond_interval_and_noise(
-    ratio: Interval, floor: float | None, judgement: str
-) -> None:
-    assert judge(ratio, floor) == judgement
 
 
 @given(st.floats(0.001, 0.2), st.floats(0.002, 0.1), st.integers(2, 40))
@@ -286,18 +259,6 @@ def test_few_draws_that_all_lie_on_one_side_still_make_an_interval(
     expected = np.quantile(means, [0.18612, 0.99983])
     ends = sorted(sign * end for end in expected)
     assert (log(found.low or 0), log(found.high or 0)) == pytest.approx(ends, abs=1e-4)
-
-
-def test_a_difference_as_large_as_the_floor_is_none() -> None:
-    ratio = known(1.05, 1.04, 1.06, 8)
-    assert judge(ratio, relative_difference(1.05)) == "no difference seen"
-    assert judge(ratio, relative_difference(1.05) - 1e-6) == "higher"
-
-
-def test_what_arithmetic_leaves_of_none_is_none() -> None:
-    bits = known(1 + 1e-12, 1 + 5e-13, 1 + 2e-12, 8)
-    assert judge(bits, None) == judge(bits, 0.0) == "no difference seen"
-    assert judge(known(1 + 1e-8, 1 + 5e-9, 1 + 2e-8, 8), 0.0) == "higher"
 
 
 def test_blocks_are_counted_one_by_one_while_they_are_few() -> None:

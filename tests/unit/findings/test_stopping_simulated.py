@@ -8,7 +8,7 @@ from fake_trials import Truth, fake_record
 from simulated_studies import NOISES, Array, Design, measurements, run
 from tlstax.findings.core import stats
 from tlstax.findings.core.estimates import estimates
-from tlstax.findings.core.stats import judge
+from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.stopping import Stop, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
@@ -105,7 +105,7 @@ def test_the_simulation_and_the_program_give_the_same_answers(sigma: float, effe
         assert treatment.noise_floor == pytest.approx(exp(max(abs(control_log), control_half)) - 1)
         least = max(expected.halves[number, 1], abs(control_log), control_half)
         apart = abs(expected.logs[number, 1]) > least
-        assert (judge(treatment.ratio, treatment.noise_floor) != "no difference seen") == apart
+        assert is_different(treatment.ratio, treatment.noise_floor) == apart
 
 
 def _run_for_real(design: Design, values: Array) -> tuple[Study, list[TrialRecord], int]:

@@ -67,7 +67,7 @@ def test_a_storm_is_judged_against_its_baseline_and_the_control() -> None:
     assert ratio.judgement == "lower"
     control = found["control"].against_baseline
     assert control is not None
-    assert (control.point, control.judgement) == (pytest.approx(1.0), "no difference seen")
+    assert (control.point, control.judgement) == (pytest.approx(1.0), "alike")
     assert found["baseline"].against_baseline is None
 
 
@@ -77,7 +77,7 @@ def test_what_the_control_strays_by_is_no_difference() -> None:
     assert ratio is not None
     assert ratio.point == pytest.approx(1 / 1.2)
     assert ratio.noise_floor == pytest.approx(0.5)
-    assert ratio.judgement == "no difference seen"
+    assert ratio.judgement == "inconclusive"
 
 
 def test_a_storm_is_called_by_what_its_study_compares() -> None:

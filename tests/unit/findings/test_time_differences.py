@@ -83,10 +83,10 @@ def test_what_was_published_as_shorter_is_right_where_it_is_shorter() -> None:
 
 def test_within_the_noise_floor_nothing_is_told() -> None:
     (here,) = only(line("SELECT", part(LONGER, floor=0.25))).parts
-    assert (here.answer, here.ratio, here.noise_floor) == ("could not be told here", LONGER, 0.25)
-    assert here.sentence == ("could not be told here: +20 % (+10 to +30 %), within the noise floor of ±25 %")
+    assert (here.answer, here.ratio, here.noise_floor) == ("inconclusive", LONGER, 0.25)
+    assert here.sentence == ("inconclusive: +20 % (+10 to +30 %), within the noise floor of ±25 %")
     (unclear,) = only(line("SELECT", part(ALIKE, floor=0.25))).parts
-    assert unclear.sentence == "could not be told here: +0 % (\N{MINUS SIGN}10 to +10 %)"
+    assert unclear.sentence == "inconclusive: +0 % (\N{MINUS SIGN}10 to +10 %)"
 
 
 def test_what_was_published_may_be_ruled_out_though_no_difference_is_seen() -> None:
@@ -94,11 +94,11 @@ def test_what_was_published_may_be_ruled_out_though_no_difference_is_seen() -> N
     assert here.answer == "wrong"
     assert here.sentence == "wrong: +0 % (\N{MINUS SIGN}10 to +10 %), which rules +20 % out"
     (near,) = only(line("SELECT", part(ALIKE), tls=10.9)).parts
-    assert near.answer == "could not be told here", "+9 % may be the truth"
+    assert near.answer == "inconclusive", "+9 % may be the truth"
     (within_floor,) = only(line("SELECT", part(ALIKE, floor=0.2000001))).parts
-    assert within_floor.answer == "could not be told here", "the control strays by as much"
+    assert within_floor.answer == "inconclusive", "the control strays by as much"
     (once,) = only(line("SELECT", part(known(1.0, None, None, 1)))).parts
-    assert once.answer == "could not be told here"
+    assert once.answer == "inconclusive"
 
 
 def test_a_part_whose_sides_are_not_what_they_are_called_tests_nothing() -> None:
@@ -138,14 +138,14 @@ def test_all_lines_come_before_each_of_them() -> None:
         ("a", "right", "right: as published in 2 (SELECT, INSERT)"),
         (
             "b",
-            "could not be told here",
-            "could not be told here: as published in 1 (SELECT), not told in 1 (INSERT)",
+            "inconclusive",
+            "inconclusive: as published in 1 (SELECT), inconclusive in 1 (INSERT)",
         ),
     ]
     assert everything.verdict == "right"
     assert everything.sentence == (
-        "right: (a) as published in 2 (SELECT, INSERT); could not be told here: (b) as published in 1 "
-        "(SELECT), not told in 1 (INSERT)"
+        "right: (a) as published in 2 (SELECT, INSERT); inconclusive: (b) as published in 1 "
+        "(SELECT), inconclusive in 1 (INSERT)"
     )
 
 
@@ -161,14 +161,14 @@ def test_one_line_that_goes_the_other_way_makes_all_of_them_wrong() -> None:
     answer, sentence = together(*lines)
     assert answer == "wrong"
     assert sentence == (
-        "wrong: as published in 1 (L0), otherwise in 2 (L1, L2), not told in 1 (L3), not tested in 1 (L4)"
+        "wrong: as published in 1 (L0), otherwise in 2 (L1, L2), inconclusive in 1 (L3), not tested in 1 (L4)"
     )
 
 
 def test_a_line_that_was_not_tested_leaves_all_of_them_open() -> None:
     assert together(part(LONGER), part(None)) == (
-        "could not be told here",
-        "could not be told here: as published in 1 (L0), not tested in 1 (L1)",
+        "inconclusive",
+        "inconclusive: as published in 1 (L0), not tested in 1 (L1)",
     )
 
 

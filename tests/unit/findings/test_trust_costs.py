@@ -66,20 +66,23 @@ def test_a_sentence_says_who_reads_them_how_often_and_what_that_costs() -> None:
     assert said == [
         "MariaDB Connector/C 3.4 reads its authorities on every connect: 128 of them take 2.54 ms "
         "(2.54 to 2.54) more than a file with one",
-        "PyMySQL 1.2.4 reads its authorities once: no difference seen with 128 of them",
+        "PyMySQL 1.2.4 reads its authorities once: a connect with 128 of them takes as long as with one",
         "mysql2 3.24.6 reads its authorities 2 times on every connect: 128 of them take 5.08 ms "
         "(5.08 to 5.08) more than a file with one",
     ]
 
 
-def test_two_blocks_are_too_few_to_say_that_there_is_no_difference() -> None:
+def test_an_interval_that_holds_nothing_and_much_is_inconclusive() -> None:
     (cost, *_) = trust_costs(series())
     assert cost.more_us is not None
     wide = cost.more_us.model_copy(update={"low": -9000.0, "high": 14000.0, "blocks": 2})
-    (said,) = trust_sentences([cost.model_copy(update={"more_us": wide})])
-    assert f"2 blocks cannot tell what {cost.authorities} of them take" in said
-    (enough,) = trust_sentences([cost.model_copy(update={"more_us": wide.model_copy(update={"blocks": 3})})])
-    assert "no difference seen" in enough
+    open_cost = cost.model_copy(update={"more_us": wide, "judgement": "inconclusive"})
+    (said,) = trust_sentences([open_cost])
+    assert f"what {cost.authorities} of them take is inconclusive by 2 blocks" in said
+    more = open_cost.model_copy(update={"more_us": wide.model_copy(update={"blocks": 3})})
+    (enough,) = trust_sentences([more])
+    assert "is inconclusive, " in enough
+    assert "(\u22129 to 14) more" in enough
 
 
 def test_who_keeps_the_text_and_makes_a_context_anew_is_told_apart() -> None:
@@ -89,7 +92,7 @@ def test_who_keeps_the_text_and_makes_a_context_anew_is_told_apart() -> None:
             values["client_read_bytes_per_op"] = 700.0  # type: ignore[index]
     (first, second, _) = trust_sentences(trust_costs(kept))
     assert "reads its authorities once and takes them in anew on every connect: 128 of them take" in first
-    assert second.endswith("reads its authorities once: no difference seen with 128 of them")
+    assert second.endswith("reads its authorities once: a connect with 128 of them takes as long as with one")
 
 
 def test_where_bytes_are_not_counted_only_the_cost_is_told() -> None:

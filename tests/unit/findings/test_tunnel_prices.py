@@ -100,7 +100,7 @@ def test_what_is_saved_and_lost_are_means_over_the_blocks_that_have_both() -> No
         ((240, 240), (-50, -50), "always", None),
         ((-240, -240), (50, 50), "never", None),
         ((0.5, 0.5), (0.25, 0.25), "below", 2),
-        ((240,), (50,), "could not be told", None),
+        ((240,), (50,), "inconclusive", None),
     ],
 )
 def test_the_verdict_is_by_both_signs(
@@ -116,11 +116,11 @@ def test_the_verdict_is_by_both_signs(
 
 def test_where_one_sign_is_not_known_a_bound_may_be() -> None:
     until = by_time((240, 240), (1, 3))
-    assert (until.verdict, until.statements, until.not_from) == ("could not be told", None, None)
+    assert (until.verdict, until.statements, until.not_from) == ("inconclusive", None, None)
     assert until.worth_until == pytest.approx(240 / (2 + T1), rel=1e-5)
     never_from = by_time((1, 3), (50, 50))
     assert (never_from.verdict, never_from.statements, never_from.worth_until) == (
-        "could not be told",
+        "inconclusive",
         None,
         None,
     )
@@ -139,7 +139,7 @@ def test_where_one_sign_is_not_known_a_bound_may_be() -> None:
 )
 def test_elsewhere_there_is_no_bound(saved: tuple[float, ...], lost: tuple[float, ...]) -> None:
     found = by_time(saved, lost)
-    assert (found.verdict, found.worth_until, found.not_from) == ("could not be told", None, None)
+    assert (found.verdict, found.worth_until, found.not_from) == ("inconclusive", None, None)
 
 
 def test_without_a_block_in_common_nothing_is_told() -> None:

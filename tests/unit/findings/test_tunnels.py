@@ -132,7 +132,7 @@ def test_where_statements_are_alike_only_a_bound_is_told() -> None:
         return values
 
     (told,) = [each for each in tunnels(planted_series(one_of_each(), alike)) if each.measure == "time"]
-    assert told.verdict == "could not be told"
+    assert told.verdict == "inconclusive"
     assert told.statements is None
     assert told.worth_until is not None
     assert told.worth_until > 400
@@ -145,8 +145,8 @@ def test_planted_equals_tell_nothing() -> None:
         return {"connect_p50_us": 300.0 * off, "latency_p50_us": 60.0 * off}
 
     (told,) = tunnels(planted_series(one_of_each(), equal))
-    assert (told.verdict, told.worth_until, told.not_from) == ("could not be told", None, None)
-    assert when(told) == "whether it is worth it could not be told"
+    assert (told.verdict, told.worth_until, told.not_from) == ("inconclusive", None, None)
+    assert when(told) == "whether it is worth it is inconclusive"
 
 
 def test_without_the_tunnels_own_cpu_time_nothing_is_told_of_cpu_time() -> None:

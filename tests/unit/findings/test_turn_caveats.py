@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fake_slices import in_turns, slices_of
-from fake_trials import TAX_TRUTHS, fake_run
+from fake_trials import TAX_TRUTHS, fake_run, whole_tax
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.turn_caveats import of_turns
 from tlstax.records.trial import StoredRun
-from tlstax.study import load_study, override
+from tlstax.study import override
 
 
 def at_an_external_server(workloads: list[str], *, sliced: bool = False) -> StoredRun:
-    study = override(override(load_study("tax"), "workload", workloads), "connections", ["8"])
+    study = override(override(whole_tax(), "workload", workloads), "connections", ["8"])
     run = fake_run(study, truth=lambda _: TAX_TRUTHS["point-select", "off", "off"], invalid=False)
     trials = (
         tuple(in_turns(one.trial, slices_of([(20, 1.0)] * 5)) for one in run.trials) if sliced else run.trials

@@ -100,7 +100,7 @@ def test_what_is_to_be_borne_in_mind_is_said(changes: dict[str, object], caveat:
 def test_of_one_block_there_is_no_interval() -> None:
     found = document(bench([1.0, 1.1], number_of_blocks=1))
     assert found.blocks == 1
-    assert found.caveats == ("one block: no interval yet",)
+    assert found.caveats == ("one block: inconclusive",)
     server, _ = figures(found.subjects[0].libraries[1])
     assert server.half_width is None
     assert server.point == pytest.approx(1.1, rel=1e-3)

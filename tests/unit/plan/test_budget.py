@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_trials import whole_tax
 from tlstax.cli.quantities import names, seconds
 from tlstax.plan.budget import check_budget, least_budget, no_room, what_fits
 from tlstax.plan.order import cases
@@ -15,7 +16,7 @@ from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.study.workloads.user_defined import UserStatement, UserTransaction, UserWorkload
 from tlstax.support.errors import UserMistake
 
-TAX = load_study("tax")
+TAX = whole_tax()
 
 
 def counting(*queries: int, budget_s: float, connections: tuple[int, ...] = (1,)) -> Study:

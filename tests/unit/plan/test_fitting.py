@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from fake_trials import whole_tax
 from tlstax.plan.fitting import Fitting, Took
 from tlstax.plan.order import cases
-from tlstax.study import load_study, override
+from tlstax.study import override
 
-TAX = load_study("tax").model_copy(update={"budget_s": 60.0})
+TAX = whole_tax().model_copy(update={"budget_s": 60.0})
 FITTING = Fitting(budget_s=100.0, planned_s=0.2, each_s=10.0)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fake_trials import fake_header
+from fake_trials import fake_header, whole_tax
 from tlstax.plan.cpu_shares import Core
 from tlstax.plan.pilot import MOST_CASES, pilot_cases, shared_by
 from tlstax.records.pilot import Pilot, PilotLoad
 from tlstax.records.trial import Machine
 from tlstax.study import Study, built_in_studies, load_study, override
 
-TAX = load_study("tax")
+TAX = whole_tax()
 CORES: list[Core] = [(cpu,) for cpu in range(8)]
 MACHINE: Machine = fake_header().machine.model_copy(
     update={"cores": 8, "server_cpus": tuple(range(6)), "client_cpus": (6, 7), "notes": ("it is fast",)}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fake_trials import whole_tax
 from tlstax.plan.order import cases
 from tlstax.plan.timing import _shared_out, block_s, counted_s, overhead_s, trial_duration_s, window_s
-from tlstax.study import Level, Study, load_study, override
+from tlstax.study import Level, Study, override
 from tlstax.study.workloads.user_defined import UserWorkload
 
-TAX = load_study("tax")
+TAX = whole_tax()
 KEPT: dict[str, Level] = {"workload": "point-select", "connections": 8, "tls": "1.3"}
 RECONNECT: dict[str, Level] = {**KEPT, "workload": "reconnect"}
 STORM: dict[str, Level] = {**KEPT, "workload": "storm"}

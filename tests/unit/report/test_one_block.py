@@ -1,4 +1,4 @@
-"""Nothing known is not “no difference seen”: one block, or two that scatter, say so in every format."""
+"""Nothing known is not “alike”: one block, or two that scatter, say so in every format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlstax.report.formats.render import FORMATS, render
 def test_no_format_calls_one_block_alike(name: str) -> None:
     text = render(*with_document(one_block), name)
     shown = re.sub(r"<(style|script)\b.*?</\1>", "", text, flags=re.DOTALL)
-    assert "no interval yet" in " ".join(shown.split())
+    assert "one block" in " ".join(shown.split())
     assert figures.ALIKE not in shown
 
 
@@ -26,7 +26,7 @@ def test_what_may_differ_tenfold_is_not_alike_either() -> None:
     rates = [
         each for each in json.loads(render(*found, "json"))["findings"] if each["outcome"] == "ops_per_s"
     ]
-    assert {each["judgement"] for each in rates} == {"baseline", "too wide to tell"}
+    assert {each["judgement"] for each in rates} == {"baseline", "inconclusive"}
     shown = render(*found, "terminal")
     marks = re.findall(rf"\[too wide\] ([{figures.ALIKE}{figures.UNKNOWN}])", shown)
     assert marks
@@ -41,4 +41,4 @@ def two_blocks_that_scatter() -> StoredRun:
 def test_its_judgement_in_json_is_one_of_its_own() -> None:
     document = json.loads(render(*with_document(one_block), "json"))
     judgements = {finding["judgement"] for finding in document["findings"]}
-    assert judgements == {"baseline", "no interval yet"}
+    assert judgements == {"baseline", "inconclusive"}

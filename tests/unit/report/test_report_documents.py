@@ -41,7 +41,7 @@ def test_every_format_shows_every_run(make: Make) -> None:
 def test_json_is_the_document_itself(make: Make) -> None:
     stored, document = with_document(make)
     text = render(stored, document, "json")
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
     assert RunDocument.model_validate_json(text) == document
 
 

@@ -12,7 +12,7 @@ from machine_runs import machine_run, machine_study
 from report_runs import with_document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
-from tlstax.report.machines.section import ALIKE, TITLE, UNTOLD
+from tlstax.report.machines.section import ALIKE, INCONCLUSIVE, TITLE
 
 
 def apart() -> StoredRun:
@@ -49,7 +49,7 @@ def test_a_terminal_has_them_below_each_other() -> None:
 
 def test_it_says_where_machines_do_not_differ_or_where_that_is_not_known() -> None:
     assert ALIKE in " ".join(render(*with_document(alike), "md").split())
-    assert UNTOLD in " ".join(render(*with_document(few), "md").split())
+    assert INCONCLUSIVE in " ".join(render(*with_document(few), "md").split())
 
 
 def test_a_sheet_has_a_row_for_each_machine() -> None:
@@ -77,7 +77,7 @@ def test_one_machine_is_told_as_ever() -> None:
 def test_one_block_on_each_of_two_machines_has_no_interval() -> None:
     stored, document = with_document(lambda: machine_run({"": 1.0, "node-b": 1.2}, blocks=2))
     text = " ".join(render(stored, document, "terminal").split())
-    assert "point selects a second in one block on each machine: no interval yet" in text
+    assert "in one block on each machine alone" in text
     (tls,) = (f for f in document.findings if (f.role, f.outcome) == ("treatment", "ops_per_s"))
-    assert (tls.judgement, tls.ratio.blocks, tls.ratio.low) == ("no interval yet", 2, None)
+    assert (tls.judgement, tls.ratio.blocks, tls.ratio.low) == ("inconclusive", 2, None)
     assert tls.caveats[0] == "one block on each machine only: there is no interval"

@@ -129,7 +129,7 @@ def test_an_external_server_has_no_cpu_and_is_called_one() -> None:
 
 def test_one_block_shows_a_change_without_an_interval() -> None:
     text = shown(one_block)
-    said = "One block alone shows no scatter: there is no interval (?) and no noise floor yet."
+    said = "One block alone shows no scatter: all is inconclusive (?), and there is no noise floor."
     assert said in " ".join(text.split())
     assert rows(text, "TLS 1.3")[0][1].endswith("% ?")
     assert figures.ALIKE not in text

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fake_trials import fake_run
+from fake_trials import fake_run, whole_tax
 from tlstax.observers.machine import describe_machine, physical_cores
 from tlstax.plan.pilot import pilot_cases
 from tlstax.records.pilot import PilotLoad
@@ -18,10 +18,10 @@ from tlstax.records.trial import Machine, Trial, TrialRecord
 from tlstax.records.window import ProcessUse, Window
 from tlstax.run import pilot
 from tlstax.run.pilot import balanced_by, load_of, measured
-from tlstax.study import Case, Level, load_study, override
+from tlstax.study import Case, Level, override
 from tlstax.support.errors import Interrupted
 
-TAX = load_study("tax")
+TAX = whole_tax()
 RECORD = next(record for record in fake_run(number_of_blocks=1).trials if record.verdict.value == "valid")
 
 

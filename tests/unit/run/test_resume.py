@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fake_trials import fake_header, fake_run
+from fake_trials import fake_header, fake_run, whole_tax
 from kept_runs import keep
 from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
@@ -12,10 +12,10 @@ from tlstax.records.trial import LoadMachines, Machine, Specimen, Trial
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same, check_study, check_where, slim, spent_s, unfinished
 from tlstax.store import Store
-from tlstax.study import Study, load_study
+from tlstax.study import Study
 from tlstax.support.errors import UserMistake
 
-TAX = load_study("tax")
+TAX = whole_tax()
 CUT = fake_run(number_of_blocks=2)
 HALF = CUT.model_copy(update={"trials": CUT.trials[:15]})
 FIRST, SECOND = "20260101-000000-aaaa", "20260102-000000-bbbb"

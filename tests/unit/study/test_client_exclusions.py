@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fake_trials import whole_tax
 from left_out import why_no_client
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import plan
@@ -87,7 +88,7 @@ def test_a_rate_is_the_engines_alone() -> None:
 
 
 def test_a_plan_shows_what_is_left_out_and_which_clients_must_be_had() -> None:
-    study = override(load_study("tax"), "client", ["engine", "sysbench"])
+    study = override(whole_tax(), "client", ["engine", "sysbench"])
     planned = plan(study)
     assert [excluded.why for excluded in planned.excluded] == ["sysbench resumes no session"] * 2
     assert {case.levels["client"] for case in planned.cases} == {"engine", "sysbench"}

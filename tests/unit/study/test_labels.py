@@ -2,7 +2,7 @@
 
 import pytest
 
-from fake_trials import crashed, fake_record, fake_run, tax_truth
+from fake_trials import crashed, fake_record, fake_run, tax_truth, whole_tax
 from tlstax.checks import judge
 from tlstax.findings.core.naming import subject_label
 from tlstax.findings.core.proof import always_hello_retry, negotiated
@@ -12,7 +12,7 @@ from tlstax.study import Case, Level, load_study, override, parse_study
 from tlstax.study.labels import full_label, group_label, label, label_levels, path_words
 from tlstax.study.level_names import PATHS
 
-CASES = cases(load_study("tax"))
+CASES = cases(whole_tax())
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
 PLAIN, FULL, RESUMED = (
     fake_record(Trial(block=0, position=place, case=CASES[place]), tax_truth(CASES[place]))
@@ -101,18 +101,18 @@ def test_every_path_has_words_of_its_own() -> None:
 
 
 def test_a_distance_that_is_there_everywhere_does_not_go_without_saying() -> None:
-    far = override(load_study("tax"), "rtt_ms", ["45"])
+    far = override(whole_tax(), "rtt_ms", ["45"])
     assert all("45 ms away" in full_label(case, far) for case in cases(far))
     assert subject_label(cases(far)[0].levels, far) == "45 ms away"
-    near = override(load_study("tax"), "rtt_ms", ["0"])
+    near = override(whole_tax(), "rtt_ms", ["0"])
     assert not any("on the same machine" in full_label(case, near) for case in cases(near))
-    both = override(load_study("tax"), "rtt_ms", ["0", "45"])
+    both = override(whole_tax(), "rtt_ms", ["0", "45"])
     said = [full_label(case, both) for case in cases(both)]
     assert all(("on the same machine" in words) != ("45 ms away" in words) for words in said)
 
 
 def test_a_path_that_names_the_case_is_said_of_it() -> None:
-    study = override(load_study("tax"), "path", ["direct", "stunnel"])
+    study = override(whole_tax(), "path", ["direct", "stunnel"])
     first = {**study.baseline, "path": "direct"}
     named = study.model_copy(
         update={

@@ -15,6 +15,7 @@ from tlstax.study import (
     load_study,
     override,
     parse_study,
+    study_toml,
 )
 from tlstax.support.errors import UserMistake
 
@@ -34,12 +35,12 @@ def _mistake(text: str) -> str:
     return caught.value.sentence()
 
 
-def _tls(study: Study) -> list[tuple[object, object]]:
-    """(tls, resumption) of the cases of the first workload, in order, the control left out."""
+def _tls(study: Study, workload: str = "point-select") -> list[tuple[object, object]]:
+    """(tls, resumption) of the cases of a workload, in order, the control left out."""
     return [
         (case.levels["tls"], case.levels["resumption"])
         for case in cases(study)
-        if case.role != "control" and case.levels["workload"] == "point-select"
+        if case.role != "control" and case.levels["workload"] == workload
     ]
 
 
@@ -55,9 +56,28 @@ def test_a_study_may_be_an_open_loop_decided_by_what_it_finds() -> None:
 
 def test_the_built_in_tax_study_asks_what_the_readme_says() -> None:
     study = load_study("tax")
-    assert _tls(study) == [("off", "off"), ("1.3", "off"), ("1.3", "on"), ("1.2", "off")]
+    assert _tls(study) == [("off", "off"), ("1.3", "off"), ("1.2", "off")]
+    assert _tls(study, "reconnect") == [("off", "off"), ("1.3", "off"), ("1.3", "on"), ("1.2", "off")]
     assert study.factors == {"workload": ("point-select", "reconnect"), "connections": (8,)}
     assert (study.precision, study.confidence, study.budget_s, study.rows) == (0.02, 0.95, 60.0, 100_000)
+
+
+@pytest.mark.parametrize("workload", ["oltp-read-only", "point-select"])
+def test_a_resumed_session_is_measured_on_kept_connections_only_if_it_is_asked_for(workload: str) -> None:
+    study = override(load_study("tax"), "workload", [workload])
+    assert ("1.3", "on") not in _tls(study, workload)
+    assert ("1.3", "on") not in _tls(override(study, "tls", ["off", "1.3", "1.2"]), workload)
+    for levels in (["1.3-resumed"], ["off", "1.3", "1.3-resumed"]):
+        assert ("1.3", "on") in _tls(override(study, "tls", levels), workload)
+    assert ("1.2", "on") in _tls(override(study, "tls", ["1.2-resumed"]), workload)
+
+
+def test_an_exclusion_that_gives_way_is_kept_in_a_file() -> None:
+    study = load_study("tax")
+    assert parse_study(study_toml(study), where="shown").exclude == study.exclude
+    (exclusion,) = study.exclude
+    assert exclusion.keeps_connections
+    assert exclusion.unless_asked
 
 
 def test_a_study_is_read_from_a_file(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tlstax.findings.agreement.client_clues import Seen, clues, seen_by_case
 from tlstax.findings.agreement.words import sentence
 from tlstax.findings.core import stats
 from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
 from tlstax.records.trial import TrialRecord
@@ -37,8 +38,8 @@ WHO = (CLIENT, SWITCH)
 COSTS = ("server_cpu_us_per_op", "outside_client_us_per_op")
 TAXED = "server_cpu_us_per_op"
 
-KNOWN_WELL = 0.10
-"""With an interval or a noise floor that reaches farther to each side, nearly anything would agree."""
+AGREE_WITHIN = 1.10
+"""Clients agree where the whole interval of their ratio lies within this factor, and the noise floor too."""
 
 Kind = Literal["cost", "tax"]
 
@@ -168,9 +169,7 @@ class _Comparison:
         return self.series.log_ratios(levels, plain, outcome)
 
 
-def _verdict(ratio: Interval, floor: float | None) -> Literal["agrees", "differs", "could not be told"]:
+def _verdict(ratio: Interval, floor: float | None) -> Literal["agrees", "differs", "inconclusive"]:
     """Agreement is claimed only where a difference that mattered would have been seen."""
-    if stats.judge(ratio, floor) in DIFFERENCES:
-        return "differs"
-    known_to = max(ratio.half_width or 0.0, floor or 0.0)
-    return "agrees" if ratio.half_width is not None and known_to <= KNOWN_WELL else "could not be told"
+    judged = judge(ratio, floor, AGREE_WITHIN)
+    return "differs" if judged in DIFFERENCES else "agrees" if judged == "alike" else "inconclusive"

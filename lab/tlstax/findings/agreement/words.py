@@ -14,9 +14,6 @@ from tlstax.support.text import counted, enumerated
 MOST_SENTENCES = 4
 """More cases than this are counted, not named one by one."""
 
-NO_DIFFERENCE, WITHIN_NOISE = "no difference is seen", "none beyond the noise floor is seen"
-NOTHING_TOLD = "no difference can be told"
-
 COST_WORDS = {
     "server_cpu_us_per_op": "server CPU per operation",
     "outside_client_us_per_op": "the time of an operation less the client's own CPU",
@@ -95,16 +92,8 @@ def _verdicts(agreement: Agreement) -> Iterator[str]:
         between = f"{own} and {other} with {client_words(agreement.reference)} ({interval_words(client)})"
         if client.verdict == "differs":
             yield f"{client.client} differs in {quantity}, {between}: {why(client, agreement)}"
-        elif client.verdict == "could not be told":
-            yield f"{client.client}: {untold_words(client)} in {quantity}, {between}"
-
-
-def untold_words(client: ClientAgreement) -> str:
-    """What is said where neither agreement nor a difference is shown."""
-    ratio = client.ratio
-    if not ratio.is_telling or ratio.low is None or ratio.high is None:
-        return NOTHING_TOLD
-    return NO_DIFFERENCE if ratio.low <= 1 <= ratio.high else WITHIN_NOISE
+        elif client.verdict == "inconclusive":
+            yield f"{client.client} is inconclusive in {quantity}, {between}"
 
 
 def interval_words(client: ClientAgreement) -> str:
@@ -125,9 +114,9 @@ def _names(clients: Sequence[ClientAgreement]) -> list[str]:
 
 def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAgreement]]) -> str:
     """How often a client agrees, and of its largest difference how large it is and what goes with it."""
-    agree, differ, untold = (
+    agree, differ, inconclusive = (
         [place for place in seen if place[1].verdict == verdict]
-        for verdict in ("agrees", "differs", "could not be told")
+        for verdict in ("agrees", "differs", "inconclusive")
     )
     in_cases = f"{len(agree)} of {counted(len(seen), 'case')}"
     parts = [f"{client} agrees with {client_words(reference)} in {in_cases}"]
@@ -138,17 +127,19 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[Agreement, ClientAg
         agreement, widest = max(differ, key=lambda place: relative_difference(place[1].ratio.point))
         largest = signed_percent(widest.ratio.point - 1)
         parts.append(f"differs in {len(differ)}, at most by {largest} ({why(widest, agreement)})")
-    if untold:
-        parts.append(f"in {len(untold)} {_hidden([beside for _, beside in untold])}")
+    if inconclusive:
+        parts.append(f"in {len(inconclusive)} {_hidden([beside for _, beside in inconclusive])}")
     return ", ".join(parts)
 
 
-def _hidden(untold: Sequence[ClientAgreement]) -> str:
+def _hidden(inconclusive: Sequence[ClientAgreement]) -> str:
     """How large a difference the intervals leave room for, where none is seen."""
-    if not all(client.ratio.is_telling for client in untold):
-        return "it cannot be told"
-    ends = (end for client in untold for end in (client.ratio.low, client.ratio.high) if end is not None)
+    if not all(client.ratio.is_telling for client in inconclusive):
+        return "it is inconclusive"
+    ends = (
+        end for client in inconclusive for end in (client.ratio.low, client.ratio.high) if end is not None
+    )
     room = max(map(relative_difference, ends), default=None)
     if room is None:
-        return "it cannot be told"
-    return f"no difference is seen, and one of up to {percent(room)} could hide"
+        return "it is inconclusive"
+    return f"it is inconclusive: a difference of up to {percent(room)} could hide"

@@ -12,9 +12,11 @@ from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
+from tlstax.findings.core.blocks import seconds_of_a_block
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.contrasts import contrasts
 from tlstax.findings.core.estimates import Estimate, estimates
+from tlstax.findings.core.judgements import judge, seconds_needed
 from tlstax.findings.core.ladders import pooled_ratios
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.scope import is_large
@@ -52,11 +54,11 @@ def document(stored: StoredRun) -> RunDocument:
     header, study = stored.header, stored.header.study
     values = valid_values(study, stored.measured)
     found = estimates(study, stored.measured, values)
+    block_s = seconds_of_a_block(stored.measured)
     busy = caveats.busy_clients(study, found, values)
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
-    shown = drivers(measured, stored.measured)
-    beside = machines(stored, found)
+    shown, beside = drivers(measured, stored.measured), machines(stored, found)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -67,7 +69,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        findings=tuple(_finding(e, e.ratio, stored, busy) for e in found if e.ratio),
+        findings=tuple(_finding(e, e.ratio, stored, busy, block_s) for e in found if e.ratio),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
         contrasts=contrasts(measured),
@@ -109,11 +111,15 @@ def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...
     return (*((beside.reading,) if beside is not None else ()), *of_turns(stored))
 
 
-def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: caveats.Busy) -> Finding:
+def _finding(
+    estimate: Estimate, interval: Interval, stored: StoredRun, busy: caveats.Busy, block_s: float | None
+) -> Finding:
     comparison, study = estimate.comparison, stored.header.study
     role = comparison.case.role
     exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
     floor = estimate.noise_floor
+    judgement = "baseline" if role == "baseline" else judge(interval, floor, study.alike_within)
+    is_open = judgement == "inconclusive"
     return Finding(
         outcome=estimate.outcome,
         unit=UNITS[estimate.outcome],
@@ -125,7 +131,8 @@ def _finding(estimate: Estimate, interval: Interval, stored: StoredRun, busy: ca
         ratio=exact if role == "baseline" else interval,
         ratio_of_totals=estimate.ratio_of_totals,
         noise_floor=floor,
-        judgement="baseline" if role == "baseline" else stats.judge(interval, floor),
+        judgement=judgement,
+        more_s=seconds_needed(interval, floor, study.alike_within, block_s) if is_open else None,
         negotiated=comparison.negotiated,
         caveats=caveats.of_finding(study, estimate, interval, busy),
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement.verdicts import CLIENT
 from tlstax.findings.agreement.words import summary
 from tlstax.findings.answer.never_valid import never_valid_words
 from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
+from tlstax.findings.core.judgements import why_inconclusive
 from tlstax.findings.core.naming import mode_label, subject_label
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.scope import is_large
@@ -19,6 +18,7 @@ from tlstax.findings.core.wording import (
     change_words,
     percent,
     signed_percent,
+    verdict_words,
     with_sign,
     without_scatter,
 )
@@ -34,22 +34,17 @@ from tlstax.results.document import (
     Finding,
     RunDocument,
 )
-from tlstax.results.interval import Interval
+from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import workloads
 from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.needs import clients, server_choices
-from tlstax.support.text import counted
+from tlstax.support.text import counted, duration
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOTHING_COMPARED = (
     "nothing is compared: every case is a baseline of its own; the tables have what each came to"
 )
-NOT_SEEN: Mapping[str, str] = {
-    "no difference seen": ", which is no difference seen",
-    "no interval yet": ", of which there is no interval yet",
-    "too wide to tell": ", which is too wide to tell",
-}
 _WORK = {
     "point-select": "point selects a second",
     "reconnect": "connections a second",
@@ -92,7 +87,9 @@ def headline(document: RunDocument) -> list[str]:
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
     for finding in treatments:
-        sentences.append(f"{_subject(finding, document)}: {_difference(finding)}")
+        sentences.append(
+            f"{_subject(finding, document)}: {_difference(finding, document.design.alike_within)}"
+        )
         backs = _given_back(finding, treatments)
         sentences += [
             f"{_server(finding, document)}{back}{_apart_words(finding, document)}" for back in backs
@@ -117,7 +114,9 @@ def _nothing(document: RunDocument) -> str:
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
     if document.design.sides is not None:
-        said = effect_sentences(document.two_sides, document.design.deciding_outcome)
+        said = effect_sentences(
+            document.two_sides, document.design.deciding_outcome, document.design.alike_within
+        )
         return [*said, *causes(document)]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
@@ -151,11 +150,15 @@ def _pooled(document: RunDocument) -> list[str]:
     outcome = document.design.deciding_outcome
     return [
         f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
-        f"{change_words(found.ratio)}{NOT_SEEN.get(found.judgement, '')}, "
+        f"{change_words(found.ratio)}{_unless_seen(found.judgement, document.design.alike_within)}, "
         f"pooled over {counted(len(found.connections), 'number')} of connections"
         for found in document.pooled
         if found.outcome == outcome and not found.factor
     ]
+
+
+def _unless_seen(judgement: str, within: float) -> str:
+    return "" if judgement in DIFFERENCES else f", {verdict_words(judgement, within)}"
 
 
 def _what_changes(outcome: str) -> str:
@@ -197,17 +200,13 @@ def _server(finding: Finding, document: RunDocument) -> str:
     return f"{subject_label(finding.case, document.design)}: "
 
 
-def _difference(finding: Finding) -> str:
-    """What differs, by how much, how surely: the words after the colon."""
+def _difference(finding: Finding, within: float) -> str:
+    """What differs, by how much, how surely, after the colon; `within` is the factor of what is alike."""
     ratio = finding.ratio
-    if ratio.low is None or ratio.high is None:
-        return (
-            f"{signed_percent(ratio.point - 1)} {_what(finding)} in {without_scatter(ratio)}: no interval yet"
-        )
-    if finding.judgement == "too wide to tell":
-        return f"{signed_percent(ratio.point - 1)} {_what(finding)}, but {_too_few(ratio)}"
-    if finding.judgement == "no difference seen":
-        return f"no difference seen in {_what(finding)} ({_evidence(finding)})"
+    if finding.judgement == "alike":
+        return f"{_what(finding)} {verdict_words('alike', within)} ({_evidence(finding)})"
+    if finding.judgement == "inconclusive" or ratio.low is None or ratio.high is None:
+        return f"inconclusive in {_what(finding)}: {_why(finding, within)}{_wait(finding.more_s)}"
     more = ratio.point > 1
     throughput = finding.outcome == "ops_per_s"
     if max(ratio.point, 1 / ratio.point) >= MANY_TIMES:
@@ -232,11 +231,28 @@ def _percents(point: float, low: float, high: float) -> tuple[str, str]:
     return f"{size} %", f"{start} to {end} %"
 
 
-def _too_few(ratio: Interval) -> str:
-    return f"{counted(ratio.blocks, 'block')} are too few: the interval spans more than a factor of ten"
+def _why(finding: Finding, within: float) -> str:
+    """What stands in the way of a verdict, and what the ratio could still be."""
+    ratio, seen = finding.ratio, signed_percent(finding.ratio.point - 1)
+    reason = why_inconclusive(ratio, finding.noise_floor, within)
+    if reason == "one block":
+        return f"{seen} in {without_scatter(ratio)} alone"
+    if reason == "too wide":
+        return (
+            f"{counted(ratio.blocks, 'block')} are too few ({seen}, and the interval spans a factor of ten)"
+        )
+    if reason == "floor":
+        return f"equal things differ by as much here ({_evidence(finding)})"
+    return _evidence(finding)
+
+
+def _wait(more_s: float | None) -> str:
+    """How much longer would tell."""
+    return f"; about {duration(more_s)} more would tell" if more_s is not None else ""
 
 
 def _evidence(finding: Finding) -> str:
+    """The interval, and the noise floor where it is known: "−0.4 to +1.2 % at 95 %, noise floor 1.1 %"."""
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
@@ -269,7 +285,7 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
     if not resumed.ratio.is_telling:
         return []
     share = 1 - (1 / resumed.ratio.point - 1) / (1 / full.ratio.point - 1)
-    back = "all" if resumed.judgement == "no difference seen" or share >= 1 else percent(share)
+    back = "all" if resumed.judgement == "alike" or share >= 1 else percent(share)
     return [f"resumption gives back {back} of the time that {label_levels(sibling)} adds to a reconnect"]
 
 

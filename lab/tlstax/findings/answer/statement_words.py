@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from tlstax.findings.answer.untold import bound_words, what_would_tell
+from tlstax.findings.answer.inconclusive import bound_words, what_would_tell
 from tlstax.findings.core.naming import mode_label
 from tlstax.findings.core.wording import change_words, percent
 from tlstax.results.document import (
@@ -44,7 +44,7 @@ def described(
         held=sum(case.cells.held for case in cases),
         opposite=sum(case.cells.opposite for case in cases),
         alike=sum(case.cells.alike for case in cases),
-        untold=sum(case.cells.untold for case in cases),
+        inconclusive=sum(case.cells.inconclusive for case in cases),
     )
     return StatementResult(
         says=statement.says,
@@ -81,7 +81,7 @@ def verdict_of(statement: Statement, pooled: Tally) -> ClaimVerdict:
     """
     number = pooled.number
     if not number:
-        return "could not be told"
+        return "inconclusive"
     holds = pooled.held == number
     fails = pooled.held == 0 and (pooled.opposite > 0 or 2 * pooled.alike > number)
     if statement.kind == "best":
@@ -90,7 +90,7 @@ def verdict_of(statement: Statement, pooled: Tally) -> ClaimVerdict:
         return "held"
     if fails:
         return "did not hold"
-    return "held in part" if pooled.held else "could not be told"
+    return "held in part" if pooled.held else "inconclusive"
 
 
 def case_label(case: StatementCase) -> str:
@@ -121,14 +121,14 @@ def _sentence(statement: Statement, cases: Sequence[StatementCase], pooled: Tall
     found.append(f"{otherwise} was seen in {pooled.opposite or 'none'}{_named(cases, 'opposite')}")
     if pooled.alike:
         found.append(f"{pooled.alike} {_were(pooled.alike)} {alike}{_named(cases, 'alike')}")
-    if pooled.untold:
-        found.append(f"{pooled.untold} could not be told{bound_words(cases)}")
+    if pooled.inconclusive:
+        found.append(f"{pooled.inconclusive} inconclusive{bound_words(cases)}")
         found += what_would_tell(statement, cases)
     single = [f"it held in {cells.held}", f"{otherwise} in {cells.opposite}"]
     single += [f"{cells.alike} {_were(cells.alike)} {alike}"] if cells.alike else []
     return (
         f"{'; '.join(found)}. Of {counted(cells.number, 'single case')}, not pooled, {', '.join(single)}, "
-        f"{cells.untold} could not be told"
+        f"{cells.inconclusive} inconclusive"
     )
 
 

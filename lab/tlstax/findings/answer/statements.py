@@ -23,15 +23,15 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from tlstax.findings.answer.statement_words import described
-from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
 from tlstax.findings.core.twins import INSTANCE, Floor, Twins, twins
 from tlstax.results.document import StatementCase, StatementResult, Tally
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import Interval
 from tlstax.study import Choice, Level, Levels, Statement, within
 
-Outcome = Literal["held", "opposite", "alike", "could not be told"]
+Outcome = Literal["held", "opposite", "alike", "inconclusive"]
 
 
 class Step(NamedTuple):
@@ -168,7 +168,7 @@ class Trier:
         lower = bool(OUTCOMES[statement.outcome].lower_is_better)
         beyond = _beyond(ratio, 1 / statement.by if lower else statement.by)
         judged = _better(beyond, floor, lower_is_better=lower)
-        if judged != "could not be told" or statement.by > 1.0:
+        if judged != "inconclusive" or statement.by > 1.0:
             return judged
         if statement.kind == "no worse":
             return _no_worse(ratio, statement.alike_within, floor, lower_is_better=lower)
@@ -214,8 +214,8 @@ def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better
 
 def tally(outcomes: Sequence[Outcome]) -> Tally:
     """How often each came out."""
-    counts = [outcomes.count(outcome) for outcome in ("held", "opposite", "alike", "could not be told")]
-    return Tally(held=counts[0], opposite=counts[1], alike=counts[2], untold=counts[3])
+    counts = [outcomes.count(outcome) for outcome in ("held", "opposite", "alike", "inconclusive")]
+    return Tally(held=counts[0], opposite=counts[1], alike=counts[2], inconclusive=counts[3])
 
 
 def _result(series: Series, statement: Statement) -> StatementResult:
@@ -260,10 +260,10 @@ def _beyond(ratio: Interval, claimed: float) -> Interval:
 def _alike(ratio: Interval, by: float) -> Outcome:
     """Alike is shown, and not just unlike not shown: the whole interval lies within the allowed factor."""
     if ratio.low is None or ratio.high is None:
-        return "could not be told"
+        return "inconclusive"
     if 1 / by < ratio.low and ratio.high < by:
         return "held"
-    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "could not be told"
+    return "opposite" if ratio.low >= by or ratio.high <= 1 / by else "inconclusive"
 
 
 def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
@@ -272,15 +272,15 @@ def _equivalent(ratio: Interval, within: float, floor: Floor) -> Outcome:
     Where twins differ by as much as that, one of them may hide what the other would show.
     """
     shown = _alike(ratio, within) == "held" and not _hides(floor, within)
-    return "alike" if shown else "could not be told"
+    return "alike" if shown else "inconclusive"
 
 
 def _no_worse(ratio: Interval, within: float, floor: Floor, *, lower_is_better: bool) -> Outcome:
     """Whether it is ruled out that the first is worse by as much as counts: a test of non-inferiority."""
     if ratio.low is None or ratio.high is None or _hides(floor, within):
-        return "could not be told"
+        return "inconclusive"
     shown = ratio.high < within if lower_is_better else ratio.low > 1 / within
-    return "held" if shown else "could not be told"
+    return "held" if shown else "inconclusive"
 
 
 def _hides(floor: Floor, within: float) -> bool:
@@ -289,7 +289,6 @@ def _hides(floor: Floor, within: float) -> bool:
 
 
 def _better(ratio: Interval, floor: Floor, *, lower_is_better: bool) -> Outcome:
-    judged = stats.judge(ratio, floor.relative)
-    if judged not in DIFFERENCES:
-        return "could not be told"
-    return "held" if (judged == "lower") == lower_is_better else "opposite"
+    if not is_different(ratio, floor.relative):
+        return "inconclusive"
+    return "held" if (ratio.point < 1) == lower_is_better else "opposite"

@@ -16,10 +16,10 @@ from tlstax.findings.compare.headers import (
     is_same_thing,
 )
 from tlstax.findings.compare.two_runs import Scatter, change_between, scatter_of
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.limits import confidence_of_each
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Logs, Series, frozen, series_of
-from tlstax.findings.core.stats import judge
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.comparison import CaseChange, Measure, RunBeside, RunComparison
 from tlstax.study import Case
@@ -208,5 +208,5 @@ def case_change(run: Measured, figures: Shared, confidence: float, known: Scatte
         before=exp(fmean(figures.before.values())),
         after=exp(fmean(figures.after.values())),
         change=change,
-        judgement=judge(change, None),
+        judgement=judge(change, None, run.header.study.alike_within),
     )

@@ -1,4 +1,4 @@
-"""Whether a run keeps to limits beside an earlier one: passed, failed, or untold. Pure."""
+"""Whether a run keeps to limits beside an earlier one: passed, failed, or inconclusive. Pure."""
 
 from __future__ import annotations
 

@@ -59,8 +59,9 @@ def is_same_thing(one: RunHeader, other: RunHeader) -> bool:
     """
     if one.all_machines.keys() != other.all_machines.keys() or one.guest != other.guest:
         return False
-    as_long = {"budget_s": one.study.budget_s, "precision": one.study.precision}
-    if other.study.model_copy(update=as_long) != one.study:
+    own = one.study
+    as_long = {"budget_s": own.budget_s, "precision": own.precision, "alike_within": own.alike_within}
+    if other.study.model_copy(update=as_long) != own:
         return False
     return all(own.what == _LENGTH for own in different(one, other))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from tlstax.findings.core import stats
 from tlstax.findings.core.estimates import Estimate
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import storm_rates
 from tlstax.records.trial import StoredRun
 from tlstax.results.connect import JudgedRatio, PublishedRate, StormResult
@@ -52,19 +52,19 @@ def _result(estimate: Estimate, study: Study, stored: StoredRun) -> StormResult 
         rounds=len(rates),
         mean_per_s=fmean(rates),
         sd_per_s=stdev(rates) if len(rates) > 1 else None,
-        against_baseline=_against_baseline(estimate),
+        against_baseline=_against_baseline(estimate, study.alike_within),
         published=() if case.role == "control" else _published(case.levels, study),
     )
 
 
-def _against_baseline(estimate: Estimate) -> JudgedRatio | None:
+def _against_baseline(estimate: Estimate, within: float) -> JudgedRatio | None:
     ratio = estimate.ratio
     if ratio is None or estimate.comparison.case.role == "baseline":
         return None
     return JudgedRatio(
         **dict(ratio),
         noise_floor=estimate.noise_floor,
-        judgement=stats.judge(ratio, estimate.noise_floor),
+        judgement=judge(ratio, estimate.noise_floor, within),
     )
 
 

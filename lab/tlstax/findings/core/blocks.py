@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
 from math import exp
+from statistics import median
 
 from tlstax.findings.core.series import Blocks, Frozen, Logs, Series, series_of
-from tlstax.records.trial import StoredRun
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Level
 
 
@@ -34,6 +37,17 @@ def block_rows(stored: StoredRun, outcomes: Sequence[str]) -> tuple[BlockRow, ..
     """
     run = series_of(stored)
     return (*_planned(run, outcomes), *_controls(run, outcomes))
+
+
+def seconds_of_a_block(records: Iterable[TrialRecord]) -> float | None:
+    """How long a block usually takes, between the beginnings of two in a row; None of one block."""
+    starts: dict[int, str] = {}
+    for record in records:
+        block = record.trial.block
+        starts[block] = min(starts.get(block, record.started_at), record.started_at)
+    times = [datetime.fromisoformat(starts[block]) for block in sorted(starts)]
+    gaps = [(after - before).total_seconds() for before, after in pairwise(times)]
+    return median(gaps) if gaps else None
 
 
 def _planned(run: Series, outcomes: Sequence[str]) -> Iterator[BlockRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Series, frozen
 from tlstax.findings.core.twins import Twins, twins
@@ -68,5 +68,5 @@ def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it 
         ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,
-        judgement=stats.judge(interval, floor.relative),
+        judgement=judge(interval, floor.relative, series.study.alike_within),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import CONTRASTED, counterpart
 from tlstax.findings.core.controls import NEVER_ACROSS
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, frozen, pooled
 from tlstax.findings.core.twins import Floor, twins
@@ -84,7 +85,7 @@ def _ratio(
         ratio=interval,
         noise_floor=floor.relative,
         noise_from=floor.source,
-        judgement=stats.judge(interval, floor.relative),
+        judgement=judge(interval, floor.relative, series.study.alike_within),
     )
 
 

@@ -85,16 +85,16 @@ def confidence_of_each(confidence: float, number: int) -> float:
 def verdict_of(change: Interval, limit: Limit) -> GateVerdict:
     """PASS where all of the interval keeps to the limit, FAIL where all of it is beyond."""
     if change.low is None or change.high is None:
-        return "UNTOLD"
+        return "INCONCLUSIVE"
     most = None if limit.most is None else 1 + limit.most
     least = None if limit.least is None else 1 + limit.least
     if (most is not None and change.low > most) or (least is not None and change.high < least):
         return "FAIL"
     keeps = (most is None or change.high <= most) and (least is None or change.low >= least)
-    return "PASS" if keeps else "UNTOLD"
+    return "PASS" if keeps else "INCONCLUSIVE"
 
 
 def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
-    """One verdict for all: a failure weighs more than what is untold."""
+    """One verdict for all: a failure weighs more than what is inconclusive."""
     found = set(verdicts)
-    return "FAIL" if "FAIL" in found else "UNTOLD" if "UNTOLD" in found else "PASS"
+    return "FAIL" if "FAIL" in found else "INCONCLUSIVE" if "INCONCLUSIVE" in found else "PASS"

@@ -95,7 +95,7 @@ def blocks_needed(machines: Sequence[Array], half_width: float, confidence: floa
 
 
 def difference_by_chance(machines: Sequence[Array]) -> float | None:
-    """How likely machines that are alike would differ as much, in the first quantity; None if untold.
+    """How likely machines that are alike would differ as much, in the first quantity; None if unknown.
 
     It is the larger of the probabilities by the analysis of variance (Fisher 1925, Statistical Methods for
     Research Workers) and by that of Welch (1951), Biometrika 38, 330-336. The first takes all machines to

@@ -1,4 +1,4 @@
-"""Ratios of two things measured in the same blocks: point, interval, noise floor, judgement. Exact, no I/O.
+"""Ratios of two things measured in the same blocks: point, interval, noise floor. Exact, no I/O.
 
 Trial noise is taken to be multiplicative, as a machine that is 2 % slower for a while makes everything
 take 2 % longer; so everything is done on logarithms of ratios within a block, where what the whole block
@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from tlstax.results.interval import Interval, Judgement
+from tlstax.results.interval import Interval
 
 ALPHA_SHARE = 0.5
 """The part of the error rate that one look may use up; the rest pays for looking after every block.
@@ -121,24 +121,6 @@ def noise_floor(control: Interval) -> float | None:
 def relative_difference(ratio: float) -> float:
     """How far a ratio is from 1, the same for a ratio and its inverse: 0.02 for 1.02 and for 1/1.02."""
     return expm1(abs(log(ratio)))
-
-
-def judge(ratio: Interval, floor: float | None) -> Judgement:
-    """Higher or lower only when the interval excludes 1 and the difference exceeds the noise floor.
-
-    One block alone has no interval, and says nothing either way; nor does an interval that holds 1 and is too
-    wide to tell anything.
-
-    Simulated with trials that scatter by 2 %, run until every ratio is known to 2 %: of two equal things,
-    under 2 % of studies call one higher or lower; a true difference of 3 % is found in more than 90 %.
-    """
-    if ratio.low is None or ratio.high is None:
-        return "no interval yet"
-    if not ratio.excludes_one and not ratio.is_telling:
-        return "too wide to tell"
-    if not ratio.excludes_one or relative_difference(ratio.point) <= max(floor or 0.0, ROUNDING):
-        return "no difference seen"
-    return "higher" if ratio.point > 1 else "lower"
 
 
 def _bca(values: np.ndarray, confidence: float, seed: int) -> tuple[float, float]:

@@ -73,6 +73,11 @@ def change_words(ratio: Interval) -> str:
     return f"{point} % ({low} to {high} %)"
 
 
+def verdict_words(judgement: str, within: float) -> str:
+    """A judgement that is no difference: "alike within 5 %", "inconclusive"; `within` is a factor."""
+    return f"alike within {percent(within - 1)}" if judgement == "alike" else judgement
+
+
 def without_scatter(found: Interval) -> str:
     """The blocks of what has no interval: one, or one on either of two machines."""
     return "one block" if found.blocks == 1 else "one block on each machine"

@@ -43,11 +43,11 @@ def when(found: TunnelWorth) -> str:
         return f"worth it {found.verdict} {number(found.statements)} statements a connection"
     if found.worth_until is not None and found.worth_until >= 1:
         until = counted(floor(found.worth_until), "statement")
-        return f"worth it up to {until} a connection; beyond could not be told"
+        return f"worth it up to {until} a connection; beyond that is inconclusive"
     if found.not_from is not None:
         start = counted(ceil(found.not_from), "statement")
-        return f"not worth it from {start} a connection on; below could not be told"
-    return "whether it is worth it could not be told"
+        return f"not worth it from {start} a connection on; below that is inconclusive"
+    return "whether it is worth it is inconclusive"
 
 
 def briefly(found: TunnelWorth) -> str:
@@ -60,7 +60,7 @@ def briefly(found: TunnelWorth) -> str:
         return f"up to {floor(found.worth_until):,} or more"
     if found.not_from is not None:
         return f"not from {ceil(found.not_from):,} on"
-    return "could not be told"
+    return "inconclusive"
 
 
 def tunnel_sentences(found: Sequence[TunnelWorth]) -> list[str]:

@@ -140,7 +140,7 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> TunnelW
         kept=str(tunnel.kept[WORKLOAD]),
         saved_per_connection_us=series.pooling.difference(saved),
         lost_per_statement_us=series.pooling.difference(lost),
-        verdict="could not be told",
+        verdict="inconclusive",
         sentence="",
     )
     judged = _judged(found, saved, lost, series.pooling)

@@ -28,12 +28,12 @@ WIDEST = 10.0
 def claim_verdict(trends: Sequence[Trend]) -> ClaimVerdict:
     """What the trends of all curves say of a claim that they grow."""
     if not trends:
-        return "could not be told"
+        return "inconclusive"
     if all(found == "grows" for found in trends):
         return "held"
     if "grows" in trends:
         return "held in part"
-    return "did not hold" if "shrinks" in trends else "could not be told"
+    return "did not hold" if "shrinks" in trends else "inconclusive"
 
 
 def claim_in_time(curves: Sequence[DistanceCurve]) -> str:
@@ -131,8 +131,8 @@ def _alike(found: Interval) -> list[str]:
 
 def _in_time(growth: Growth) -> str:
     ends = f"from {growth.from_ms:.10g} to {growth.to_ms:.10g} ms"
-    if growth.in_time == "could not be told":
-        return f"{ends} what it adds changes by {number(growth.extra_ms)} ms, which is no difference seen"
+    if growth.in_time == "inconclusive":
+        return f"{ends} what it adds changes by {number(growth.extra_ms)} ms, which is inconclusive"
     more = "more" if growth.in_time == "grows" else "less"
     size, trips = growth.extra_ms, growth.round_trips
     if growth.in_time != "grows":
@@ -148,7 +148,7 @@ def _in_proportion(growth: Growth) -> str:
     word = {
         "grows": "the loss grows",
         "shrinks": "the loss shrinks",
-        "could not be told": "no change of the loss is seen",
+        "inconclusive": "whether the loss changes is inconclusive",
     }[growth.in_proportion]
     return (
         f"{word}: plaintext does {number(growth.near_times)} times as many a second at {growth.from_ms:.10g} "
@@ -167,9 +167,9 @@ def _told(
         return "nothing that was measured bears on it"
     trends = [trend_of(growth) for _, growth in grown]
     counts = [f"{word} in {trends.count(word)}" for word in ("grows", "shrinks") if word in trends]
-    undecided = trends.count("could not be told")
+    undecided = trends.count("inconclusive")
     parts = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
-    parts += [f"{undecided} could not be told"] if undecided else []
+    parts += [f"{undecided} inconclusive"] if undecided else []
     largest = sorted(grown, key=lambda pair: -size_of(pair[1]))
     named = some_of([f"{curve_name(curve)}: {words_of(growth)}" for curve, growth in largest], MOST_NAMED)
     return f"{', '.join(parts)} ({'; '.join(named)})"

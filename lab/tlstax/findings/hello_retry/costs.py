@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tlstax.contract import Handshakes
 from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import judge_difference
 from tlstax.findings.core.naming import mode_label, subject_label
 from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
 from tlstax.findings.hello_retry.words import Facts, command, remedy, sentences
@@ -292,7 +293,7 @@ def _cost(series: Series, own: _Seen, other: _Seen, cost: str) -> RetryCost:
         avoided=without,
         extra=extra,
         noise_floor=floor,
-        judgement=_judged(extra, floor, exact=cost == ROUND_TRIPS),
+        judgement=_judged(extra, floor, (series.study.alike_within - 1) * without, exact=cost == ROUND_TRIPS),
     )
 
 
@@ -302,11 +303,8 @@ def _noise_floor(series: Series, levels: Levels, outcome: str) -> float | None:
     return stats.noise_floor(control) if control is not None else None
 
 
-def _judged(extra: Interval, floor: float | None, *, exact: bool) -> Judgement:
-    """By interval and noise floor; what is counted and never scatters needs neither."""
-    if not exact and (extra.low is None or extra.high is None):
-        return "no interval yet"
-    seen = extra.point != 0 if exact else extra.excludes_zero and abs(extra.point) > (floor or 0.0)
-    if not seen:
-        return "no difference seen"
-    return "higher" if extra.point > 0 else "lower"
+def _judged(extra: Interval, floor: float | None, margin: float, *, exact: bool) -> Judgement:
+    """By interval, noise floor and margin; what is counted and never scatters needs none of them."""
+    if not exact:
+        return judge_difference(extra, floor, margin)
+    return "alike" if extra.point == 0 else "higher" if extra.point > 0 else "lower"

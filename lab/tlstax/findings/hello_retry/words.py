@@ -161,7 +161,7 @@ def _is_as_sent(other: Avoided, retried: RetriedCase) -> bool:
 
 
 def _less(costs: Iterable[RetryCost]) -> str:
-    """All costs in words: "a connection costs 1 round trip less; no difference seen in client CPU"."""
+    """All costs in words: "a connection costs 1 round trip less; alike in client CPU"."""
     known = tuple(costs)
     parts = []
     ways = (("less", "higher"), ("more", "lower"))
@@ -172,10 +172,10 @@ def _less(costs: Iterable[RetryCost]) -> str:
     ]
     if moved:
         parts.append(f"a connection costs {enumerated(moved)}")
-    for way in ("no difference seen", "no interval yet", "too wide to tell"):
-        unseen = [COST_WORDS[cost.cost] for cost in known if cost.judgement == way]
+    for judgement in ("alike", "inconclusive"):
+        unseen = [COST_WORDS[cost.cost] for cost in known if cost.judgement == judgement]
         if unseen:
-            parts.append(f"{way} {'in' if way == 'no difference seen' else 'of'} {enumerated(unseen)}")
+            parts.append(f"{judgement} in {enumerated(unseen)}")
     return "; ".join(parts) or "nothing could be compared"
 
 

@@ -74,6 +74,7 @@ class Account:
             outcome=OUTCOMES[study.deciding_outcome].words,
             baseline=label_levels(study.baseline, study),
             wanted=study.precision,
+            alike_within=study.alike_within,
             blocks=progress.blocks if progress is not None else 0,
             share=share,
             left_s=left_s,

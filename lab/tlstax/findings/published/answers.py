@@ -1,9 +1,10 @@
-"""Whether a published difference is right, wrong or not told, by what was measured of it. Pure."""
+"""Whether a published difference is right, wrong or inconclusive, by what was measured of it. Pure."""
 
 from __future__ import annotations
 
 from tlstax.findings.core import stats
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.findings.core.judgements import is_different
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Answer
 
 
@@ -13,11 +14,10 @@ def answer_to_ratio(ratio: Interval, floor: float | None, *, published: float) -
     Where it was not, the published ratio may yet be ruled out, which is wrong then as well: there is no
     difference of that size here.
     """
-    judged = stats.judge(ratio, floor)
-    if judged in DIFFERENCES:
-        return "right" if (judged == "higher") == (published > 1) else "wrong"
+    if is_different(ratio, floor):
+        return "right" if (ratio.point > 1) == (published > 1) else "wrong"
     is_hidden = stats.relative_difference(published) <= (floor or 0.0)
-    return "could not be told here" if is_hidden or _holds(ratio, published) else "wrong"
+    return "inconclusive" if is_hidden or _holds(ratio, published) else "wrong"
 
 
 def answer_to_difference(found: Interval, floor: float | None, *, published: float) -> Answer:
@@ -26,7 +26,7 @@ def answer_to_difference(found: Interval, floor: float | None, *, published: flo
     if found.excludes_zero and abs(found.point) > least:
         return "right" if (found.point > 0) == (published > 0) else "wrong"
     is_hidden = abs(published) <= least
-    return "could not be told here" if is_hidden or _holds(found, published) else "wrong"
+    return "inconclusive" if is_hidden or _holds(found, published) else "wrong"
 
 
 def _holds(found: Interval, value: float) -> bool:

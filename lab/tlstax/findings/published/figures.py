@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Series
 from tlstax.findings.core.twins import twins
@@ -18,7 +18,7 @@ from tlstax.records.trial import Machine
 from tlstax.results.document import (
     PublishedFigure,
 )
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import Interval
 from tlstax.study import Levels, Published, within
 from tlstax.study.level_names import NO_FAULT
 
@@ -97,13 +97,12 @@ def _verdict(figure: Published, reference: Published, ratio: Interval, series: S
     if sound.get(FAULT, NO_FAULT) != NO_FAULT or planted == NO_FAULT or {**sound, FAULT: planted} != faulty:
         return ""
     floor = twins(series, figure.outcome).floor(sound)
-    judged = stats.judge(ratio, floor.relative)
     there = figure.value / reference.value
     lower = bool(OUTCOMES[figure.outcome].lower_is_better)
     seen = f"{_sized(ratio)}; published: {_times(there)}"
-    if judged not in DIFFERENCES:
-        return f"whether taking {planted} out is a fix could not be told here ({seen})"
-    if (judged == "lower") != lower:
+    if not is_different(ratio, floor.relative):
+        return f"whether taking {planted} out is a fix is inconclusive here ({seen})"
+    if (ratio.point < 1) != lower:
         return f"taking {planted} out made it worse here, and does not come out as the fix ({seen})"
     share = _share(ratio.point, there)
     return f"taking {planted} out comes out as the fix, as it did there: {seen}{share}"

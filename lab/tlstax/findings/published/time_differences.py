@@ -103,7 +103,7 @@ def _all_here(part: str, lines: Sequence[tuple[DifferenceResult, DifferenceHere]
     whys = list(dict.fromkeys(here.why for _, here in lines if here.answer == "not tested"))
     if whys and answers.count("not tested") == len(answers):
         return untested(part, whys[0])
-    answer: Answer = "could not be told here"
+    answer: Answer = "inconclusive"
     if "wrong" in answers:
         answer = "wrong"
     elif set(answers) == {"right"}:
@@ -111,7 +111,7 @@ def _all_here(part: str, lines: Sequence[tuple[DifferenceResult, DifferenceHere]
     groups = {
         "as published": "right",
         "otherwise": "wrong",
-        "not told": "could not be told here",
+        "inconclusive": "inconclusive",
         "not tested": "not tested",
     }
     counts = [

@@ -9,7 +9,7 @@ from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Answer, DifferenceHere, Verdict
 from tlstax.support.text import enumerated
 
-ANSWERS: tuple[Answer, ...] = ("right", "wrong", "could not be told here", "not tested")
+ANSWERS: tuple[Answer, ...] = ("right", "wrong", "inconclusive", "not tested")
 
 
 def verdict_of(parts: Sequence[DifferenceHere]) -> Verdict:
@@ -61,7 +61,7 @@ def ruled_out(answer: Answer, published: str) -> str:
 
 def within_floor(floor: float | None, answer: Answer, *, is_clear: bool, unit: str) -> str:
     """Why a difference that is clear by its interval is not counted after all; else empty."""
-    if answer != "could not be told here" or not is_clear or floor is None:
+    if answer != "inconclusive" or not is_clear or floor is None:
         return ""
     size = percent(floor) if unit == "%" else f"{floor:.2g} {unit}"
     return f", within the noise floor of ±{size}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from statistics import fmean
 
+from tlstax.findings.core.judgements import judge_difference
 from tlstax.findings.core.series import Series, frozen
 from tlstax.results.interval import Interval
 from tlstax.results.trust import TrustCost
@@ -34,13 +35,15 @@ def _of_client(series: Series, several: Sequence[Levels]) -> Iterator[TrustCost]
     for size, levels in sorted(by_size.items()):
         if one is None or size == ONE:
             continue
+        more_us = _more(series, levels, one, TIME)
         cost = TrustCost(
             case={name: level for name, level in levels.items() if name != TRUST},
             label=_label(series, levels),
             authorities=size,
             reads=_reads(series, levels, one, size),
-            more_us=_more(series, levels, one, TIME),
+            more_us=more_us,
             more_cpu_us=_more(series, levels, one, CLIENT_CPU),
+            judgement=judge_difference(more_us, None, _margin(series, one)) if more_us is not None else None,
         )
         if cost.more_us is not None or cost.more_cpu_us is not None:
             yield cost
@@ -62,6 +65,11 @@ def _more(series: Series, levels: Levels, one: Levels, outcome: str) -> Interval
     """The mean difference over the blocks that both have."""
     more = _differences(series, levels, one, outcome)
     return series.pooling.difference(more) if more else None
+
+
+def _margin(series: Series, one: Levels) -> float:
+    """How much longer a connect may take and still count as alike."""
+    return (series.study.alike_within - 1) * fmean(exp(log) for log in series.logs(one, TIME).values())
 
 
 def _differences(series: Series, levels: Levels, one: Levels, outcome: str) -> Mapping[int, float]:

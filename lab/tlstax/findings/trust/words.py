@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tlstax.findings.core.wording import MINUS
+from tlstax.results.interval import Interval
 from tlstax.results.trust import TrustCost
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
@@ -25,20 +27,24 @@ def _who(cost: TrustCost) -> str:
 
 
 def _sentence(cost: TrustCost) -> str:
-    is_told = cost.more_us is not None and cost.more_us.low is not None and cost.more_us.low > 0
-    how = _how_often(cost.reads, costs=is_told)
-    if cost.more_us is None:
+    more_us = cost.more_us
+    how = _how_often(cost.reads, costs=cost.judgement == "higher")
+    if more_us is None:
         return f"{cost.label} {how}"
-    more = f"{cost.more_us.point / 1000:.3g} ms"
-    if not is_told and cost.more_us.blocks < FEWEST_BLOCKS:
-        few = counted(cost.more_us.blocks, "block")
-        return f"{cost.label} {how}: {few} cannot tell what {cost.authorities} of them take ({more} more)"
-    if not is_told:
-        return f"{cost.label} {how}: no difference seen with {cost.authorities} of them"
-    ends = ""
-    if cost.more_us.low is not None and cost.more_us.high is not None:
-        ends = f" ({cost.more_us.low / 1000:.3g} to {cost.more_us.high / 1000:.3g})"
-    return f"{cost.label} {how}: {cost.authorities} of them take {more}{ends} more than a file with one"
+    many = f"{cost.authorities} of them"
+    if cost.judgement == "alike":
+        return f"{cost.label} {how}: a connect with {many} takes as long as with one"
+    more = f"{more_us.point / 1000:.3g} ms{_ends(more_us)} more".replace("-", MINUS)
+    if cost.judgement == "higher":
+        return f"{cost.label} {how}: {many} take {more} than a file with one"
+    few = f" by {counted(more_us.blocks, 'block')}" if more_us.blocks < FEWEST_BLOCKS else ""
+    return f"{cost.label} {how}: what {many} take is inconclusive{few}, {more}"
+
+
+def _ends(more_us: Interval) -> str:
+    if more_us.low is None or more_us.high is None:
+        return ""
+    return f" ({more_us.low / 1000:.3g} to {more_us.high / 1000:.3g})"
 
 
 def _how_often(reads: float | None, *, costs: bool) -> str:

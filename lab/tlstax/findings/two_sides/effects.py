@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from math import exp
 from statistics import fmean
 
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.series import Logs, Series
-from tlstax.findings.core.stats import judge
 from tlstax.results.interval import Interval
 from tlstax.results.two_sides import SideEffect
 from tlstax.study import Levels, Sides
@@ -72,7 +72,7 @@ def _effect(
         a=a,
         b=a * change.point,
         change=change,
-        judgement=judge(change, None),
+        judgement=judge(change, None, series.study.alike_within),
         twins=tuple(known(series.log_ratios(second, one, outcome)) for one, second in twins),
         control=known(series.control_logs(first, outcome)),
     )

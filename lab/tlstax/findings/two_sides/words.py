@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.findings.core.wording import capitalised, change_words, percent
+from tlstax.findings.core.wording import capitalised, change_words, verdict_words
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.two_sides import SideEffect
 from tlstax.study import Sides, Study
@@ -15,20 +15,20 @@ def side_words(study: Study, sides: Sides) -> tuple[str, str]:
     return label_levels(sides.a, study), label_levels(sides.b, study)
 
 
-def effect_sentences(effects: tuple[SideEffect, ...], deciding: str) -> list[str]:
-    """For each group what B changes of the outcome that decides, and what would have been seen."""
-    return [_sentence(effect) for effect in effects if effect.outcome == deciding]
+def effect_sentences(effects: tuple[SideEffect, ...], deciding: str, within: float) -> list[str]:
+    """For each group what B changes of the outcome that decides, and whether that is proved to be nothing.
+
+    `within` is the factor within which two things count as alike.
+    """
+    return [_sentence(effect, within) for effect in effects if effect.outcome == deciding]
 
 
-def _sentence(effect: SideEffect) -> str:
+def _sentence(effect: SideEffect, within: float) -> str:
     of = f"{OUTCOMES[effect.outcome].words} of B beside A"
     words = f"{capitalised(effect.label)}: {of} {change_words(effect.change)}"
-    width = effect.change.half_width
-    if effect.judgement in DIFFERENCES or width is None:
+    if effect.judgement in DIFFERENCES:
         return words
-    if effect.judgement != "no difference seen":
-        return f"{words}: {effect.judgement}"
-    return f"{words}: no difference seen, and one of {percent(2 * width)} would have been"
+    return f"{words}: {verdict_words(effect.judgement, within)}"
 
 
 def twin_label(place: int) -> str:

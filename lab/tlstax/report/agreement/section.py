@@ -9,7 +9,6 @@ from tlstax.findings.agreement.words import (
     case_words,
     interval_words,
     quantity_words,
-    untold_words,
     value_words,
     why,
 )
@@ -83,5 +82,5 @@ def _said(agreement: Agreement) -> list[_Said]:
 
 def _words(client: ClientAgreement, agreement: Agreement) -> str:
     alike = f"{figures.ALIKE} " if client.verdict == "agrees" else ""
-    untold = f"; {untold_words(client)}" if client.verdict == "could not be told" else ""
-    return f"{alike}{value_words(client.value, agreement)} ({interval_words(client)}{untold})"
+    inconclusive = "; inconclusive" if client.verdict == "inconclusive" else ""
+    return f"{alike}{value_words(client.value, agreement)} ({interval_words(client)}{inconclusive})"

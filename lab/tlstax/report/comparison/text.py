@@ -24,7 +24,7 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 
-STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "UNTOLD": "yellow"}
+STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
 
 def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
@@ -117,14 +117,14 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
         parts.append(styled(f"Different beside: {words}", "dim"))
     parts.append(styled(_sum(found), "dim"))
     if found.run != found.against:
-        parts.append(styled(_again(found.same_again, unclear=found.verdict == "UNTOLD"), "dim"))
+        parts.append(styled(_again(found.same_again, unclear=found.verdict == "INCONCLUSIVE"), "dim"))
     return printed(parts, width=width, colour=colour)
 
 
 def _case_words(own: GatedCase, *, several: bool) -> str:
     outcome = f" ({_limit_words(own.limit)})" if several else ""
     change = own.change.change
-    if own.verdict == "UNTOLD":
+    if own.verdict == "INCONCLUSIVE":
         way, far = ("down", change.low) if own.limit.most is None else ("up", change.high)
         could = (
             "a single block has no interval"

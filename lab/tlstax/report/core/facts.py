@@ -14,6 +14,7 @@ from tlstax.plan.cpu_shares import Split, client_share
 from tlstax.records.trial import Machine, RunHeader, StoredRun
 from tlstax.report.core import figures
 from tlstax.report.core.evidence import client_versions, server_versions
+from tlstax.report.core.figures import ALIKE, UNKNOWN
 from tlstax.report.core.groups import Group
 from tlstax.report.core.own_workloads import own_workloads
 from tlstax.results.document import Profiling, RunDocument
@@ -229,38 +230,26 @@ def shortened(texts: Sequence[str], study: Study) -> tuple[str, ...]:
     return tuple(some_of(texts, MOST_SENTENCES) if is_large(study) else texts)
 
 
-_BESIDE = ("server_cpu_us_per_op", "client_cpu_us_per_op")
-"""Outcomes whose differences stand beside those of the outcome that decides."""
+def noise_words(group: Group, outcome: str, within: float) -> str:
+    """What the control says about how small a difference can be told, or that there is no control.
 
-
-def noise_words(group: Group, outcome: str) -> str:
-    """What the control says about how small a difference can be told, or that there is no control."""
+    `within` is the factor within which two things count as alike.
+    """
     floor = group.noise_floor(outcome)
+    marks = f"{ALIKE}: alike within {percent(within - 1)}; {UNKNOWN}: inconclusive."
     if floor is None and any(row.case.role == "control" for row in group.found()):
-        return "One block alone shows no scatter: there is no interval (?) and no noise floor yet."
-    known = _noise_floor_words(group, floor)
-    found = (finding for row in group.compared() for finding in row.findings.values())
-    judgements = {finding.judgement for finding in found if finding.outcome in {outcome, *_BESIDE}}
-    if "no interval yet" in judgements:
-        return f"One block alone shows no scatter: there is no interval yet (?). {known}"
-    if "too wide to tell" in judgements:
-        return f"An interval that spans more than a factor of ten tells nothing (?): too few blocks. {known}"
-    return known
-
-
-def _noise_floor_words(group: Group, floor: float | None) -> str:
+        return "One block alone shows no scatter: all is inconclusive (?), and there is no noise floor."
     if floor is None:
-        return "Noise floor unknown: there is no valid control."
+        return f"Noise floor unknown: there is no valid control. {marks}"
     if floor > 1:
-        return "Noise floor over ±100 %: the control strays too far for any difference (≈) to be told."
+        return f"Noise floor over ±100 %: the control strays too far, and this run cannot tell. {marks}"
     if floor <= ROUNDING:
         return "No noise: the control is exactly like the baseline, so any difference counts."
+    wide = " That is wider than what counts as alike, so nothing can be." if floor >= within - 1 else ""
     if all(row.case.role != "control" for row in group.found()):
-        return (
-            f"Noise floor ±{percent(floor)}, from the control of the nearest cases that ran one. Smaller "
-            "differences (≈) cannot be told from noise."
-        )
+        nearest = "from the control of the nearest cases that ran one"
+        return f"Noise floor ±{percent(floor)}, {nearest}.{wide} {marks}"
     return (
         f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
-        "may stray from the baseline. Smaller differences (≈) cannot be told from noise."
+        f"may stray from the baseline.{wide} {marks}"
     )

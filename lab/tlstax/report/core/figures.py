@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from tlstax.findings.core.wording import MANY_TIMES, MINUS
@@ -13,10 +13,9 @@ NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 
 ALIKE, UNKNOWN = "≈", "?"
-"""Mark a difference that is not seen: smaller than the noise, or with an interval that holds none; and one
-that has no interval yet, or one that is too wide."""
+"""Mark two things that are alike within the study's margin, and a ratio that is inconclusive."""
 
-_MARKS = {"no difference seen": ALIKE, "no interval yet": UNKNOWN, "too wide to tell": UNKNOWN}
+_MARKS: Mapping[str, str] = {"alike": ALIKE, "inconclusive": UNKNOWN}
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIVIDED = "\N{DIVISION SIGN}"

@@ -21,7 +21,7 @@ OF = {"connection": "Making a connection", "statement": "A statement on a connec
 READING = (
     "Medians of a trial, their means over blocks, in ms, with intervals in brackets. Extra: what it adds to "
     "plaintext; in round trips of the measured distance. Time and rate: ratios to plaintext, the rate in "
-    f"operations a second. {figures.ALIKE}: not told apart from nothing."
+    f"operations a second. {figures.UNKNOWN}: inconclusive, the interval holds nothing."
 )
 HEADS = ("plaintext", "treated", "extra", "extra in\nround trips", "time", "rate")
 POOL_HEADS = ("connect", "in round\ntrips", "statement", "worth in\nstatements")
@@ -90,7 +90,7 @@ def cell(found: Interval | None, *, narrow: bool = False, nothing: float | None 
         return f"{figures.significant(found.point)}{sign}"
     if found.low > 0 and found.high > WIDEST * found.low:
         return "too wide"
-    mark = f"{figures.ALIKE} " if nothing is not None and found.low <= nothing <= found.high else ""
+    mark = f"{figures.UNKNOWN} " if nothing is not None and found.low <= nothing <= found.high else ""
     point, low, high = (text.replace("-", MINUS) for text in alike(found.point, found.low, found.high))
     if narrow:
         return f"{mark}{point if mark else figures.significant(found.point)}{sign}"

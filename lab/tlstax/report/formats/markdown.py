@@ -98,7 +98,7 @@ def _group(group: Group, document: RunDocument) -> list[str]:
         [escaped(row.label), escaped(row.why_empty()), *[""] * (len(columns) - 1)]
         for place, row in enumerate(group.rows)
     ]  # fmt: skip
-    noise = facts.noise_words(group, document.design.deciding_outcome)
+    noise = facts.noise_words(group, document.design.deciding_outcome, document.design.alike_within)
     said = (f"{row.label}: {row.treatment_seen}" for row in group.rows if row.treatment_seen)
     title = f"### {escaped(capitalised(group.label))}"
     return [title, _table(heads, rows), escaped(noise), _bullets(said)]

@@ -21,7 +21,7 @@ from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.core import facts
-from tlstax.report.core.figures import ALIKE
+from tlstax.report.core.figures import ALIKE, UNKNOWN
 from tlstax.report.core.groups import Group, arranged
 from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
@@ -145,7 +145,10 @@ def _columns(table: Table, columns: Sequence[int]) -> RichTable:
         shown.add_row(Text(""), *(styled(head, style="bold") for head in heads))
     for name, *every in table.rows:
         cells = (every[column] for column in columns)
-        shown.add_row(styled(name), *(styled(cell, style="dim" if ALIKE in cell else "") for cell in cells))
+        shown.add_row(
+            styled(name),
+            *(styled(cell, style="dim" if {ALIKE, UNKNOWN} & set(cell) else "") for cell in cells),
+        )
     return shown
 
 
@@ -155,7 +158,11 @@ def _group(group: Group, document: RunDocument, width: int) -> Iterable[Renderab
     yield ""
     yield from _folded(group, width)
     yield Padding(
-        styled(facts.noise_words(group, document.design.deciding_outcome), style="dim"), (1, 0, 0, 0)
+        styled(
+            facts.noise_words(group, document.design.deciding_outcome, document.design.alike_within),
+            style="dim",
+        ),
+        (1, 0, 0, 0),
     )
 
 

@@ -22,8 +22,8 @@ MOST_OF_LARGE = 3
 HEADS = ("Asked", "Of handshakes", "Resumed", "Client offered", "Agreed on", "Client over")
 READING = (
     "Per connection, means over the blocks that both cases have; round trips and bytes are those of the TLS "
-    "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: no "
-    "difference seen. CPU time is told where each operation makes a connection."
+    "handshake. In brackets: the difference to being asked again, and its {confidence} interval. ≈: "
+    "alike, ?: inconclusive. CPU time is told where each operation makes a connection."
 )
 
 

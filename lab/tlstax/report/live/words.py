@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.findings.core import stats
+from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import capitalised, known_to, percent
 from tlstax.report.core import figures
 from tlstax.results.live import LiveRun
@@ -77,7 +77,7 @@ def noise_floor(live: LiveRun) -> str:
     words = f"±{percent(floors[0])}"
     if len(floors) > 1:
         words += f" to ±{percent(floors[-1])}, of {len(floors)} controls"
-    return f"{words}; smaller differences ({figures.ALIKE}) cannot be told from noise"
+    return f"{words}; smaller differences cannot be told from noise"
 
 
 def rows(live: LiveRun) -> tuple[RatioRow, ...]:
@@ -88,7 +88,7 @@ def rows(live: LiveRun) -> tuple[RatioRow, ...]:
             change=figures.change(ratio.now),
             interval=figures.interval(ratio.now),
             known=_known(ratio.now.half_width),
-            mark=figures.mark(stats.judge(ratio.now, ratio.noise_floor)),
+            mark=figures.mark(judge(ratio.now, ratio.noise_floor, live.alike_within)),
             state="as wanted" if ratio.precise else "not yet",
         )
         for ratio in live.ratios

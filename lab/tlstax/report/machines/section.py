@@ -15,7 +15,7 @@ from tlstax.study.outcomes import OUTCOMES
 
 TITLE = "Each machine by itself"
 ALIKE = "No difference between the machines was seen beyond chance."
-UNTOLD = "Whether the machines differ beyond chance cannot be told yet: each needs more blocks."
+INCONCLUSIVE = "Whether the machines differ beyond chance cannot be told yet: each needs more blocks."
 READING = (
     "Ratios to the baselines over each machine's own blocks, with {confidence} intervals. All together is as "
     "in the rest of the report: {reading}. *: the machines differ beyond chance."
@@ -39,7 +39,7 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
 
 
 def _none_differ(found: Machines) -> str:
-    return ALIKE if any(one.by_chance is not None for one in found.ratios) else UNTOLD
+    return ALIKE if any(one.by_chance is not None for one in found.ratios) else INCONCLUSIVE
 
 
 def _below_each_other(found: Machines, outcome: str) -> Iterator[Pairs]:

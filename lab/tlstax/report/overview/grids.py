@@ -208,7 +208,7 @@ def _floors(found: Sequence[PooledRatio]) -> Iterator[str]:
         sizes = ", ".join(
             f"{workload or 'everywhere'} ±{percent(floor)}" for (workload, _), floor in floors.items()
         )
-        yield f"Noise floor from {' and '.join(sources)}: {sizes}. Smaller differences (≈) cannot be told."
+        yield f"Noise floor from {' and '.join(sources)}: {sizes}. ≈: alike, ?: inconclusive."
     else:
         yield "No twin was run: how much two processes of one kind differ is not known."
 

@@ -35,7 +35,7 @@ SPENT = (CPU, "server_instructions_per_op")
 
 BY_CASE = (
     "Each figure is a ratio in the same blocks ({better}); “all” is pooled over connections. Hatched figures "
-    "cannot be told from 1: their interval holds it, or twins differ by as much."
+    "are alike (≈) or inconclusive (?)."
 )
 TO_OWN = (
     "Each figure is a ratio to the same server’s plaintext with as many connections, in the same blocks. "
@@ -47,7 +47,7 @@ CASE_HEADS = (
     "Ratio, pooled",
     "Noise floor",
     "Outcome",
-    "Single numbers of connections: held, opposite, alike, not told",
+    "Single numbers of connections: held, opposite, alike, inconclusive",
 )
 
 
@@ -96,7 +96,7 @@ def _case_row(case: StatementCase) -> tuple[str, ...]:
         change_words(case.ratio),
         figures.NOTHING if floor is None else f"±{percent(floor)}",
         case.outcome,
-        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.untold}",
+        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.inconclusive}",
     )
 
 

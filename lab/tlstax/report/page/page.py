@@ -165,7 +165,7 @@ def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocu
     return GroupSection(
         group=group,
         reading=_reading(group, study),
-        noise=facts.noise_words(group, study.deciding_outcome) if group.found() else "",
+        noise=facts.noise_words(group, study.deciding_outcome, study.alike_within) if group.found() else "",
         columns=main_columns(group),
         ratio_panels=ratio_panels(group),
         detail_panels=detail_panels(group, pairs, study),

@@ -209,7 +209,7 @@ def saving_words(one: WhatIf, found: Prediction) -> str:
     low, high = (share.low or 0.0), (share.high or 0.0)
     cpu = f"{_change(-share.point)} of the server's CPU [{_change(-high)}, {_change(-low)}]"
     if low <= 0 <= high:
-        cpu = f"no difference seen in the server's CPU [{_change(-high)}, {_change(-low)}]"
+        cpu = f"inconclusive in the server's CPU [{_change(-high)}, {_change(-low)}]"
     words = [cpu, f"{_milliseconds(-one.saved_time_us.point)} a connection"]
     if round(one.saved_round_trips, 1):
         words.append(f"{signed(-one.saved_round_trips)} round trips")

@@ -30,7 +30,7 @@ MEAN = "mean"
 SHORT: dict[Answer, str] = {
     "right": "right",
     "wrong": "wrong",
-    "could not be told here": "not told",
+    "inconclusive": "inconclusive",
     "not tested": "not tested",
 }
 """Answers where room is short."""

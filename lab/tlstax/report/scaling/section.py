@@ -57,7 +57,7 @@ def _cell(found: Interval, *, narrow: bool) -> str:
     """A parameter and its interval; marked where it is not told apart from nothing."""
     if found.low is None or found.high is None:
         return _short(found.point)
-    mark = "" if found.excludes_zero else f"{figures.ALIKE} "
+    mark = "" if found.excludes_zero else f"{figures.UNKNOWN} "
     ends = "" if narrow else f" [{_short(found.low)} … {_short(found.high)}]"
     return f"{mark}{_short(found.point)}{ends}"
 

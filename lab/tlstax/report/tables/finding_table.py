@@ -44,7 +44,7 @@ FINDINGS = Table(
         Column(
             "noise_floor", "REAL", "the relative difference below which nothing can be told: 0.02 is 2 %", "1"
         ),
-        Column("judgement", "TEXT", "higher, lower, no difference seen, no interval yet or too wide to tell"),
+        Column("judgement", "TEXT", "higher, lower, alike (within the study's alike_within) or inconclusive"),
         Column("negotiated", "TEXT", "what the case's trials negotiated"),
         Column("caveats", "TEXT", "what to bear in mind, joined by “; ”"),
     ),

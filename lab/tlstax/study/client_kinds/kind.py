@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tlstax.contract import Schedule
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.level_names import STORM
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads.user_defined import UserSequence, UserWorkload
 
@@ -47,6 +48,13 @@ class Wanted:
     def own(self) -> UserWorkload | None:
         """The case's workload where it is one of the user's own."""
         return self.workloads.get(self.case.workload)
+
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether its workload makes no connection while it is measured."""
+        own = self.own
+        reconnects = self.case.reconnects if own is None else own.reconnect
+        return not (reconnects or self.case.workload == STORM)
 
     @property
     def is_prepared(self) -> bool:

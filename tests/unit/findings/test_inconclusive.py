@@ -1,4 +1,4 @@
-"""What would tell a statement that could not be told: how many more blocks, where that is known."""
+"""What would tell a statement that is inconclusive: how many more blocks, where that is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import exp, expm1, inf, log
 
 import pytest
 
-from tlstax.findings.answer.untold import bound_words, times_needed, what_would_tell
+from tlstax.findings.answer.inconclusive import bound_words, times_needed, what_would_tell
 from tlstax.results.document import StatementCase, Tally
 from tlstax.results.interval import Interval
 from tlstax.study import Statement
@@ -24,7 +24,7 @@ TWICE = Statement(**{**dict(BETTER), "by": 2.0})
 
 
 def case(
-    log_ratio: float, half: float | None, *, floor: float | None = None, outcome: str = "could not be told"
+    log_ratio: float, half: float | None, *, floor: float | None = None, outcome: str = "inconclusive"
 ) -> StatementCase:
     ends = (None, None) if half is None else (exp(log_ratio - half), exp(log_ratio + half))
     return StatementCase.model_validate(
@@ -40,7 +40,7 @@ def case(
             "noise_floor": floor,
             "noise_from": "",
             "outcome": outcome,
-            "cells": Tally(held=0, opposite=0, alike=0, untold=1),
+            "cells": Tally(held=0, opposite=0, alike=0, inconclusive=1),
         }
     )
 

@@ -1,18 +1,17 @@
-"""What hides a difference that could not be told, how large it may be, and what would tell it. Pure."""
+"""What hides a difference where a case is inconclusive, how large it may be, and what would tell it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import ceil, expm1, inf, log, log1p
 
+from tlstax.findings.core.judgements import MOST_TIMES
 from tlstax.findings.core.wording import percent
 from tlstax.results.document import StatementCase
 from tlstax.results.interval import Interval
 from tlstax.study import Statement
 
-UNTOLD = "could not be told"
-MOST_TIMES = 100
-"""Beyond so many times the blocks nobody would wait for them."""
+INCONCLUSIVE = "inconclusive"
 
 
 def bound_words(cases: Sequence[StatementCase]) -> str:
@@ -20,7 +19,7 @@ def bound_words(cases: Sequence[StatementCase]) -> str:
     ends = [
         max(abs(log(case.ratio.low)), abs(log(case.ratio.high)))
         for case in cases
-        if case.outcome == UNTOLD and case.ratio.low and case.ratio.high
+        if case.outcome == INCONCLUSIVE and case.ratio.low and case.ratio.high
     ]
     if not ends or max(ends) > log(10):
         return ""
@@ -28,20 +27,20 @@ def bound_words(cases: Sequence[StatementCase]) -> str:
 
 
 def what_would_tell(statement: Statement, cases: Sequence[StatementCase]) -> Iterator[str]:
-    """What more would tell of the cases that could not be told; nothing where there is none.
+    """What more would tell of the cases that are inconclusive; nothing where there is none.
 
     More blocks, where the interval is too wide, as many as the ratios that were seen would take. Where twins
     or the control differ by as much as the ratio, how many is not known: what they differ by may be chance,
     which more blocks would take away, or the luck of a process, which they would not.
     """
-    untold = [case for case in cases if case.outcome == UNTOLD]
-    needed = [times_needed(statement, case) for case in untold if case.ratio.half_width is not None]
+    inconclusive = [case for case in cases if case.outcome == INCONCLUSIVE]
+    needed = [times_needed(statement, case) for case in inconclusive if case.ratio.half_width is not None]
     reached = [times for times in needed if times is not None and times <= MOST_TIMES]
     hidden = sum(times is None for times in needed)
-    if len(needed) < len(untold):
+    if len(needed) < len(inconclusive):
         yield "one block shows no scatter, and more blocks would tell"
     if reached:
-        what = "them" if len(reached) == len(untold) else f"{len(reached)} of them"
+        what = "them" if len(reached) == len(inconclusive) else f"{len(reached)} of them"
         yield f"about {max(reached):.0f} times as many blocks would tell {what}"
     if far := len(needed) - len(reached) - hidden:
         yield f"{far} would take more than {MOST_TIMES} times as many"
