@@ -8,8 +8,8 @@ With `--beside-load` other processes work now and then meanwhile. Every comparis
 higher or lower is false, and so is, as a rule, a pair of single runs' intervals that exclude each other.
 Pairs are judged twice: as two runs alone, and beside the other runs of the same command that the folder
 keeps, as `tlstax compare` has them from the store. At most one pair in twenty may have a false comparison,
-and at most one in ten such intervals. At the end is how large a difference would have been told, so that nobody
-takes "never told" for well told.
+and at most one in ten such intervals. At the end is how large a difference would have been told, so that
+nobody takes "never told" for well told.
 """
 
 from __future__ import annotations
@@ -178,13 +178,13 @@ def compare(both: Sequence[StoredRun], others: Sequence[StoredRun], tally: Tally
     (beside,) = compared(both, OUTCOMES, others=others).beside
     false = [own for own in beside.changes if own.judgement in DIFFERENCES]
     tally.pairs += 1
-    tally.comparisons += len(beside.changes)
     tally.false += len(false)
     tally.false_pairs += bool(false)
     for own in beside.changes:
         change = own.change
         if change.low is None or change.high is None:
-            continue
+            continue  # One block on a side has no interval, and is no comparison.
+        tally.comparisons += 1
         if own.measure == "to the baseline" and tally.half_widths is not None:
             tally.half_widths.append(sqrt(change.high / change.low) - 1)
         mark = "FALSE" if own in false else "     "

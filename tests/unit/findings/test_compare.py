@@ -232,6 +232,16 @@ def test_other_runs_are_weighted_by_their_number() -> None:
     assert log_half(found) == pytest.approx(stats.t.ppf(0.9875, weights) * sqrt(2 * between), rel=1e-4)
 
 
+def test_two_runs_of_one_command_that_were_called_different_are_not() -> None:
+    """÷5.03 [4.64, 5.45] and ÷3.54 [3.16, 3.98] of resumed reconnecting, of one command on one machine."""
+    logs = [
+        {block: log(ratio) + scatter * step for block, step in enumerate((-1.2, -0.6, 0.0, 0.6, 1.2))}
+        for ratio, scatter in ((1 / 5.03, 0.05), (1 / 3.54, 0.07))
+    ]
+    found = change_between(logs[0], logs[1], confidence=confidence_of_each(0.95, 8), measure=BASE)
+    assert not found.excludes_one
+
+
 def test_blocks_that_scatter_widen_it_by_more_than_their_mean_does() -> None:
     """Ten times the blocks do not make it narrow: they are all of one minute."""
     few, many = (dict(enumerate([-0.2, 0.2] * count)) for count in (2, 200))
