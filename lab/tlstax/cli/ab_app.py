@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, Budget, ClientCpus, Json, Live, OverBudget, ServerCpus, Settings
+from tlstax.cli.options import (
+    BesideOthers,
+    Budget,
+    ClientCpus,
+    Json,
+    Least,
+    Live,
+    MaxRegression,
+    Most,
+    OverBudget,
+    ServerCpus,
+    Settings,
+)
 
 ab_app = typer.Typer()
 
@@ -22,14 +34,9 @@ def ab(
         list[str],
         typer.Option("--b", help="What is beside it: factor=level, such as server=my-build; repeatable."),
     ],
-    limits: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max",
-            help="By how much B may be above A: 'server_cpu_us_per_op +1%'; repeatable. The exit status is "
-            "then that of `check`.",
-        ),
-    ] = None,
+    max_regression: MaxRegression = None,
+    most: Most = None,
+    least: Least = None,
     tls: Annotated[str | None, typer.Option(help="Of both sides; default: 1.3.")] = None,
     workload: Annotated[
         str | None, typer.Option(help="Of both sides; default: point-select,reconnect.")
@@ -57,13 +64,17 @@ def ab(
     live: Live = False,
     json: Json = False,
 ) -> None:
-    """What B changes beside A: both in one run, in turns, each of two processes that every block has anew."""
+    """What B changes beside A: both in one run, in turns, each of two processes that every block has anew.
+
+    With limits the exit status is that of `check`.
+    """
     from tlstax.cli.ab_command import AbOptions, ab_command
+    from tlstax.cli.asked_outcomes import TypedLimits
 
     options = AbOptions(
         a=a,
         b=b,
-        limits=limits or [],
+        limits=TypedLimits(most=most or (), least=least or (), regression=max_regression or ()),
         tls=tls,
         workload=workload,
         connections=connections,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.compare_command import STATUS, limits_of
+from tlstax.cli.asked_outcomes import TypedLimits, limits_of
+from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measuring import Shown, bounded, measured
 from tlstax.cli.streams import show_found
@@ -28,7 +29,7 @@ class AbOptions:
 
     a: list[str]
     b: list[str]
-    limits: list[str] = field(default_factory=list)
+    limits: TypedLimits = field(default_factory=TypedLimits)
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
@@ -49,7 +50,7 @@ class AbOptions:
 
 def ab_command(options: AbOptions) -> int:
     """Measure both sides in turns, show what B changes; the exit status, with limits that of `check`."""
-    limits = limits_of(options.limits)
+    limits = limits_of(options.limits, warn)
     study = ab_study(options)
     if not options.over_budget:
         check_budget(study, own_options=True)
@@ -78,9 +79,12 @@ def ab_study(options: AbOptions) -> Study:
         )
         if text is not None
     }
-    common |= map(quantities.setting, options.settings)
+    by_set = dict(map(quantities.setting, options.settings))
+    common |= by_set
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
-    study = two_sided(side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision)
+    study = two_sided(
+        side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision, by_set=by_set
+    )
     return bounded(
         knowing_added(study),
         budget=options.budget,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Json
+from tlstax.cli.options import Json, Least, MaxRegression, Most
 
 compare_app = typer.Typer()
 
@@ -32,12 +32,9 @@ def compare(
 @compare_app.command("check")
 def check(
     run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")],
-    limits: Annotated[
-        list[str],
-        typer.Option(
-            "--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."
-        ),
-    ],
+    max_regression: MaxRegression = None,
+    most: Most = None,
+    least: Least = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -55,8 +52,10 @@ def check(
     json: Json = False,
 ) -> None:
     """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 inconclusive."""
+    from tlstax.cli.asked_outcomes import TypedLimits
     from tlstax.cli.compare_command import CheckOptions, check_command
 
+    limits = TypedLimits(most=most or (), least=least or (), regression=max_regression or ())
     options = CheckOptions(run=run, against=against, limits=limits, absolute=absolute, json=json)
     raise typer.Exit(check_command(options))
 

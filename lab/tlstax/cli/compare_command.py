@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from tlstax.cli.asked_outcomes import asked_outcomes, check_outcome
+from tlstax.cli.asked_outcomes import TypedLimits, asked_outcomes, limits_of
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
-from tlstax.cli.streams import show_found
+from tlstax.cli.streams import show_found, tell
 from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
+from tlstax.findings.compare.headers import is_same_thing
+from tlstax.findings.core.limits import Limits
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
-from tlstax.results.comparison import GateResult, GateVerdict, Limit, Measure
+from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
 
-_LIMIT = re.compile(r"(?P<outcome>[a-z0-9_]+)\s*(?P<sign>[+-]?)(?P<number>[0-9]+(?:\.[0-9]+)?)\s*%")
+MOST_AGAIN = 12
+"""How many other runs of the same thing are read for each run: with more than a dozen it is well known."""
 
 
 def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> int:
@@ -35,7 +39,7 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
         if times > 1:
             raise UserMistake(f"run {run} is named {times} times", remedy="name each run once")
     names = asked_outcomes(outcomes, stored[0].header.study)
-    found = compared(stored, names)
+    found = compared(stored, names, others=_same_again(stored))
     show_found(found, partial(comparison_text, found), as_json=as_json)
     return 0
 
@@ -46,20 +50,25 @@ class CheckOptions:
 
     run: str
     against: str | None
-    limits: list[str]
+    limits: TypedLimits
     absolute: bool = False
     json: bool = False
 
 
 def check_command(options: CheckOptions) -> int:
     """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
-    limits = limits_of(options.limits)
+    limits = limits_of(options.limits, warn)
+    if not limits:
+        raise UserMistake(
+            "a check needs a limit",
+            remedy="give --max-regression 5%, or one for an outcome by --max or --min",
+        )
     found = _checked(options, limits)
     show_found(found, partial(gate_text, found), as_json=options.json)
     return STATUS[found.verdict]
 
 
-def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
+def _checked(options: CheckOptions, limits: Limits) -> GateResult:
     """The run beside the other one; without another, B beside A in it."""
     if options.against is None:
         if options.absolute:
@@ -69,30 +78,36 @@ def _checked(options: CheckOptions, limits: list[Limit]) -> GateResult:
     if run.header.run == against.header.run:
         raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
     measure: Measure = "itself" if options.absolute else "to the baseline"
-    return gated(run, against, limits, measure=measure)
+    return gated(run, against, limits, others=_same_again([run, against]), measure=measure)
 
 
-def limits_of(texts: list[str]) -> list[Limit]:
-    """Limits as they were typed, of each outcome one. Raises UserMistake."""
-    limits = [limit_of(text) for text in texts]
-    for outcome, times in Counter(limit.outcome for limit in limits).items():
-        if times > 1:
-            raise UserMistake(f"--max: {outcome} has {times} limits", remedy="give each outcome one")
-    return limits
+def warn(sentence: str) -> None:
+    """Tell what a limit does not say."""
+    tell(f"tlstax: {sentence}")
 
 
-def limit_of(text: str) -> Limit:
-    """A limit as it was typed: "server_cpu_us_per_op +5%". Raises UserMistake."""
-    found = _LIMIT.fullmatch(text.strip())
-    if found is None:
-        raise UserMistake(
-            f"--max: {text!r} is not an outcome and a percentage", remedy="write 'server_cpu_us_per_op +5%'"
-        )
-    check_outcome(found["outcome"], "--max")
-    share = float(found["number"]) / 100
-    if found["sign"] == "-" and share >= 1:
-        raise UserMistake(f"--max: {text!r}: nothing can fall by 100 % or more", remedy="name a smaller fall")
-    return Limit(outcome=found["outcome"], most=-share if found["sign"] == "-" else share)
+def _same_again(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """The newest other runs in the store of the same thing as each of these, of those that were completed.
+
+    One that cannot be read is left out: it is not what was asked for.
+    """
+    again: dict[str, list[str]] = {own.header.run: [] for own in runs}
+    studies = {own.header.study.name for own in runs}
+    with open_store() as store:
+        for summary in store.runs():
+            if summary.status != "complete" or summary.study not in studies or summary.run in again:
+                continue
+            with suppress(MachineFault):
+                header = store.header(summary.run)
+                for own in runs:
+                    names = again[own.header.run]
+                    if len(names) < MOST_AGAIN and is_same_thing(own.header, header):
+                        names.append(summary.run)
+        found: list[StoredRun] = []
+        for name in dict.fromkeys(name for names in again.values() for name in names):
+            with suppress(MachineFault):
+                found.append(store.load(name))
+    return found
 
 
 def _loaded(names: list[str]) -> list[StoredRun]:

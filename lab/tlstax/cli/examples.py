@@ -21,11 +21,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "compare": ("compare main.tlstax last",),
     "ab": (
-        "ab --a server=mysql-9.7 --b server=my-build --max 'server_cpu_us_per_op +1%'",
+        "ab --a server=mysql-9.7 --b server=my-build --max-regression 1%",
         "ab --a configuration=default --b 'configuration=performance_schema=OFF'",
         "ab --a tls=1.2 --b tls=1.3-resumed --workload reconnect",
     ),
-    "check": ("check last --against main.tlstax --max 'server_cpu_us_per_op +5%'",),
+    "check": (
+        "check last --against main.tlstax --max-regression 5%",
+        "check last --against main.tlstax --max 'server_cpu_us_per_op +5%' --min 'ops_per_s -5%'",
+    ),
     "publish": ("publish site main.tlstax other.tlstax",),
     "watch": ("watch",),
     "explore": ("explore --port 8001",),

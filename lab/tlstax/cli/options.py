@@ -105,3 +105,19 @@ ServerHost = Annotated[
         "your own ssh."
     ),
 ]
+
+MaxRegression = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="By how much outcomes may become worse, whichever way that is: 5% for the main ones, or "
+        "'ops_per_s 5%'; repeatable."
+    ),
+]
+Most = Annotated[
+    list[str] | None,
+    typer.Option("--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."),
+]
+Least = Annotated[
+    list[str] | None,
+    typer.Option("--min", help="By how much an outcome must rise, or may fall: 'ops_per_s -5%'; repeatable."),
+]

@@ -238,12 +238,12 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
     def check(tls: GuestTls) -> None:
         if tls.mode == "DISABLED":
             raise UserMistake(
-                "--ssl-mode=DISABLED leaves nothing to compare",
+                f"{tls.mode_by} leaves nothing to compare",
                 remedy="plaintext is measured beside TLS anyway",
             )
         if tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext:
             raise UserMistake(
-                f"--ssl-mode={tls.mode} demands TLS, and this run logs in without it as well, since "
+                f"{tls.mode_by} demands TLS, and this run logs in without it as well, since "
                 "plaintext is what TLS is compared with",
                 remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
             )

@@ -86,17 +86,16 @@ def settle(
             f"no user was named for {address}", remedy="write the URL as mysql://user@host:port/schema"
         )
     # Before the password, so that nobody types one only to be told of another mistake.
+    typed = {
+        "ssl-mode": options.ssl_mode or said.mode,
+        "ssl-ca": options.ssl_ca,
+        "ssl-cert": options.ssl_cert,
+        "ssl-key": options.ssl_key,
+    }
     tls = guest_tls.choose(
-        *(
-            _in_utf8(typed, f"--{name}") if typed else _value_of(stored, name)
-            for name, typed in (
-                ("ssl-mode", options.ssl_mode or said.mode),
-                ("ssl-ca", options.ssl_ca),
-                ("ssl-cert", options.ssl_cert),
-                ("ssl-key", options.ssl_key),
-            )
-        ),
+        *(_in_utf8(own, f"--{name}") if own else _value_of(stored, name) for name, own in typed.items()),
         said_by=said.said_by,
+        of_file=[name for name, own in typed.items() if not own],
     )
     if check is not None:
         check(tls)

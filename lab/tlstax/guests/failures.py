@@ -180,7 +180,7 @@ def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> Tl
 def without_tls(access: GuestAccess) -> UserMistake:
     """TLS was asked for and the server's greeting does not offer it."""
     return UserMistake(
-        f"{access.address} does not offer TLS, which --ssl-mode={access.tls.mode} demands",
+        f"{access.address} does not offer TLS, which {access.tls.mode_by} demands",
         remedy="give the server a certificate (ssl_cert and ssl_key); its log says why it has none",
     )
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import shlex
 import ssl
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,12 +25,19 @@ DEMANDING: tuple[SslMode, ...] = ("REQUIRED", *VERIFYING)
 
 @dataclass(frozen=True)
 class GuestTls:
-    """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies."""
+    """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies.
+
+    `mode_by`, `ca_by` and `certificate_by` are what the user said the mode and the files by, for sentences
+    about them: an option, or the word of an option file.
+    """
 
     mode: SslMode = "PREFERRED"
     ca_file: str | None = None
     certificate_file: str | None = None
     key_file: str | None = None
+    mode_by: str = field(default="--ssl-mode", compare=False)
+    ca_by: str = field(default="--ssl-ca", compare=False)
+    certificate_by: str = field(default="--ssl-cert", compare=False)
 
     @property
     def verify(self) -> Literal["none", "ca", "identity"]:
@@ -49,46 +56,60 @@ class GuestTls:
         context.check_hostname = self.mode == "VERIFY_IDENTITY"
         context.verify_mode = ssl.CERT_REQUIRED if self.mode in VERIFYING else ssl.CERT_NONE
         if self.ca_file:
-            _load(self.ca_file, "--ssl-ca", context.load_verify_locations)
+            _load(self.ca_file, self.ca_by, context.load_verify_locations)
         if self.certificate_file:
             key_file = self.key_file
             _load(
                 self.certificate_file,
-                "--ssl-cert, with its --ssl-key,",
+                self.certificate_by,
                 lambda path: context.load_cert_chain(path, key_file, password=_no_pass_phrase),
             )
         return context
 
 
-def choose(
+def choose(  # noqa: PLR0913 (the four options, and who said them)
     mode: str | None,
     ca_file: str | None,
     certificate_file: str | None,
     key_file: str | None,
     *,
     said_by: str = "",
+    of_file: Collection[str] = (),
 ) -> GuestTls:
     """Combine the options as the mysql client does; UserMistake when they do not go together.
 
-    `said_by` is what an option file says the mode by, empty where the command line does, or nobody.
+    `said_by` is what an option file says the mode by, empty where the command line does, or nobody. `of_file`
+    has the names of those options whose value is the option file's.
     """
+
+    def by(name: str) -> str:
+        return f"{name} in the option file" if name in of_file else f"--{name}"
+
+    ca_by = by("ssl-ca")
     name = (mode or ("VERIFY_CA" if ca_file else "PREFERRED")).upper()
     if name not in SSL_MODES:
         raise UserMistake(
             f"{said_by or f'--ssl-mode={mode}'} is unknown", remedy=f"choose one of {', '.join(SSL_MODES)}"
         )
     chosen: SslMode = name
+    if said_by:
+        mode_by = f"{said_by} in the option file"
+    else:
+        mode_by = f"--ssl-mode={chosen}" if mode else f"{ca_by} (VERIFY_CA, as no --ssl-mode is given)"
     if chosen in VERIFYING and not ca_file:
         raise UserMistake(
-            f"{f'{said_by} in the option file' if said_by else f'--ssl-mode={chosen}'} needs the certificate "
-            "authority to verify with",
+            f"{mode_by} needs the certificate authority to verify with",
             remedy="name its PEM file with --ssl-ca",
         )
+    pair = [by(name) for name, file in (("ssl-cert", certificate_file), ("ssl-key", key_file)) if file]
     return GuestTls(
         mode=chosen,
         ca_file=ca_file if chosen in VERIFYING else None,
         certificate_file=certificate_file or key_file,
         key_file=key_file or certificate_file,
+        mode_by=mode_by,
+        ca_by=ca_by,
+        certificate_by=", with its ".join(pair) + ("," if len(pair) > 1 else ""),
     )
 
 

@@ -29,7 +29,8 @@ class CaseChange(Frozen):
 
     `before` and `after` are geometric means over each run's blocks, of the outcome or of its ratio to the
     baseline, as `measure` says. `change` is the second to the first; its interval includes how far two runs
-    of the same thing differ, and its `blocks` are those of the run that has fewer.
+    of the same thing differ here, and its `blocks` are those of the run that has fewer. All intervals beside
+    one run hold together with the document's confidence; each alone has the one that stands with it.
     """
 
     outcome: str
@@ -47,13 +48,15 @@ class RunBeside(Frozen):
     """A run beside the one that it is compared with.
 
     On machines that differ, only ratios to each run's own baseline are compared. `only_before` and
-    `only_after` are the labels of cases that the other run does not have.
+    `only_after` are the labels of cases that the other run does not have. `same_again` are other runs of the
+    same things on the same machine, by which it is known how far runs differ there.
     """
 
     run: str
     against: str
     same_machine: bool
     different: tuple[HeaderChange, ...]
+    same_again: tuple[str, ...] = ()
     changes: tuple[CaseChange, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
@@ -70,17 +73,21 @@ class RunComparison(Frozen):
 
 
 class Limit(Frozen):
-    """By how much an outcome may rise, relative: 0.05 is 5 %."""
+    """By how much an outcome may rise at most, or must rise at least, relative: 0.05 is 5 %, −0.05 a fall.
+
+    One of the two is None.
+    """
 
     outcome: str
-    most: float
+    most: float | None = None
+    least: float | None = None
 
 
 class GatedCase(Frozen):
     """Whether one case kept to a limit.
 
-    It passes where its interval ends below the limit, and fails where it begins above; all intervals of a
-    check hold together with the check's confidence.
+    It passes where all of its interval keeps to the limit, and fails where all of it is beyond; all intervals
+    of a check hold together with the check's confidence.
     """
 
     limit: Limit
@@ -92,8 +99,8 @@ class GateResult(Frozen):
     """The document that `check --json` prints.
 
     A run of two sides is checked by itself: `run` and `against` are the same, and what B changes beside A is
-    what has limits. `confidence` is that of all intervals together. The verdict is FAIL where one case
-    fails, else INCONCLUSIVE where one is inconclusive.
+    what has limits. `same_again` is as of `RunBeside`. `confidence` is that of all intervals together. The
+    verdict is FAIL where one case fails, else INCONCLUSIVE where one is inconclusive.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -104,5 +111,6 @@ class GateResult(Frozen):
     same_machine: bool
     confidence: float
     different: tuple[HeaderChange, ...]
+    same_again: tuple[str, ...] = ()
     cases: tuple[GatedCase, ...]
     verdict: GateVerdict

@@ -276,6 +276,11 @@ class Store:
             trials=trials,
         )
 
+    def header(self, run: str) -> RunHeader:
+        """What the run of this whole name set out to do. Raises UserMistake where there is none."""
+        with reported(self._path):
+            return unpacked(self._path, RunHeader, self._row(run).header, run)
+
     def runs(self) -> list[RunSummary]:
         """All runs that can be read, the one begun last first."""
         return [found for found in self.listed() if isinstance(found, RunSummary)]

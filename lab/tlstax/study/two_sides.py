@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
 
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
@@ -58,11 +58,17 @@ def side_of(settings: Sequence[str], option: str) -> dict[str, Level]:
 
 
 def two_sided(
-    a: Mapping[str, Level], b: Mapping[str, Level], common: Mapping[str, Sequence[str]], *, precision: float
+    a: Mapping[str, Level],
+    b: Mapping[str, Level],
+    common: Mapping[str, Sequence[str]],
+    *,
+    precision: float,
+    by_set: Collection[str] = (),
 ) -> Study:
     """The study that tells what b changes beside a, to `precision`; `common` are levels that both have.
 
-    A factor that one side alone names is at its plain level on the other. Raises UserMistake.
+    `by_set` are those of their factors that were given by `--set`, for sentences about them. A factor that
+    one side alone names is at its plain level on the other. Raises UserMistake.
     """
     sides = Sides(a=_whole(a, b, "--a"), b=_whole(b, a, "--b"))
     are_servers = sides.a == sides.b or any(name in SERVER_FACTORS for name in sides.a)
@@ -89,25 +95,24 @@ def two_sided(
         sides=sides,
     )
     for factor, levels in {**COMMON, **common}.items():
+        option = f"--set {factor}" if factor in by_set else f"--{factor}"
         if factor in sides.a:
             if factor in common:
-                raise UserMistake(
-                    f"--{factor} is for both sides, and they differ in it", remedy="leave it out"
-                )
+                raise UserMistake(f"{option} is for both sides, and they differ in it", remedy="leave it out")
             continue
         if factor == "tls" and "resumption" in sides.a:
-            _check_common_tls(levels)
-        study = override(study, factor, tuple(levels))
+            _check_common_tls(levels, option)
+        study = override(study, factor, tuple(levels), option=option)
     return study
 
 
-def _check_common_tls(levels: Sequence[str]) -> None:
-    """UserMistake where both sides resume by `--tls`, and one of them by its own level."""
+def _check_common_tls(levels: Sequence[str], option: str) -> None:
+    """UserMistake where both sides resume by this option, and one of them by its own level."""
     for level in levels:
         if level.endswith(RESUMED):
             raise UserMistake(
-                f"--tls {level} has both sides resume, and they differ in resumption",
-                remedy="write --tls 1.3",
+                f"{option}: with {level} both sides resume, and they differ in resumption",
+                remedy="write 1.3",
             )
 
 

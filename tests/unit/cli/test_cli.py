@@ -71,7 +71,10 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "required"), "with --allow-plaintext"),
-        (("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"), "--ssl-mode=VERIFY_CA demands TLS"),
+        (
+            ("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"),
+            "--ssl-ca (VERIFY_CA, as no --ssl-mode is given) demands TLS",
+        ),
         (("run", "--allow-plaintext"), "--allow-plaintext needs --server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),

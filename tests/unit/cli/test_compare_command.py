@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fake_trials import Truth, fake_run, tax_truth
-from tlstax.cli.compare_command import CheckOptions, check_command, compare_command, limit_of
+from tlstax.cli.asked_outcomes import TypedLimits, limits_of
+from tlstax.cli.compare_command import CheckOptions, check_command, compare_command
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import pack_command
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
-LIMIT = "server_cpu_us_per_op +8%"
+LIMIT = "server_cpu_us_per_op +40%"
+AT_MOST = TypedLimits(most=[LIMIT])
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store: one, the same five times again, and two of another version, of a costlier and a slower TLS."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TLSTAX_DATA", str(folder))
+        with open_store() as store:
+            for name, seed, version, factor, speed in (
+                *((f"early{seed}", seed, "1", 1.0, 1.0) for seed in (5, 6, 7, 8)),
+                ("one", 1, "1", 1.0, 1.0),
+                ("again", 2, "1", 1.0, 1.0),
+                ("slower", 3, "2", 2.0, 1.0),
+                ("fewer", 4, "3", 1.0, 0.5),
+            ):
+                stored = run(seed, factor, speed)
+                header = stored.header.model_copy(update={"run": name, "tlstax_version": version})
+                store.begin(header)
+                store.add_trials(name, stored.trials)
+                store.finish(name, "complete", "")
+    return folder
 
 
 @pytest.fixture(autouse=True)
-def _three_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One, the same again, and one with a TLS that costs three tenths more."""
+def _runs(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path))
-    with open_store() as store:
-        for name, seed, factor in (("one", 1, 1.0), ("again", 2, 1.0), ("slower", 3, 1.3)):
-            stored = run(seed, factor)
-            header = stored.header.model_copy(update={"run": name})
-            store.begin(header)
-            store.add_trials(name, stored.trials)
-            store.finish(name, "complete", "")
 
 
-def run(seed: int, factor: float) -> StoredRun:
+def run(seed: int, factor: float, speed: float = 1.0) -> StoredRun:
     def truth(case: Case) -> Truth:
         own = tax_truth(case)
-        more = 1.0 if case.levels["tls"] == "off" else factor
-        return replace(own, server_cpu_us_per_op=own.server_cpu_us_per_op * more)
+        if case.levels["tls"] == "off":
+            return own
+        return replace(
+            own,
+            server_cpu_us_per_op=own.server_cpu_us_per_op * factor,
+            ops_per_s=own.ops_per_s * speed,
+        )
 
     return fake_run(seed=seed, truth=truth, noise=0.002, invalid=False)
 
@@ -45,14 +70,16 @@ def run(seed: int, factor: float) -> StoredRun:
 def test_a_verdict_is_a_status(
     name: str, status: int, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert check_command(CheckOptions(run=name, against="one", limits=[LIMIT])) == status
+    assert check_command(CheckOptions(run=name, against="one", limits=AT_MOST)) == status
     assert f"{verdict}: {name} beside one" in " ".join(capsys.readouterr().out.split())
-    assert check_command(CheckOptions(run=name, against="one", limits=[LIMIT], json=True)) == status
+    assert check_command(CheckOptions(run=name, against="one", limits=AT_MOST, json=True)) == status
     assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 
 
 def test_what_is_too_close_to_the_limit_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
-    options = CheckOptions(run="slower", against="one", limits=["server_cpu_us_per_op +30 %"])
+    options = CheckOptions(
+        run="slower", against="one", limits=TypedLimits(most=["server_cpu_us_per_op +100 %"])
+    )
     assert check_command(options) == 5
     assert "could be up to +" in capsys.readouterr().out
 
@@ -79,12 +106,12 @@ def test_runs_stand_beside_the_first(capsys: pytest.CaptureFixture[str]) -> None
 )
 def test_a_limit_that_is_none_is_said(text: str, words: str) -> None:
     with pytest.raises(UserMistake, match=words):
-        limit_of(text)
+        limits_of(TypedLimits(most=[text]), print)
 
 
 def test_a_limit_may_be_a_fall() -> None:
-    assert limit_of("server_cpu_us_per_op -2.5 %").most == -0.025
-    assert limit_of("latency_p99_us 0%").most == 0
+    typed = TypedLimits(most=["server_cpu_us_per_op -2.5 %", "latency_p99_us 0%"])
+    assert [limit.most for limit in limits_of(typed, pytest.fail).named] == [-0.025, 0]
 
 
 def test_what_cannot_be_compared_is_said() -> None:
@@ -97,7 +124,7 @@ def test_what_cannot_be_compared_is_said() -> None:
     with pytest.raises(UserMistake, match="not an outcome"):
         compare_command(["one", "again"], "speed", as_json=False)
     with pytest.raises(UserMistake, match="against itself"):
-        check_command(CheckOptions(run="one", against="one", limits=[LIMIT]))
+        check_command(CheckOptions(run="one", against="one", limits=AT_MOST))
 
 
 def test_a_run_that_is_named_twice_by_any_of_its_names_is_said(tmp_path: Path) -> None:
@@ -113,17 +140,133 @@ def test_a_run_that_is_still_under_way_is_said() -> None:
     with open_store() as store:
         store.begin(run(4, 1.0).header.model_copy(update={"run": "under-way"}))
         with pytest.raises(UserMistake, match="run under-way is still under way"):
-            check_command(CheckOptions(run="under-way", against="one", limits=[LIMIT]))
+            check_command(CheckOptions(run="under-way", against="one", limits=AT_MOST))
         with pytest.raises(UserMistake, match="run under-way is still under way"):
             compare_command(["one", "under-way"], None, as_json=False)
 
 
 def test_each_outcome_has_one_limit() -> None:
-    with pytest.raises(UserMistake, match="server_cpu_us_per_op has 2 limits"):
-        check_command(CheckOptions(run="again", against="one", limits=[LIMIT, "server_cpu_us_per_op +1%"]))
+    with pytest.raises(UserMistake, match="server_cpu_us_per_op has several limits"):
+        check_command(
+            CheckOptions(
+                run="again", against="one", limits=TypedLimits(most=[LIMIT, "server_cpu_us_per_op +1%"])
+            )
+        )
 
 
 def test_a_limit_that_is_for_no_case_is_said_though_another_is_kept() -> None:
     """Else a gate would pass that looks at nothing."""
     with pytest.raises(UserMistake, match="no case that both runs have beside their baselines has path_cpu"):
-        check_command(CheckOptions(run="again", against="one", limits=[LIMIT, "path_cpu_us_per_op +1%"]))
+        check_command(
+            CheckOptions(
+                run="again", against="one", limits=TypedLimits(most=[LIMIT, "path_cpu_us_per_op +1%"])
+            )
+        )
+
+
+def checked(run: str, **typed: list[str]) -> int:
+    return check_command(CheckOptions(run=run, against="one", limits=TypedLimits(**typed)))
+
+
+def test_a_fall_of_throughput_is_a_regression(capsys: pytest.CaptureFixture[str]) -> None:
+    """A quarter fewer operations a second passed `--max 'ops_per_s +5%'`, and nobody said a word."""
+    for typed in (["5%"], ["ops_per_s 5%"]):
+        assert checked("fewer", regression=typed) == 4
+        assert checked("again", regression=[text.replace("5", "40") for text in typed]) == 0
+    assert checked("slower", regression=["9%"]) == 4, "a cost that rises is one as well"
+    assert checked("fewer", least=["ops_per_s -5%"]) == 4
+    assert "operations a second at least −5 %" in " ".join(capsys.readouterr().out.split())
+    assert checked("again", least=["ops_per_s -40%"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"most": ["ops_per_s +5%"]}, "'ops_per_s 5%', or --min 'ops_per_s -5%'"),
+        ({"least": ["latency_p99_us -5%"]}, "'latency_p99_us 5%', or --max 'latency_p99_us +5%'"),
+    ],
+)
+def test_a_limit_on_the_better_side_is_told(typed: dict[str, list[str]], words: str) -> None:
+    told: list[str] = []
+    limits_of(TypedLimits(**typed), told.append)
+    assert len(told) == 1
+    assert words in told[0]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"most": ["server_cpu_us_per_op +5%", "client_cpu_share +5%"], "least": ["ops_per_s -5%"]},
+        {"regression": ["5%", "ops_per_s 3%"]},
+    ],
+)
+def test_a_limit_on_the_worse_side_or_of_neither_is_not(typed: dict[str, list[str]]) -> None:
+    limits_of(TypedLimits(**typed), pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"regression": ["5"]}, "not an outcome and a percentage"),
+        ({"regression": ["ops_per_s -5%"]}, "has a sign"),
+        ({"regression": ["+5%"]}, "has a sign"),
+        ({"regression": ["5%", "4%"]}, "2 times for all main outcomes"),
+        ({"regression": ["100%"]}, "nothing can fall by 100 % or more"),
+        ({"regression": ["ops_per_s 100%"]}, "nothing can fall by 100 % or more"),
+        ({"regression": ["server_cpu_share 5%"]}, "neither more nor less of server_cpu_share is better"),
+        (
+            {"regression": ["ops_per_s 5%"], "least": ["ops_per_s -3%"]},
+            "several limits of how far it may fall",
+        ),
+        ({"least": ["-5%"]}, "not an outcome and a percentage"),
+    ],
+)
+def test_a_limit_of_regressions_that_is_none_is_said(typed: dict[str, list[str]], words: str) -> None:
+    with pytest.raises(UserMistake, match=words):
+        limits_of(TypedLimits(**typed), print)
+
+
+def test_no_limit_at_all_is_said() -> None:
+    with pytest.raises(UserMistake, match="a check needs a limit"):
+        checked("again")
+
+
+def test_names_like_the_one_that_was_mistyped_are_offered() -> None:
+    """It used to point to a document of 400 KB."""
+    for text, name in (("server_cpu_us +5%", "server_cpu_us_per_op"), ("xyz +5%", "latency_p99_us")):
+        with pytest.raises(UserMistake) as said:
+            limits_of(TypedLimits(most=[text]), print)
+        assert name in said.value.remedy
+    with pytest.raises(UserMistake) as said:
+        checked("again", most=["path_cpu_us_per_op +1%"])
+    assert "server_cpu_us_per_op" in said.value.remedy
+
+
+def test_other_runs_of_the_same_show_how_far_runs_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two runs alone little is told, and the sentence says what would tell more."""
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (known,) = json.loads(capsys.readouterr().out)["beside"]
+    assert sorted(known["same_again"]) == ["again", "early5", "early6", "early7", "early8"]
+    with open_store() as store:
+        for name in known["same_again"]:
+            store.delete(name)
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (alone,) = json.loads(capsys.readouterr().out)["beside"]
+    assert alone["same_again"] == []
+    for own, other in zip(known["changes"], alone["changes"], strict=True):
+        assert own["change"]["high"] < other["change"]["high"]
+    assert check_command(CheckOptions(run="slower", against="one", limits=AT_MOST)) == 5
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No other run of the same thing is known here" in said
+    assert "`tlstax ab` can" in said
+
+
+def test_another_run_that_cannot_be_read_is_in_nobodys_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE kept_runs SET header = x'00' WHERE run = 'early5'")
+        connection.execute("UPDATE kept_trials SET record = x'00' WHERE run = 'early6'")
+    assert compare_command(["one", "slower"], "server_cpu_us_per_op", as_json=True) == 0
+    (known,) = json.loads(capsys.readouterr().out)["beside"]
+    assert sorted(known["same_again"]) == ["again", "early7", "early8"]

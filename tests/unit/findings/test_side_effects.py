@@ -9,7 +9,7 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
-from tlstax.findings.core.limits import verdict_of
+from tlstax.findings.core.limits import Limits, verdict_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.findings.two_sides.words import effect_sentences
@@ -93,6 +93,7 @@ def test_a_study_without_sides_has_no_effects_of_them() -> None:
     assert side_effects(planted_series(plain, with_luck(1, 0)), (CPU,)) == ()
 
 
+NOTHING, ONE = (Limit(outcome=CPU, most=most) for most in (0.0, 0.01))
 LUCK, NOISE = 0.015, 0.005
 """By how much processes of one server differ, and what a block scatters beside that (docs/comparing.md)."""
 
@@ -111,11 +112,11 @@ def simulated(chance: Random, factor: float, blocks: int = 20) -> Interval:
 def test_of_things_that_are_alike_few_are_failed_and_of_a_planted_3_per_cent_nearly_all() -> None:
     chance = Random(1)  # noqa: S311 (luck, not a secret)
     alike = [simulated(chance, 1.0) for _ in range(120)]
-    assert sum(verdict_of(change, 0.0) == "FAIL" for change in alike) <= 6
-    verdicts = [verdict_of(change, 0.01) for change in alike]
+    assert sum(verdict_of(change, NOTHING) == "FAIL" for change in alike) <= 6
+    verdicts = [verdict_of(change, ONE) for change in alike]
     assert verdicts.count("FAIL") <= 1
     assert verdicts.count("PASS") >= 60
-    planted = [verdict_of(simulated(chance, 1.03), 0.01) for _ in range(60)]
+    planted = [verdict_of(simulated(chance, 1.03), ONE) for _ in range(60)]
     assert planted.count("FAIL") >= 57
 
 
@@ -132,7 +133,7 @@ def measured(factor: float, noise: float = 0.002) -> StoredRun:
     ("factor", "most", "verdict"), [(1.03, 0.01, "FAIL"), (1.0, 0.01, "PASS"), (1.01, 0.01, "INCONCLUSIVE")]
 )
 def test_a_change_within_one_run_keeps_to_a_limit_or_not(factor: float, most: float, verdict: str) -> None:
-    found = gated_sides(measured(factor), [Limit(outcome=CPU, most=most)])
+    found = gated_sides(measured(factor), Limits((Limit(outcome=CPU, most=most),)))
     assert (found.verdict, found.run) == (verdict, found.against)
     (case,) = found.cases
     assert case.change.before == pytest.approx(30, rel=0.01)
@@ -140,9 +141,9 @@ def test_a_change_within_one_run_keeps_to_a_limit_or_not(factor: float, most: fl
 
 
 def test_intervals_of_several_limits_are_wider_so_that_all_hold_together() -> None:
-    alone = gated_sides(measured(1.0), [Limit(outcome=CPU, most=0.01)]).cases[0]
+    alone = gated_sides(measured(1.0), Limits((Limit(outcome=CPU, most=0.01),))).cases[0]
     limits = [Limit(outcome=name, most=0.01) for name in (CPU, "client_cpu_us_per_op", "latency_p50_us")]
-    together = gated_sides(measured(1.0), limits)
+    together = gated_sides(measured(1.0), Limits(tuple(limits)))
     assert [case.limit.outcome for case in together.cases] == [limit.outcome for limit in limits]
     assert together.cases[0].change.change.confidence == pytest.approx(1 - 0.05 / 3)
     assert alone.change.change.confidence == pytest.approx(0.95)
@@ -150,12 +151,15 @@ def test_intervals_of_several_limits_are_wider_so_that_all_hold_together() -> No
 
 def test_two_limits_of_one_outcome_are_two_cases() -> None:
     limits = [Limit(outcome=CPU, most=0.01), Limit(outcome=CPU, most=-0.01)]
-    found = gated_sides(measured(1.0), limits)
+    found = gated_sides(measured(1.0), Limits(tuple(limits)))
     assert [case.verdict for case in found.cases] == ["PASS", "FAIL"]
 
 
 def test_a_run_without_sides_or_without_the_outcome_cannot_be_checked_by_itself() -> None:
     with pytest.raises(UserMistake, match="has no two sides"):
-        gated_sides(fake_run(seed=1), [Limit(outcome=CPU, most=0.01)])
+        gated_sides(fake_run(seed=1), Limits((Limit(outcome=CPU, most=0.01),)))
     with pytest.raises(UserMistake, match=r"no block of run .* with both sides has path_cpu_us_per_op"):
-        gated_sides(measured(1.0), [Limit(outcome=name, most=0.01) for name in (CPU, "path_cpu_us_per_op")])
+        gated_sides(
+            measured(1.0),
+            Limits(tuple(Limit(outcome=name, most=0.01) for name in (CPU, "path_cpu_us_per_op"))),
+        )

@@ -325,6 +325,25 @@ def test_ssl_options_combine_as_in_the_mysql_client() -> None:
         guest_tls.choose("ON", None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "mode_by", "certificate_by"),
+    [
+        ("", {"ssl_ca": "ca.pem"}, "--ssl-ca (VERIFY_CA, as no --ssl-mode is given)", ""),
+        ("", {"ssl_mode": "required", "ssl_key": "k.pem"}, "--ssl-mode=REQUIRED", "--ssl-key"),
+        ("ssl-mode=REQUIRED", {"ssl_cert": "c", "ssl_key": "k"}, "ssl-mode=REQUIRED in the option file", "*"),
+        ("ssl=OFF\nssl-cert=c.pem", {}, "ssl=OFF in the option file", "ssl-cert in the option file"),
+        ("ssl-ca=ca.pem", {}, "ssl-ca in the option file (VERIFY_CA, as no --ssl-mode is given)", ""),
+    ],
+)
+def test_what_tls_is_demanded_by_is_what_was_typed(
+    tmp_path: Path, text: str, options: dict[str, str], mode_by: str, certificate_by: str
+) -> None:
+    """`--ssl-ca` alone used to be told as --ssl-mode, which nobody had typed."""
+    tls = settled_by(tmp_path, f"[client]\n{text}\n", **options)[0].tls
+    whole = certificate_by.replace("*", "--ssl-cert, with its --ssl-key,")
+    assert (tls.mode_by, tls.certificate_by) == (mode_by, whole)
+
+
 def test_tls_files_that_are_no_use_are_named(tmp_path: Path) -> None:
     files = certificates.issue(tmp_path)
     with pytest.raises(UserMistake, match=r"gone\.pem of --ssl-ca does not exist"):
@@ -333,7 +352,7 @@ def test_tls_files_that_are_no_use_are_named(tmp_path: Path) -> None:
     empty.touch()
     with pytest.raises(UserMistake, match=r"empty\.pem of --ssl-ca cannot be used"):
         guest_tls.choose(None, str(empty), None, None).context()
-    with pytest.raises(UserMistake, match="--ssl-cert, with its --ssl-key, cannot be used"):
+    with pytest.raises(UserMistake, match="of --ssl-cert cannot be used"):
         guest_tls.choose(None, None, str(files.certificate_file), None).context()
     assert guest_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
     assert guest_tls.choose("DISABLED", None, None, None).context() is None

@@ -25,6 +25,9 @@ def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:
     store.finish(NAME, "complete", RUN.stopped_because)
     with Store.open(path) as again:
         kept = again.load(NAME)
+        assert again.header(NAME) == RUN.header
+        with pytest.raises(UserMistake, match="there is no run"):
+            again.header(NAME[:-1])
     assert kept.header == RUN.header
     assert (kept.status, kept.stopped_because) == ("complete", RUN.stopped_because)
     in_order = sorted(RUN.trials, key=lambda record: (record.trial.block, record.trial.position))

@@ -79,7 +79,7 @@ def test_such_a_study_is_a_file_like_any_other() -> None:
         (["server=a", "server=b"], ["server=b"], {}, "server is given twice"),
         (["server=a"], ["tls_library=x"], {}, "--b says nothing of server"),
         (["tls=1.2"], ["tls=1.3"], {"tls": ("1.3",)}, "--tls is for both sides"),
-        (["resumption=off"], ["resumption=on"], {"tls": ("1.3-resumed",)}, "has both sides resume"),
+        (["resumption=off"], ["resumption=on"], {"tls": ("1.3-resumed",)}, "both sides resume"),
         (["tls=1.4"], ["tls=1.3"], {}, "'1.4' is not a level of tls"),
         (["configuration=bind_address=0.0.0.0"], ["configuration=default"], {}, "keeps a private server"),
     ],
@@ -102,3 +102,10 @@ def test_sides_of_a_file_have_levels_that_it_has() -> None:
     text = text.replace('[sides.b]\ntls = "1.3"', '[sides.b]\ntls = "1.1"')
     with pytest.raises(UserMistake, match=r"sides\.b: tls has no level '1\.1'"):
         parse_study(text, where="ab.toml")
+
+
+def test_what_was_given_by_set_is_not_told_as_an_option_that_was_not_typed() -> None:
+    a, b = side_of(["server=mysql-9.7"], "--a"), side_of(["server=mariadb-11.8"], "--b")
+    for factor, level in (("tls", "1.7"), ("compression", "most")):
+        with pytest.raises(UserMistake, match=f"^--set {factor}"):
+            two_sided(a, b, {factor: (level,)}, precision=0.01, by_set=[factor])

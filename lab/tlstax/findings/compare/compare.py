@@ -8,9 +8,16 @@ from math import exp
 from statistics import fmean
 from typing import NamedTuple
 
-from tlstax.findings.compare.headers import check_fair, constant, different, is_same_machine
-from tlstax.findings.compare.two_runs import change_between
+from tlstax.findings.compare.headers import (
+    check_fair,
+    constant,
+    different,
+    is_same_machine,
+    is_same_thing,
+)
+from tlstax.findings.compare.two_runs import Scatter, change_between, scatter_of
 from tlstax.findings.core.judgements import judge
+from tlstax.findings.core.limits import confidence_of_each
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Logs, Series, frozen, series_of
 from tlstax.records.trial import RunHeader, StoredRun
@@ -45,27 +52,44 @@ class Measured:
 
 
 def compared(
-    runs: Sequence[StoredRun], outcomes: Sequence[str], *, confidence: float | None = None
+    runs: Sequence[StoredRun],
+    outcomes: Sequence[str],
+    *,
+    others: Sequence[StoredRun] = (),
+    confidence: float | None = None,
 ) -> RunComparison:
-    """Each run beside the first. UserMistake where they have no case in common, or comparing is unfair."""
-    first, *others = runs
+    """Each run beside the first. UserMistake where they have no case in common, or comparing is unfair.
+
+    `others` are other runs that are kept: those of the same things show how far runs differ.
+    """
+    first, *later = runs
     sure = first.header.study.confidence if confidence is None else confidence
     return RunComparison(
         confidence=sure,
-        beside=tuple(beside(first, other, outcomes, confidence=sure) for other in others),
+        beside=tuple(beside(first, run, outcomes, others=others, confidence=sure) for run in later),
     )
 
 
-def beside(before: StoredRun, after: StoredRun, outcomes: Sequence[str], *, confidence: float) -> RunBeside:
+def beside(
+    before: StoredRun,
+    after: StoredRun,
+    outcomes: Sequence[str],
+    *,
+    others: Sequence[StoredRun] = (),
+    confidence: float,
+) -> RunBeside:
     """The later run beside the earlier one. UserMistake as of `compared`."""
     old, new = measured(before, after)
-    same_machine = is_same_machine(old.header.machine, new.header.machine)
+    again = Again.of(old, new, others)
+    figures = list(_all_shared(old, new, outcomes))
+    each = confidence_of_each(confidence, len(figures))
     return RunBeside(
         run=new.header.run,
         against=old.header.run,
-        same_machine=same_machine,
+        same_machine=is_same_machine(old.header.machine, new.header.machine),
         different=different(old.header, new.header),
-        changes=tuple(case_changes(old, new, outcomes, confidence=confidence)),
+        same_again=again.names,
+        changes=tuple(case_change(old, own, each, again.scatter(own)) for own in figures),
         only_before=tuple(old.label(key) for key in old.cases if key not in new.cases),
         only_after=tuple(new.label(key) for key in new.cases if key not in old.cases),
     )
@@ -100,10 +124,8 @@ def _hashable(value: object) -> object:
     return frozen(value) if isinstance(value, Mapping) else value
 
 
-def case_changes(
-    before: Measured, after: Measured, outcomes: Sequence[str], *, confidence: float
-) -> Iterator[CaseChange]:
-    """The change of each outcome in each case that both runs have.
+def _all_shared(before: Measured, after: Measured, outcomes: Sequence[str]) -> Iterator[Shared]:
+    """Each outcome of each case that both runs have.
 
     Ratios to the baseline are compared, and where both ran on one machine the baselines themselves.
     """
@@ -114,7 +136,7 @@ def case_changes(
             if measure == "itself" and not same_machine:
                 continue
             if (figures := shared(before, after, key, outcome, measure)) is not None:
-                yield case_change(before, figures, confidence)
+                yield figures
 
 
 class Shared(NamedTuple):
@@ -135,9 +157,48 @@ def shared(before: Measured, after: Measured, key: Key, outcome: str, measure: M
     return Shared(key, outcome, measure, old, new) if old and new else None
 
 
-def case_change(run: Measured, figures: Shared, confidence: float) -> CaseChange:
-    """By how much a case of this run, the first, changed."""
-    change = change_between(figures.before, figures.after, confidence=confidence, measure=figures.measure)
+@dataclass(frozen=True)
+class Again:
+    """Other runs of the same thing as the one or the other of two runs, as `things`: how far runs differ."""
+
+    things: tuple[tuple[Measured, ...], ...]
+
+    @classmethod
+    def of(cls, before: Measured, after: Measured, others: Sequence[StoredRun]) -> Again:
+        """Those of the others that are of the same things. None of them is one of the two."""
+        both = {before.header.run, after.header.run}
+        same = constant(before.header.study, after.header.study)
+        headers = [before.header]
+        if not is_same_thing(before.header, after.header):
+            headers.append(after.header)
+        return cls(
+            tuple(
+                tuple(
+                    _measured(run, same)
+                    for run in others
+                    if run.header.run not in both and is_same_thing(header, run.header)
+                )
+                for header in headers
+            )
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The runs' names."""
+        return tuple(run.header.run for runs in self.things for run in runs)
+
+    def scatter(self, figures: Shared) -> Scatter:
+        """How the means of this figure differ from run to run of the same thing."""
+        key, outcome, measure = figures.key, figures.outcome, figures.measure
+        logs = ([run.logs(key, outcome, measure) for run in runs if key in run.cases] for runs in self.things)
+        return scatter_of([own for own in several if own] for several in logs)
+
+
+def case_change(run: Measured, figures: Shared, confidence: float, known: Scatter) -> CaseChange:
+    """By how much a case of this run, the first, changed; `known` is how far runs of the same differ."""
+    change = change_between(
+        figures.before, figures.after, confidence=confidence, measure=figures.measure, known=known
+    )
     return CaseChange(
         outcome=figures.outcome,
         unit=OUTCOMES[figures.outcome].unit,

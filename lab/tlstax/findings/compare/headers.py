@@ -29,6 +29,8 @@ _SYSTEM: dict[str, Tell] = {
 }
 """What may change on one machine."""
 
+_LENGTH = "length of a trial"
+
 
 def is_same_machine(one: Machine, other: Machine) -> bool:
     """Whether nothing that is known of them makes them two machines."""
@@ -48,6 +50,20 @@ def different(before: RunHeader, after: RunHeader) -> tuple[HeaderChange, ...]:
         )
         if old != new
     )
+
+
+def is_same_thing(one: RunHeader, other: RunHeader) -> bool:
+    """Whether both set out to measure the same on the same machine, for however long.
+
+    How their figures differ is then by how much runs differ, and nothing else that is known.
+    """
+    if one.all_machines.keys() != other.all_machines.keys() or one.guest != other.guest:
+        return False
+    own = one.study
+    as_long = {"budget_s": own.budget_s, "precision": own.precision, "alike_within": own.alike_within}
+    if other.study.model_copy(update=as_long) != own:
+        return False
+    return all(own.what == _LENGTH for own in different(one, other))
 
 
 def check_fair(before: RunHeader, after: RunHeader) -> None:
@@ -134,5 +150,5 @@ def constant(before: Study, after: Study) -> frozenset[str]:
 
 def _plans(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
     yield "study", before.study.name, after.study.name
-    yield "length of a trial", f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"
+    yield _LENGTH, f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"
     yield "external server", str(before.guest), str(after.guest)

@@ -72,6 +72,11 @@ class Series:
         """How this run's blocks are pooled."""
         return Pooling(self.study.confidence, self.machines)
 
+    @property
+    def outcomes(self) -> frozenset[str]:
+        """The names of all outcomes that a case has in a block."""
+        return frozenset(name for blocks in self.values.values() for own in blocks.values() for name in own)
+
     def logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the outcome in each block that has it above zero."""
         return _logs(self.values.get(frozen(levels), {}), outcome)

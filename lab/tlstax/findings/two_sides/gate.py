@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tlstax.findings.core.limits import (
-    CONFIDENCE,
-    check_each_has_a_case,
-    confidence_of_each,
-    verdict_of,
-    worst,
-)
+from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, verdict_of, worst
 from tlstax.findings.core.series import series_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import CaseChange, GatedCase, GateResult, Limit
+from tlstax.results.comparison import CaseChange, GatedCase, GateResult
 from tlstax.results.two_sides import SideEffect
 from tlstax.support.errors import UserMistake
 
 
-def gated_sides(run: StoredRun, limits: Sequence[Limit]) -> GateResult:
+def gated_sides(run: StoredRun, limits: Limits) -> GateResult:
     """What B changes beside A in one run, beside each limit: the run is compared with itself alone.
 
     UserMistake where no sides are set against each other in it, or a limit has no case that it is for.
@@ -30,15 +22,18 @@ def gated_sides(run: StoredRun, limits: Sequence[Limit]) -> GateResult:
             remedy="name the run that it is checked against with --against, or measure both with `tlstax ab`",
         )
     series = series_of(run)
-    outcomes = [limit.outcome for limit in limits]
+    every = limits.of(run.header.study.deciding_outcome)
+    outcomes = [limit.outcome for limit in every]
     each = confidence_of_each(CONFIDENCE, len(side_effects(series, outcomes)))
     cases = tuple(
-        GatedCase(limit=limit, change=_change(found), verdict=verdict_of(found.change, limit.most))
-        for limit in limits
+        GatedCase(limit=limit, change=_change(found), verdict=verdict_of(found.change, limit))
+        for limit in every
         for found in side_effects(series, [limit.outcome], confidence=each)
     )
-    check_each_has_a_case(
-        limits, [case.limit for case in cases], f"block of run {run.header.run} with both sides"
+    limits.check_each_has_a_case(
+        [case.limit for case in cases],
+        f"block of run {run.header.run} with both sides",
+        series.outcomes,
     )
     return GateResult(
         run=run.header.run,

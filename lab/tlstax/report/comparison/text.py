@@ -16,6 +16,7 @@ from tlstax.results.comparison import (
     GateResult,
     GateVerdict,
     HeaderChange,
+    Limit,
     RunBeside,
     RunComparison,
 )
@@ -29,12 +30,7 @@ STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "INCONCLU
 def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
     """Each run beside the first, `width` columns wide."""
     parts = [part for own in found.beside for part in _beside(own)]
-    parts.append(
-        styled(
-            f"Intervals are of {percent(found.confidence)}, and include how far runs of one thing differ.",
-            "dim",
-        )
-    )
+    parts.append(styled(f"All intervals beside a run hold together with {percent(found.confidence)}.", "dim"))
     return printed(parts, width=width, colour=colour)
 
 
@@ -46,6 +42,9 @@ def _beside(found: RunBeside) -> Iterator[RenderableType]:
         yield styled(capitalised(OUTCOMES[outcome].words), "bold")
         yield from _changes(changes)
         yield Text()
+    unclear = any(own.judgement not in {"higher", "lower", "alike"} for own in found.changes)
+    yield styled(_again(found.same_again, unclear=unclear), "dim")
+    yield Text()
     for words, labels in (
         ("Only the earlier run", found.only_before),
         ("Only the later run", found.only_after),
@@ -66,6 +65,23 @@ def _different(found: tuple[HeaderChange, ...], *, same_machine: bool) -> Iterat
     if not same_machine:
         yield styled("These are two machines, so only ratios to each run's own baseline are compared.", "dim")
     yield Text()
+
+
+def _again(others: tuple[str, ...], *, unclear: bool) -> str:
+    """By what it is known how far runs differ, and what would tell more."""
+    if others:
+        words = (
+            f"Intervals include how far runs of the same thing differ here: {len(others)} others are known"
+        )
+    else:
+        words = (
+            "No other run of the same thing is known here, so that only great differences are told from the "
+            "luck of a run"
+        )
+    if not unclear:
+        return f"{words}."
+    more = "more runs of the same narrow the intervals" if others else "three more runs of the same show it"
+    return f"{words}. What two runs cannot tell `tlstax ab` can, in which both take turns; {more}."
 
 
 def _changes(changes: list[CaseChange]) -> Iterator[RenderableType]:
@@ -90,7 +106,7 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    several = len({own.limit.outcome for own in found.cases}) > 1
+    several = len({own.limit for own in found.cases}) > 1
     for own in found.cases:
         table.add_row(styled(own.verdict, STYLES[own.verdict]), styled(_case_words(own, several=several)))
     parts: list[RenderableType] = [table, Text()]
@@ -100,24 +116,35 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
         )
         parts.append(styled(f"Different beside: {words}", "dim"))
     parts.append(styled(_sum(found), "dim"))
+    if found.run != found.against:
+        parts.append(styled(_again(found.same_again, unclear=found.verdict == "INCONCLUSIVE"), "dim"))
     return printed(parts, width=width, colour=colour)
 
 
 def _case_words(own: GatedCase, *, several: bool) -> str:
-    limit = f", at most {signed_percent(own.limit.most)}"
-    outcome = f" ({OUTCOMES[own.limit.outcome].words}{limit})" if several else ""
+    outcome = f" ({_limit_words(own.limit)})" if several else ""
     change = own.change.change
-    if own.verdict == "INCONCLUSIVE" and change.high is not None:
-        return f"{own.change.label}{outcome}: could be up to {signed_percent(change.high - 1)}"
     if own.verdict == "INCONCLUSIVE":
-        return f"{own.change.label}{outcome}: a single block has no interval"
+        way, far = ("down", change.low) if own.limit.most is None else ("up", change.high)
+        could = (
+            "a single block has no interval"
+            if far is None
+            else f"could be {way} to {signed_percent(far - 1)}"
+        )
+        return f"{own.change.label}{outcome}: {could}"
     return f"{own.change.label}{outcome}: {change_words(change)}"
 
 
+def _limit_words(limit: Limit) -> str:
+    """What is limited, and how: "operations a second at least −5 %"."""
+    words = OUTCOMES[limit.outcome].words
+    if limit.most is not None:
+        return f"{words} at most {signed_percent(limit.most)}"
+    return f"{words} at least {signed_percent(limit.least or 0.0)}"
+
+
 def _sum(found: GateResult) -> str:
-    limits = dict.fromkeys(
-        f"{OUTCOMES[own.limit.outcome].words} at most {signed_percent(own.limit.most)}" for own in found.cases
-    )
+    limits = dict.fromkeys(_limit_words(own.limit) for own in found.cases)
     count = len(found.cases)
     hold = "The interval holds" if count == 1 else f"All {count} intervals hold together"
     together = f"{hold} with {percent(found.confidence)}."
