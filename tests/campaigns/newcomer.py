@@ -37,10 +37,10 @@ RAW = re.compile(
     r"\[Errno|Input should|unable to parse|Traceback|validation error|codec can't|Expecting value|\(at line|"
     r"Invalid JSON|<(?:str|int|float|list)\b|\[\[|a defect in tlstax"
 )
-KINDS = {
+KINDS: dict[str, bytes | tuple[bytes, ...]] = {
     ".html": b"<!doctype html>",
     ".json": b"{",
-    ".md": b"## ",
+    ".md": (b"## ", b"|"),
     ".svg": b"<",
     ".tlstax": b"tlstax pack 1 ",
     ".prom": b"# ",
@@ -147,9 +147,9 @@ SERVERS = (
     Typed(
         "run --server mysql://guest@127.0.0.1:{port}/lent", 2, "denied", environment={"TLSTAX_PASSWORD": "no"}
     ),
-    Typed("inspect mysql://guest@127.0.0.1:1/lent", 3),
-    Typed("run --server mysql://guest@127.0.0.1:1/lent", 3),
-    Typed("inspect mysql://guest@nowhere.invalid/lent", 3),
+    Typed("inspect mysql://guest@127.0.0.1:1/lent", 2, "nothing listens"),
+    Typed("run --server mysql://guest@127.0.0.1:1/lent", 2, "nothing listens"),
+    Typed("inspect mysql://guest@nowhere.invalid/lent", 2, "is unknown"),
     Typed("run --server mysql://reader@127.0.0.1:{port}/lent", 2, "grant it"),
 )
 PARTS = {
@@ -213,7 +213,8 @@ def wrong_of(typed: Typed, folder: Path, status: int, shown: str, said: str) -> 
         yield f"status {status} and not {typed.status}: {said.strip()[-200:]}"
     if typed.says not in " ".join((shown + said).split()):
         yield f"{typed.says!r} is not in it"
-    if raw := RAW.search(shown + said):
+    of_users = typed.line.startswith(("completion", "study show"))
+    if raw := RAW.search(said if of_users else shown + said):
         yield f"{raw[0]!r} is in it"
     tables = not typed.line.startswith(("completion", "study show", "runs export", "specimens list"))
     widest = max((columns_of(line) for line in shown.splitlines()), default=0)

@@ -81,21 +81,21 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--server", "postgres://u@h/db"), "mysql://"),
         *(
             ((command, *option, given), words)
-            for command, option in (("run", ("--server",)), ("inspect", ()), ("advise", ()))
-            for given, words in (
-                ("127.0.0.1:3306", "mysql://user@host:port/schema"),
-                ("::1", "mysql://user@host:port/schema"),
-                ("localhost", "mysql://user@host:port/schema"),
-                ("db.example", "mysql://user@host:port/schema"),
+            for command, option, given in (
+                ("run", ("--server",), "127.0.0.1:3306"),
+                ("run", ("--server",), "::1"),
+                *(("inspect", (), given) for given in ("127.0.0.1:3306", "localhost", "db.example")),
+                ("advise", (), "localhost"),
             )
+            for words in ("mysql://user@host:port/schema",)
         ),
+        (("run", "--server", "MySQL-9.7"), "(did you mean 'mysql-9.7'?)"),
         *(
-            (("run", "--server", given), f"(did you mean {meant!r}?)")
+            (("inspect", given), f"(did you mean {meant!r}?)")
             for given, meant in (
                 ("mysql", "mysql-9.7"),
                 ("mysql-8", "mysql-8.0.33"),
                 ("mysql-97", "mysql-9.7"),
-                ("MySQL-9.7", "mysql-9.7"),
                 ("mariadb", "mariadb-11.8"),
             )
         ),
