@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from tlstax.cli.kept import open_store, reports_dir
-from tlstax.cli.streams import show, show_json
+from tlstax.cli.streams import agrees, show, show_json
 from tlstax.report.core.untrusted import printable
 from tlstax.store import RunSummary
 from tlstax.store.listing import RunListing
 from tlstax.store.store import UnreadableRun
-from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.errors import MachineFault
 
 NOTHING = "Runs that measured nothing, none of whose trials is valid; `last` is none of them:"
 
@@ -60,7 +59,7 @@ def delete_command(run_name: str, *, is_agreed: bool) -> int:
         page = reports_dir() / f"{run}.html"
         there = page.name == f"{run}.html" and page.is_file()
         what = f"run {run}" + (" and its report" if there else "")
-        if not is_agreed and not _agrees(what):
+        if not is_agreed and not agrees(f"Delete {printable(what)} for good?"):
             show(f"{what} is kept\n" if not there else f"{what} are kept\n")
             return 0
         store.delete(run)
@@ -74,12 +73,3 @@ def delete_command(run_name: str, *, is_agreed: bool) -> int:
             ) from error
     show(f"deleted {what}\n")
     return 0
-
-
-def _agrees(what: str) -> bool:
-    """Whether the user says yes. UserMistake where nobody can be asked."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UserMistake(f"{what} would be gone for good, and nobody can be asked", remedy="add --yes")
-    sys.stderr.write(f"Delete {printable(what)} for good? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
 from tlstax.support.credentials import likely_passwords, without_passwords
-from tlstax.support.errors import MachineFault
+from tlstax.support.errors import MachineFault, UserMistake
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -130,6 +130,15 @@ def tell(sentence: str) -> None:
     """Write one line to standard error, with no password that a user wrote where none belongs."""
     sys.stderr.write(printable(harmless(sentence)) + "\n")
     sys.stderr.flush()
+
+
+def agrees(question: str) -> bool:
+    """Whether the user says yes. UserMistake where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserMistake(f"nobody can be asked here: {question}", remedy="add --yes")
+    sys.stderr.write(f"{harmless(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def settle() -> None:

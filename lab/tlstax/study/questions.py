@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
@@ -54,7 +55,7 @@ def _question(study: Study, cases: Sequence[Levels]) -> str:
     few = "; ".join(filter(None, groups)) if len(groups) <= MOST_GROUPS else counted(len(groups), "group")
     rate = f"at {schedule_label(study.schedule)}" if isinstance(study.schedule, OpenLoop) else ""
     where = ", ".join(filter(None, (few, rate)))
-    does = "do" if " and " in subjects or subjects[:1].isdigit() else "does"
+    does = "do" if " and " in subjects or re.match("[0-9]", subjects) else "does"
     asked = f"How {does} {subjects} compare with {baseline}" if subjects else f"What does {baseline} come to"
     return f"{asked} ({where})?" if where else f"{asked}?"
 

@@ -13,6 +13,7 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.store import Store
+from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 from typed import status_of
 
@@ -89,7 +90,9 @@ def test_a_resumed_run_has_the_cpus_again_that_were_asked_for_then(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     begun = noted(monkeypatch)
-    header = fake_header().model_copy(update={"changes": Changes(server_cpus="0", client_cpus="1")})
+    header = fake_header().model_copy(
+        update={"changes": Changes(server_cpus="0", client_cpus="1"), "study": load_study("tax")}
+    )
     with Store.open(tmp_path / "data" / "store.sqlite") as store:
         store.begin(header)
         store.finish(header.run, "interrupted", "Ctrl-C or a signal ended it")

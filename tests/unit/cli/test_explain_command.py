@@ -203,7 +203,7 @@ def test_every_format_says_where_the_cost_goes() -> None:
     )
     assert float(extra["value"]) == pytest.approx(180, rel=0.02)
     assert float(extra["value_low"]) < float(extra["value"]) < float(extra["value_high"])
-    assert json.loads(render(stored, found, "json"))["explanations"][0]["verdict"] == "nothing to explain"
+    assert json.loads(render(stored, found, "json"))["explanations"][0]["verdict"] == "alike"
 
 
 def test_a_run_that_was_not_sampled_says_nothing_of_it() -> None:

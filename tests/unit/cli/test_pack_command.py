@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fake_trials import fake_run
+from tlstax.cli.asked_outcomes import TypedLimits
 from tlstax.cli.compare_command import CheckOptions, check_command, compare_command
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import open_command, pack_command
@@ -49,7 +50,7 @@ def test_a_run_is_compared_with_a_file(kept: str, tmp_path: Path, capsys: pytest
     with open_store() as store:
         store.adopt(other.model_copy(update={"header": header}))
     pack_command(kept, tmp_path / "main.tlstax", with_names=True)
-    limit = ["server_cpu_us_per_op +8%"]
+    limit = TypedLimits(most=["server_cpu_us_per_op +1000%"])
     assert check_command(CheckOptions(run="last", against="main.tlstax", limits=limit)) == 0
     assert compare_command([str(tmp_path / "main.tlstax"), "last"], None, as_json=False) == 0
     assert "inconclusive" in capsys.readouterr().out

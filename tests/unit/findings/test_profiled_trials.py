@@ -74,7 +74,7 @@ def test_nothing_is_estimated_from_profiled_trials() -> None:
 
 @pytest.mark.parametrize("name", ["terminal", "md", "html", "csv", "json"])
 def test_every_report_says_what_sampling_costs_and_shows_and_differs_in_nothing_else(name: str) -> None:
-    told, alone = render(RUN, document(RUN), name), _rendered_alone(name)
+    told, alone = render(RUN, document(RUN), name, verbose=True), _rendered_alone(name)
     assert told != alone
     if name == "csv":
         rows = [row for row in csv.DictReader(io.StringIO(told)) if row["role"] == "profiling"]
@@ -100,7 +100,7 @@ def test_every_report_says_what_sampling_costs_and_shows_and_differs_in_nothing_
 
 def _rendered_alone(name: str) -> str:
     alone = without_profiled(RUN)
-    return render(alone, document(alone), name)
+    return render(alone, document(alone), name, verbose=True)
 
 
 def test_the_export_has_the_profiles() -> None:

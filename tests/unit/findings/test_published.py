@@ -119,7 +119,7 @@ def test_a_study_without_the_stand_in_says_so() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_shows_them(form: Format) -> None:
     stored = run(planted=0.25)
-    text = " ".join(render(stored, document(stored), form).split())
+    text = " ".join(render(stored, document(stored), form, verbose=True).split())
     for words in ("MySQL 5.6.6, patched", "comes out as the fix", "24 logical processors"):
         assert words in text, words
 

@@ -170,15 +170,15 @@ def change(path: Path, sql: str, *values: object) -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("UPDATE kept_runs SET header = 'a text'", "header: Input should be a valid bytes"),
-        ("UPDATE kept_runs SET status = 'paused'", "status: Input should be 'running', 'complete'"),
-        ("UPDATE kept_runs SET status = CAST(x'ff' AS TEXT)", "status: Input should be"),
-        ("UPDATE kept_runs SET stopped_because = x'00'", "stopped_because: Input should be a valid string"),
-        ("UPDATE kept_runs SET resumed_at = '[1'", "resumed_at: Invalid JSON"),
-        ("UPDATE kept_runs SET resumed_at = '{}'", "resumed_at: Input should be a valid tuple"),
+        ("UPDATE kept_runs SET header = 'a text'", "header: it must be a valid bytes"),
+        ("UPDATE kept_runs SET status = 'paused'", "status: it must be 'running', 'complete'"),
+        ("UPDATE kept_runs SET status = CAST(x'ff' AS TEXT)", "status: it must be"),
+        ("UPDATE kept_runs SET stopped_because = x'00'", "stopped_because: it must be a text"),
+        ("UPDATE kept_runs SET resumed_at = '[1'", "resumed_at: it is no JSON"),
+        ("UPDATE kept_runs SET resumed_at = '{}'", "resumed_at: it must be a list"),
         (
             "UPDATE kept_runs SET status = 'running', pid = 'a' || char(0)",
-            "pid: Input should be a valid integer",
+            "pid: it must be a whole number",
         ),
     ],
 )
