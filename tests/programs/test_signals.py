@@ -65,3 +65,31 @@ def test_nohup_is_obeyed() -> None:
         process.send_signal(signal.SIGHUP)
         out, _ = process.communicate("\n", timeout=60)
     assert (process.returncode, out) == (0, "done\n")
+
+
+EARLY = """
+import builtins, os, signal, sys
+import tlstax.__main__ as started
+imported = builtins.__import__
+
+def interrupted(name, *arguments, **named):
+    if name == "tlstax.cli.exit":
+        os.kill(os.getpid(), signal.SIGINT)
+    return imported(name, *arguments, **named)
+
+builtins.__import__ = interrupted
+sys.argv = ["tlstax", "runs", "list"]
+started.start()
+"""
+"""Ctrl-C while the commands are still being read, before anything could handle it."""
+
+
+def test_ctrl_c_before_the_commands_are_read_leaves_no_traceback() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", EARLY],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from tlstax.cli.kept import open_store, reports_dir
-from tlstax.cli.streams import agrees, show, show_json
+from tlstax.cli.streams import agrees, show, show_json, terminal_width
 from tlstax.report.core.untrusted import printable
 from tlstax.store import RunSummary
 from tlstax.store.listing import RunListing
@@ -38,15 +39,27 @@ def list_command(*, as_json: bool) -> int:
 
 
 def _table(runs: Sequence[RunSummary]) -> None:
+    """A line for each run; why it stopped takes what is left of the terminal's width, and of a pipe all."""
     if not runs:
         return
-    show(f"{'run':22}{'study':18}{'status':13}{'trials':>7}  {'invalid':>7}  stopped because\n")
+    study = max(len(printable(run.study)) for run in runs)
+    room = terminal_width() if sys.stdout.isatty() else None
+    rows = [("run", "study", "status", "trials", "invalid", "stopped because")]
     for run in runs:
         trials = run.valid + run.invalid + run.unknown
-        show(
-            f"{printable(run.run):22}{printable(run.study):18}{run.status:13}{trials:7}  "
-            f"{run.invalid + run.unknown:7}  {printable(run.stopped_because)}\n"
+        rows.append(
+            (
+                printable(run.run),
+                printable(run.study),
+                run.status,
+                str(trials),
+                str(run.invalid + run.unknown),
+                printable(run.stopped_because),
+            )
         )
+    for name, of, status, trials_word, invalid, why in rows:
+        line = f"{name:22}{of:{max(study, 5)}}  {status:11}  {trials_word:>6}  {invalid:>7}  {why}".rstrip()
+        show(f"{line if room is None or len(line) <= room else line[: room - 1] + '…'}\n")
 
 
 def delete_command(run_name: str, *, is_agreed: bool) -> int:

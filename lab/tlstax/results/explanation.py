@@ -94,7 +94,7 @@ class Explanation(Frozen):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
     case: dict[str, Level]
     baseline: dict[str, Level]

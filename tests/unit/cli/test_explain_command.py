@@ -101,7 +101,7 @@ def test_the_document_is_what_the_contract_says(
     assert explained(monkeypatch, "--json", "--case", "fault=rand-per-byte") == 0
     out = capsys.readouterr().out
     found = json.loads(out)
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert found["culprit"]["function"] == "RAND_bytes"
     assert found["extra_cpu_us_per_op"]["low"] <= found["extra_cpu_us_per_op"]["point"]
     assert {"name", "side", "extra_us_per_op", "functions"} <= set(found["components"][0])
