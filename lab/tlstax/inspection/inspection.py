@@ -12,9 +12,9 @@ from tlstax.findings.inspection.payments import payments
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection import questions
 from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
-from tlstax.inspection.own_connection import Own, own_connection
+from tlstax.inspection.own_connection import Own, login, own_connection
 from tlstax.plan.elsewhere import Promise
-from tlstax.results.inspection import KEPT_BACK, Asked, ConnectCost, InspectedServer
+from tlstax.results.inspection import KEPT_BACK, WOULD_BLOCK, Asked, ConnectCost, InspectedServer
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
 
@@ -99,8 +99,19 @@ def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedS
 
 
 def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
-    """One question after another, then what a connect costs; what is known goes into `found` at once."""
+    """One question after another, then what a connect costs; what is known goes into `found` at once.
+
+    A server blocks a host after a number of refusals in a row (max_connect_errors), until somebody flushes
+    its hosts: before the last of them comes a login.
+    """
     planned = questions.questions(client, own.old_tls.of(client) if own.old_tls else None)
+    limit, refusals = own.most_connect_errors or len(planned) + 1, 0
+    if 1 < limit <= len(planned):
+        more = counted(len(planned) // (limit - 1) + 1, "more connection")
+        watcher.step(
+            f"{access.address} blocks a host after {limit} refusals in a row (max_connect_errors): logins "
+            f"between the questions take {more} at most"
+        )
     for number, question in enumerate(planned, start=1):
         watcher.step(f"asking for {question.words()} ({number} of {len(planned)})")
         if own.word.account_plugin in PASSWORD_ITSELF and question.name in OLD_VERSIONS:
@@ -108,8 +119,22 @@ def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watche
                 Asked(topic=question.topic, name=question.name, why_not=KEPT_BACK, could_ask=False)
             )
             continue
+        if limit == 1 and (question.topic != "default" or own.old_tls):
+            found.asked.append(
+                Asked(topic=question.topic, name=question.name, why_not=WOULD_BLOCK, could_ask=False)
+            )
+            continue
+        if 1 < limit <= refusals + 1:
+            found.connections += 1
+            login(access, own)
+            refusals = 0
         found.connections += question.connections
-        found.asked.append(ask(question, _endpoint(access), _account(access)))
+        answer = ask(question, _endpoint(access), _account(access))
+        found.asked.append(answer)
+        refusals = 0 if answer.agreed else refusals + 1
+    if refusals and limit <= len(planned):
+        found.connections += 1
+        login(access, own)
     if found.asked[0].agreed is not None:
         watcher.step(f"what a connect costs, over {CONNECTS} of them")
         found.connections += CONNECTS + PROVED

@@ -87,6 +87,7 @@ class Own:
     old_tls: OldTls | None = None
     refused: str = ""
     unverified: str = ""
+    most_connect_errors: int | None = None
 
 
 def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], None]) -> Own:
@@ -105,6 +106,12 @@ def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], Non
             raise
         say(f"{fault.message}; older ways are tried, with {len(OLD_TLS)} more connections at most")
         return _over_old_tls(access, watch_s, fault)
+
+
+def login(access: GuestAccess, own: Own) -> None:
+    """Log in as before, and hang up: the server forgets the refusals before it. Raises TlstaxError."""
+    old = own.old_tls.context(access) if own.old_tls else None
+    guest_connection.connect(access, access.address.schema, old_tls=old).close()
 
 
 def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Own:
@@ -161,6 +168,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
                 offers_tls=tls_facts.offers_tls(database),
                 chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
                 inside=inside(database, watch_s),
+                most_connect_errors=server_facts.most_connect_errors(database),
                 connections=connections,
                 old_tls=old_tls,
                 refused=refused,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
+from tlstax.support.text import natural
 
 _ASKED_TIMES = 10
 
@@ -102,6 +103,15 @@ def requires_tls(database: Database) -> bool | None:
     """
     found = answers.rows(database, "SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'", columns=2)
     return str(found[0][1]).upper() in {"ON", "1"} if found else None
+
+
+def most_connect_errors(database: Database) -> int | None:
+    """After how many broken connects in a row the server blocks a host; None where it does not say.
+
+    MySQL's manual, "Blocked hosts": a login that succeeds sets the count back. Raises SqlError.
+    """
+    found = answers.rows(database, "SHOW GLOBAL VARIABLES LIKE 'max_connect_errors'", columns=2)
+    return natural(str(found[0][1])) if found else None
 
 
 def variables(database: Database, names: Sequence[str]) -> dict[str, str]:

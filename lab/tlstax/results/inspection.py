@@ -16,13 +16,16 @@ Topic = Literal["default", "version", "suite", "group", "resumption"]
 KEPT_BACK = "the account's login sends the password itself, which no old version gets"
 """Why a question was not asked that this machine's library could ask."""
 
+WOULD_BLOCK = "the server blocks a host after a single refusal (max_connect_errors)"
+"""The same, where an answer of no would have been the last one."""
+
 
 class Asked(Frozen):
     """One question, which is one handshake with one thing offered, and what became of it.
 
     `agreed` is what the client saw; None where there was no agreement, and `why_not` says in whose words. A
-    question that was not asked has `could_ask` false: this machine's TLS library cannot ask it, or
-    `KEPT_BACK`.
+    question that was not asked has `could_ask` false: this machine's TLS library cannot ask it,
+    `KEPT_BACK` or `WOULD_BLOCK`.
     """
 
     topic: Topic

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from tlstax.contract import TlsView
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection import inspection
 from tlstax.inspection.own_connection import Own
 from tlstax.inspection.questions import Question
-from tlstax.results.inspection import Asked, Inside, InspectedServer, ServerWord
+from tlstax.results.inspection import WOULD_BLOCK, Asked, Inside, InspectedServer, ServerWord
 from tlstax.support.errors import Interrupted, MachineFault
 
 ACCESS = GuestAccess(address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret")
@@ -23,6 +25,8 @@ OWN = Own(
     chain=(),
     inside=Inside(since_start=None, watched=None, programs=(), unread=()),
 )
+
+VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=None)
 
 
 class Steps:
@@ -76,3 +80,59 @@ def test_it_says_beforehand_how_many_connections_it_makes(monkeypatch: pytest.Mo
     assert found.status == "complete"
     assert found.connections == 25, "where a client left to itself is refused, no connects are measured"
     assert "secret" not in found.model_dump_json()
+
+
+def blocking(
+    monkeypatch: pytest.MonkeyPatch, limit: int, agrees: Callable[[Question], bool]
+) -> tuple[InspectedServer, Steps, int]:
+    """An inspection of a server that blocks after `limit` refusals in a row, and the most that it saw."""
+    refusals = [0]
+    most = 0
+
+    def ask(question: Question, *_: object) -> Asked:
+        nonlocal most
+        agreed = VIEW if agrees(question) else None
+        refusals[0] = 0 if agreed else refusals[0] + 1
+        most = max(most, refusals[0])
+        why_not = "" if agreed else "handshake failure"
+        return Asked(topic=question.topic, name=question.name, agreed=agreed, why_not=why_not)
+
+    def connects(*_: object) -> None:
+        refusals[0] = 0
+
+    def log_in(*_: object) -> None:
+        refusals[0] = 0
+
+    steps = Steps()
+    monkeypatch.setattr(inspection, "own_connection", lambda *_: replace(OWN, most_connect_errors=limit))
+    monkeypatch.setattr(inspection, "login", log_in)
+    monkeypatch.setattr(inspection, "connect_cost", connects)
+    monkeypatch.setattr(inspection, "ask", ask)
+    found = inspection.inspect(ACCESS, 0.0, steps)
+    assert refusals[0] == 0 or limit > most, "what is left would count with whoever connects next"
+    return found, steps, most
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_a_server_never_sees_as_many_refusals_in_a_row_as_it_blocks_a_host_for(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    found, steps, most = blocking(monkeypatch, limit, lambda _: False)
+    assert most == limit - 1
+    (said,) = [text for text in steps.said if "max_connect_errors" in text]
+    more = int(said.split(" take ")[1].split()[0])
+    assert 25 < found.connections <= 25 + more
+
+
+def test_where_one_refusal_blocks_nothing_is_asked_that_may_be_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, _, most = blocking(monkeypatch, 1, lambda question: question.topic == "default")
+    assert most == 0
+    assert {own.why_not for own in found.asked[1:]} == {WOULD_BLOCK}
+    assert not any(own.could_ask for own in found.asked[1:])
+
+
+def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _, most = blocking(monkeypatch, 100, lambda _: False)
+    assert (found.connections, most) == (25, 22)

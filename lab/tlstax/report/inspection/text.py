@@ -13,6 +13,7 @@ from tlstax.findings.core.wording import percent
 from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.inspection import (
     KEPT_BACK,
+    WOULD_BLOCK,
     Asked,
     Certificate,
     Concern,
@@ -142,12 +143,13 @@ def _taken(asked: Sequence[Asked]) -> str:
     taken = [own.name for own in asked if own.agreed]
     refused = [own.name for own in asked if not own.agreed and own.could_ask]
     unasked = [own for own in asked if not own.could_ask]
-    kept_back = [own.name for own in unasked if own.why_not.startswith(KEPT_BACK)]
-    unknown = [own.name for own in unasked if own.name not in kept_back]
+    reasons = (KEPT_BACK, WOULD_BLOCK)
+    held_back = {why: [own.name for own in unasked if own.why_not == why] for why in reasons}
+    unknown = [own.name for own in unasked if own.why_not not in reasons]
     parts = [enumerated(taken) or "none"]
     parts += [f"not {enumerated(refused)}"] if refused else []
     parts += [f"not asked, since the library here does not know it: {enumerated(unknown)}"] if unknown else []
-    parts += [f"not asked, since {KEPT_BACK}: {enumerated(kept_back)}"] if kept_back else []
+    parts += [f"not asked, since {why}: {enumerated(names)}" for why, names in held_back.items() if names]
     return "; ".join(parts)
 
 

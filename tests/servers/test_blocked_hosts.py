@@ -1,0 +1,87 @@
+"""`inspect` of a server that blocks a host after a refused handshake or two: it is not blocked afterwards.
+
+Addresses of the loopback network are never blocked, so client and server have a network namespace of their
+own with another address, and a name for it: servers count by what they have resolved.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ADDRESS = "198.51.100.7"
+"""Of those that are for examples (RFC 5737)."""
+
+SETTLE = """
+set -e
+ip link set lo up
+ip addr add $1/32 dev lo
+printf '127.0.0.1 localhost\\n%s db.example\\n' $1 > $2
+mount --bind $2 /etc/hosts
+shift 2
+exec "$@"
+"""
+
+PROGRAM = """
+import contextlib, os, subprocess, sys
+import pymysql
+from tlstax.specimens import resolve, sessions
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_settings import ServerSettings
+
+address, limit = sys.argv[1:]
+settings = ServerSettings(
+    buffer_pool_bytes=64 * 1024 * 1024,
+    options=(f"--bind-address={address}", f"--max-connect-errors={limit}", "--skip-name-resolve=OFF"),
+)
+build = resolve.named_server("mariadb-11.8", lambda _: None)
+with sessions.open_session() as session, PrivateServer.start(build, session, settings) as server:
+    with contextlib.closing(server.admin()) as owner, owner.cursor() as cursor:
+        cursor.execute("CREATE DATABASE lent")
+        cursor.execute("CREATE USER ann@'%' IDENTIFIED BY 'Sesame, open!'")
+        cursor.execute("GRANT ALL ON lent.* TO ann@'%'")
+    port = server.endpoint().port
+    url = f"mysql://ann@{address}:{port}/lent"
+    status = subprocess.run([sys.executable, "-P", "-m", "tlstax", "inspect", url], check=False).returncode
+    try:
+        pymysql.connect(host=address, port=port, user="ann", password=os.environ["TLSTAX_PASSWORD"]).close()
+    except pymysql.MySQLError as error:
+        print(f"afterwards: {error}", flush=True)
+    else:
+        print(f"afterwards: a login succeeds; inspect ended with {status}", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have a network namespace of its own here")
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (1, "the server blocks a host after a single refusal (max_connect_errors)"),
+        (2, "blocks a host after 2 refusals in a row (max_connect_errors)"),
+    ],
+)
+def test_an_inspection_gets_no_host_blocked(limit: int, said: str, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.touch()
+    ended = subprocess.run(
+        [
+            *("unshare", "--net", "--mount", "sh", "-c", SETTLE, "sh", ADDRESS, str(hosts)),
+            *(sys.executable, "-P", "-c", PROGRAM, ADDRESS, str(limit)),
+        ],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TLSTAX_DATA": str(tmp_path / "data"),
+            "TLSTAX_PASSWORD": "Sesame, open!",
+        },
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert "afterwards: a login succeeds; inspect ended with 0" in ended.stdout, ended.stdout + ended.stderr
+    assert said in " ".join((ended.stdout + ended.stderr).split())
