@@ -9,7 +9,7 @@ import pytest
 from chromium import Browser, Page, browser
 from test_report_browser import CUT_OFF, LIGHT, OVERFLOW, WIDTHS
 
-from report_runs import guest, hostile, not_begun, one_workload_one_level
+from report_runs import guest, hostile, one_workload_one_level
 from tlstax import __version__
 from tlstax.cli.publish_command import publish_command
 from tlstax.report.page import html as page_html
@@ -48,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Below a path with a blank, as a site may be."""
     folder = tmp_path_factory.mktemp("published")
     packs = []
-    for place, make in enumerate((one_workload_one_level, guest, not_begun, hostile), 1):
+    for place, make in enumerate((one_workload_one_level, guest, hostile), 1):
         stored = anonymous(make())
         name = f"20261121-19550{place}-ab12"
         named = stored.model_copy(update={"header": stored.header.model_copy(update={"run": name})})

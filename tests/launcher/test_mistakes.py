@@ -21,7 +21,7 @@ MISTAKES = (
     *("run --json=1", "run x", "run -", "run -- --server", "run --server x y z", "run --seed 1 --sede 2"),
     *("report a b", "report -x", "report -o", "report -ofile x y", "report --output", "runs delete -oxo"),
     *("specimens add", "specimens add name", "specimens remove", "publish", "publish folder", "completion"),
-    *("ab", "ab --a=1", "ab --b 1 x", "machines", "check", "check last", "compare --json"),
+    *("ab", "ab --a=1", "ab --b 1 x", "machines", "check", "compare --json"),
     *(
         "study run tax --resume --jsn",
         "study run --resume",

@@ -132,7 +132,7 @@ def test_a_python_that_is_too_old_is_named(user_clone: Clone) -> None:
 WORDS = [
     (("--help",), 0, "Usage: tlstax [OPTIONS] COMMAND"),
     (("run", "--help"), 0, "Usage: tlstax run [OPTIONS]"),
-    (("study", "run", "tax", "--help"), 0, "Usage: tlstax study run [OPTIONS] {name}"),
+    (("study", "run", "tax", "--help"), 0, "Usage: tlstax study run [OPTIONS] {NAME}"),
     (("--version",), 0, "tlstax 0."),
     (("doctor",), 0, "missing  Rust"),
     (("doctor", "--json"), 0, '"name": "Rust", "status": "limited"'),

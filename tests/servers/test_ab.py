@@ -8,6 +8,7 @@ import pytest
 from test_sitting import Watching
 
 from tlstax.cli.ab_command import AbOptions, ab_study
+from tlstax.findings.core.limits import Limits
 from tlstax.findings.core.series import series_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.findings.two_sides.gate import gated_sides
@@ -57,8 +58,8 @@ def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_bui
     }
     (effect,) = side_effects(series_of(found), (CPU,))
     assert effect.change.blocks == len(processes)
-    assert gated_sides(found, [Limit(outcome=CPU, most=9.0)]).verdict == "PASS"
-    assert gated_sides(found, [Limit(outcome=CPU, most=-0.9)]).verdict == "FAIL"
+    assert gated_sides(found, Limits((Limit(outcome=CPU, most=9.0),))).verdict == "PASS"
+    assert gated_sides(found, Limits((Limit(outcome=CPU, most=-0.9),))).verdict == "FAIL"
 
 
 def test_an_option_that_is_not_in_force_is_found_out(
@@ -85,7 +86,7 @@ def test_an_option_that_the_server_does_not_know_is_the_users_mistake(
 def test_a_planted_cost_fails_and_a_planted_nothing_passes(tmp_path: Path, mysql_build: ServerBuild) -> None:
     """A fifth more in each answer: far beyond what a busy machine hides."""
     side = [f"server={mysql_build.specimen.name}", "fault=burn", "burn=0ns"]
-    limits = [Limit(outcome=CPU, most=0.05)]
+    limits = Limits((Limit(outcome=CPU, most=0.05),))
     nothing = measured(tmp_path / "nothing", side, side, "60s", tls="off")
     assert gated_sides(nothing, limits).verdict in {"PASS", "INCONCLUSIVE"}
     planted = measured(tmp_path / "planted", side, [*side[:2], "burn=30000ns"], "60s", tls="off")

@@ -248,7 +248,7 @@ def test_a_server_without_tls_is_refused_before_the_password_goes_out(mode: SslM
 
         thread = threading.Thread(target=serve)
         thread.start()
-        access = access_to(server.getsockname()[1], tls=GuestTls(mode))
+        access = access_to(server.getsockname()[1], tls=GuestTls(mode, mode_by=f"--ssl-mode={mode}"))
         failure(access, UserMistake, f"does not offer TLS, which --ssl-mode={mode} demands")
         thread.join()
     assert received in ([], [b""])

@@ -93,7 +93,8 @@ def measured(
         try:
             return run(Request(study=of, seed=3, beside_others=True, load=load), store, watcher or Watching())
         except MachineFault:
-            return store.load("last")
+            (only,) = store.runs()
+            return store.load(only.run)
 
 
 def test_an_external_server_gets_no_more_connections_than_it_was_promised(

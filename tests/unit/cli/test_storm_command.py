@@ -24,7 +24,6 @@ from tlstax.support.errors import UserMistake
         (StormOptions(most=10**9, steady=True), "--most"),
         (StormOptions(budget="40s"), "has no room for the search"),
         (StormOptions(budget="90s", steady=True), "has no room for the search"),
-        (StormOptions(within="60s"), "has no room for the search"),
     ],
 )
 def test_a_bad_option_is_named(options: StormOptions, words: str) -> None:

@@ -76,8 +76,9 @@ class StormRequest:
 
 FIRST_STORMS = 2
 
-LEAST_S = 0.5
-"""A try starts a client, however short it is."""
+LEAST_S, USUAL_S = 0.5, 1.0
+"""A try starts a client, however short it is. One at the limit takes as long as is allowed; where --most ends
+the search before, it takes as long as its connections, which nobody knows beforehand: a second is counted."""
 
 
 def check_budget(request: StormRequest) -> None:
@@ -86,7 +87,7 @@ def check_budget(request: StormRequest) -> None:
     Those are the first storms, then the tries of one load that does and of one that does not.
     """
     is_rate = request.sought == "connections_per_s"
-    storm_s = max(LEAST_S, request.within_s)
+    storm_s = max(LEAST_S, min(request.within_s, USUAL_S))
     try_s = max(LEAST_S, request.lasting_s) if is_rate else storm_s
     least_s = len(KINDS) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
     if request.budget_s >= least_s:
