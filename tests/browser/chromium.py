@@ -112,11 +112,22 @@ class Page:
         self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
 
     def wait_until(self, expression: str, *, within_s: float = ANSWER_TIMEOUT_S) -> None:
-        """Wait until a JavaScript expression is true; AssertionError where it does not become so."""
+        """Wait until a JavaScript expression is true; AssertionError where it does not become so.
+
+        A page that is just left for another one has no answer, and is asked again.
+        """
         deadline = time.monotonic() + within_s
-        while not self.evaluate(expression):
+        while not self._is_true(expression):
             assert time.monotonic() < deadline, f"never true: {expression}"
             time.sleep(0.02)
+
+    def _is_true(self, expression: str) -> bool:
+        try:
+            return bool(self.evaluate(expression))
+        except AssertionError as error:
+            if "navigated" in str(error):
+                return False
+            raise
 
     def note(self, method: str, event: dict[str, Any]) -> None:
         """Remember what the page complains about and asks for."""

@@ -16,7 +16,9 @@ FOLDER = "tlstax"
 """What the bundle unpacks to."""
 
 TEXTS = ("README.md", "CHANGELOG.md", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE")
-NOT_NEEDED = frozenset({"setup/requirements-test.txt"})
+NOT_NEEDED = ("setup/requirements-test.txt", "engine/fuzz/", "contract/printed/")
+"""Files, and folders of them, that nobody needs who runs tlstax."""
+
 PACK_MOST_TIGHTLY = 9
 
 
@@ -24,7 +26,7 @@ def own_members(root: Path) -> list[Member]:
     """The files of tlstax itself, with the pages for its users."""
     found = [*files(root, (*PROGRAM, *TEXTS)), *sorted((root / "docs").glob("*.md"))]
     named = [Member(path, str(path.relative_to(root))) for path in found]
-    return [one for one in named if one.name not in NOT_NEEDED]
+    return [one for one in named if not one.name.startswith(NOT_NEEDED)]
 
 
 def put_together(own: Sequence[Member], parts: Sequence[Member], bundle: Bundle, scratch: Path) -> Path:
