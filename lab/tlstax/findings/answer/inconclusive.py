@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, expm1, inf, log, log1p
 
-from tlstax.findings.core.judgements import MOST_TIMES
+from tlstax.findings.core.judgements import MOST_TIMES, rooms
 from tlstax.findings.core.wording import percent
 from tlstax.results.document import StatementCase
 from tlstax.results.interval import Interval
@@ -75,7 +75,4 @@ def _room(statement: Statement, ratio: Interval, floor: float) -> Iterator[float
         beyond = min(abs(log(ratio.point) - log(statement.by)), abs(log(ratio.point) + log(statement.by)))
         yield beyond if expm1(beyond) > floor else 0.0
         return
-    if expm1(size) > floor:
-        yield size
-    if floor < statement.alike_within - 1:
-        yield log(statement.alike_within) - size
+    yield from rooms(ratio, floor, statement.alike_within)

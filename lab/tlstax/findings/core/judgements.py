@@ -76,7 +76,7 @@ def times_needed(ratio: Interval, floor: float | None, within: float) -> float |
     """
     if ratio.half_width is None:
         return None
-    room = max(_room(ratio, floor or 0.0, within), default=0.0)
+    room = max(rooms(ratio, floor or 0.0, within), default=0.0)
     if room <= 0.0:
         return None
     times = max(2.0, ceil((log1p(ratio.half_width) / room) ** 2))
@@ -91,7 +91,7 @@ def seconds_needed(
     return None if times is None or block_s is None else (times - 1) * ratio.blocks * block_s
 
 
-def _room(ratio: Interval, floor: float, within: float) -> Iterator[float]:
+def rooms(ratio: Interval, floor: float, within: float) -> Iterator[float]:
     """How far the ratio lies from each line, on a logarithmic scale, where crossing it would be an answer."""
     size = abs(log(ratio.point))
     if expm1(size) > floor:
