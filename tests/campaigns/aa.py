@@ -9,7 +9,8 @@ higher or lower is false, and so is, as a rule, a pair of single runs' intervals
 Pairs are judged twice: as two runs alone, and beside the other runs of the same command that the folder
 keeps, as `tlstax compare` has them from the store. At most one pair in twenty may have a false comparison,
 and at most one in ten such intervals. At the end is how large a difference would have been told, so that
-nobody takes "never told" for well told.
+nobody takes "never told" for well told, and by how much runs differ: by what their own blocks say, one after
+the other, and over all the time that the campaign took.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, variance
 
 from tlstax.cli.compare_command import MOST_AGAIN
 from tlstax.findings.answer.document import document
 from tlstax.findings.compare.compare import compared
+from tlstax.findings.core.series import Series, series_of
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import DIFFERENCES
 from tlstax.store import Store
+from tlstax.study import Levels
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 COMMANDS = (
@@ -163,8 +166,45 @@ def judge(folder: Path) -> int:
         f"single runs: {excluding} of {beside_each_other} intervals of ratios exclude that of the other run, "
         f"in {pairs_excluding} of {len(pairs)} pairs"
     )
+    say("")
+    for words in scatter(pairs, runs):
+        say(words)
     too_many = max(alone.false_pairs, known.false_pairs) > len(pairs) / 20
     return int(too_many or pairs_excluding > len(pairs) / 10)
+
+
+def scatter(pairs: Sequence[Pair], runs: Mapping[str, StoredRun]) -> Iterator[str]:
+    """For each command and outcome: the standard deviation of a run's mean within it, in a pair, of all.
+
+    Of logarithms, the quadratic mean over cases; of a pair, the difference over √2.
+    """
+    known = {name: series_of(stored) for name, stored in runs.items()}
+    for command in dict.fromkeys(pair.command for pair in pairs):
+        own = [pair for pair in pairs if pair.command == command]
+        for outcome in OUTCOMES:
+            for measure in ("to the baseline", "itself"):
+                within, beside, all_ = [], [], []
+                for case in known[own[0].runs[0]].cases.values():
+                    if (case.role == "baseline") != (measure == "itself"):
+                        continue
+                    logs = [
+                        [_logs(known[name], case.levels, outcome, measure) for name in one.runs]
+                        for one in own
+                    ]
+                    both = [pair for pair in logs if all(len(run) > 1 for run in pair)]
+                    within += [variance(run) / len(run) for pair in both for run in pair]
+                    beside += [(fmean(one) - fmean(two)) ** 2 / 2 for one, two in both]
+                    means = [fmean(run) for pair in both for run in pair]
+                    all_ += [variance(means)] if len(means) > 1 else []
+                if within:
+                    shares = ", ".join(f"{sqrt(fmean(each)):.1%}" for each in (within, beside, all_))
+                    yield f"{' '.join(command)}: {len(own)} pairs, {outcome} {measure}: {shares}"
+
+
+def _logs(series: Series, levels: Levels, outcome: str, measure: str) -> list[float]:
+    if measure == "itself":
+        return list(series.logs(levels, outcome).values())
+    return list(series.log_ratios(levels, series.own_baseline(levels), outcome).values())
 
 
 def _pair(line: str) -> Pair:
