@@ -94,7 +94,7 @@ def _drawn(known: Sequence[Mix], chance: random.Random) -> Mix:
             "client_certificate": chance.choice(proves) if is_full else "off",
             "group": chance.choice(sorted({own.group for own in known if own.tls == tls}) or ["P-256"]),
             "resumption": resumption,
-            "auth": chance.choice(sorted({own.auth for own in known})),
+            "auth": chance.choice(sorted({own.auth for own in known if own.path == path})),
             "path": path,
             "compression": chance.choice(("off", "off", *algorithms)) if algorithms else "off",
             "statements": round(_between(chance, min(statements), max(statements))),

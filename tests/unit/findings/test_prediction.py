@@ -18,6 +18,7 @@ from tlstax.findings.model.calibration import (
     SERVER_CPU,
     TIME,
     Calibrated,
+    MeasuredMix,
     Origin,
     calibration_of,
     measured_mixes,
@@ -344,3 +345,12 @@ def test_on_a_terminal_each_topic_is_there() -> None:
         assert "EC P-256 in place of RSA 4096" in plain
         assert "processors at 200/s" in plain
         assert "Outside of what was measured" in plain
+
+
+def test_a_mix_with_a_part_that_its_path_was_not_measured_with_is_left_out_of_a_validation() -> None:
+    """Paths are measured with the usual login alone, so that nothing is known of another one by them."""
+    known = Mix(tls="off", path="stunnel", statements=5, answer_bytes=700)
+    unknown = known.but(auth="mysql_native_password")
+    measured = [MeasuredMix(mix, 4, 0.0, values_of(mix, 4), blocks=3) for mix in (known, unknown)]
+    found = validation_of(model(), measured, run="made up", status="complete")
+    assert {cost.mix for cost in found.costs} == {known}

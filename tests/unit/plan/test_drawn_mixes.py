@@ -79,3 +79,16 @@ def test_known_mixes_stand_beside_them_one_of_each_version() -> None:
     assert len({own.mix.certificate for own in found}) == 1
     assert {own.mix.resumption for own in found} == {"off"}
     assert {own.mix.compression for own in found} == {"off"}
+
+
+def test_a_path_is_drawn_with_logins_that_it_was_measured_with() -> None:
+    known = [
+        Mix(tls="off", statements=1, answer_bytes=100),
+        Mix(tls="off", statements=9, answer_bytes=900),
+        Mix(tls="off", auth="mysql_native_password", statements=1, answer_bytes=100),
+        Mix(tls="off", path="stunnel", statements=1, answer_bytes=100),
+        Mix(tls="1.3", statements=1, answer_bytes=100),
+    ]
+    found = [own.mix for own in drawn(known, 60, 3, with_distance=False)]
+    assert {mix.auth for mix in found if mix.path == "direct"} == {"default", "mysql_native_password"}
+    assert {mix.auth for mix in found if mix.path == "stunnel"} == {"default"}

@@ -20,6 +20,7 @@ from tlstax.findings.model.calibration import (
     MeasuredMix,
     mixes_of,
 )
+from tlstax.findings.model.parts import parts_of
 from tlstax.findings.model.predict import costs
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
@@ -60,7 +61,7 @@ def validation_of(
     """
     known = set(model.mixes)
     again = [own for own in measured if own.mix in known and not own.rtt_ms]
-    new = [own for own in measured if own not in again]
+    new = [own for own in measured if own not in again and model.carrying(own.mix).knows(parts_of(own.mix))]
     then = {
         name: [cost.measured / cost.predicted.point for cost in found] for name, found in _named(model, again)
     }
