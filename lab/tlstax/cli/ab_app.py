@@ -19,6 +19,7 @@ from tlstax.cli.options import (
     OverBudget,
     ServerCpus,
     Settings,
+    Verbose,
 )
 
 ab_app = typer.Typer()
@@ -62,6 +63,7 @@ def ab(
     ] = None,
     beside_others: BesideOthers = False,
     live: Live = False,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """What B changes beside A: both in one run, in turns, each of two processes that every block has anew.
@@ -90,6 +92,7 @@ def ab(
         report=report,
         beside_others=beside_others,
         live=live,
+        verbose=verbose,
         json=json,
     )
     raise typer.Exit(ab_command(options))

@@ -45,6 +45,7 @@ class AbOptions:
     report: Path | None = None
     beside_others: bool = False
     live: bool = False
+    verbose: bool = False
     json: bool = False
 
 
@@ -56,7 +57,7 @@ def ab_command(options: AbOptions) -> int:
         check_budget(study, own_options=True)
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     request = Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
-    shown = Shown(report=options.report, as_json=options.json, live=options.live)
+    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     stored = measured(request, shown=shown)
     if stored.status == "interrupted":
         return INTERRUPTED
