@@ -83,11 +83,13 @@ def limit(server: PrivateServer, connections: int) -> None:
     said(server, f"ALTER USER ann@'127.0.0.1' WITH MAX_USER_CONNECTIONS {connections}")
 
 
-def carried_out(way: Way, server: PrivateServer) -> subprocess.CompletedProcess[str]:
-    """One command, with a store of its own."""
+def carried_out(way: Way, server: PrivateServer, at_most: str = "") -> subprocess.CompletedProcess[str]:
+    """One command, with a store of its own; a run may have `at_most` connections, where that is said."""
     url = f"mysql://ann@127.0.0.1:{server.endpoint().port}/lent"
     command, *rest = way.arguments
     address = ("--server", url) if command == "run" else (url,)
+    if command == "run" and at_most:
+        rest += ["--max-connections", at_most]
     with tempfile.TemporaryDirectory() as data:
         environment = {**os.environ, "TLSTAX_DATA": data, "TLSTAX_PASSWORD": PASSWORD}
         environment["PYTHONPATH"] = str(ROOT / "lab")
@@ -104,16 +106,17 @@ def carried_out(way: Way, server: PrivateServer) -> subprocess.CompletedProcess[
 def tried(way: Way, server: PrivateServer) -> str:
     """Carry it out, print its line of the table; what was wrong, empty where nothing was."""
     limit(server, 0)
-    allowed = "-"
+    allowed, at_most = "-", ""
     if way.is_limited:
         # Nothing fits one connection, so the refusal says how many are needed.
         limit(server, 1)
         found = re.search(r"at most (\d+) connections at once", carried_out(way, server).stderr)
         allowed = found[1] if found else "?"
-        limit(server, int(allowed) if found else 0)
+        at_most = found[1] if found else ""
+        limit(server, int(at_most or 0))
     said(server, "FLUSH GLOBAL STATUS" if "MariaDB" in server.version else "FLUSH STATUS")
     with busy((os.cpu_count() or 1) if way.is_busy else 0):
-        done = carried_out(way, server)
+        done = carried_out(way, server, at_most)
     ((_, most),) = said(server, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
     # The owner, who asks, is there before the command and after it, and not meanwhile.
     used = int(str(most))

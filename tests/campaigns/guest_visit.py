@@ -15,7 +15,6 @@ from tlstax.guests.made import Warn
 from tlstax.guests.tls import GuestTls, SslMode
 from tlstax.mysql import status
 from tlstax.mysql.database import Database, TableContent
-from tlstax.plan.elsewhere import Promise
 from tlstax.run.reset_data import TrialData
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workload_level import DataNeeds
@@ -39,7 +38,7 @@ def access_to(port: int, mode: SslMode = "PREFERRED") -> GuestAccess:
 def visit(access: GuestAccess, warn: Warn) -> None:
     """All that the laboratory itself asks of an external server, in the order of a run."""
     with guest_server.GuestServer.open(access, warn) as guest:
-        guest.check_connections(Promise(2))
+        guest.room()
         guest.prepare_table(CONTENT)
         with closing(guest.admin()) as admin:
             own = parse_workload(OWN, where="own.toml")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestAccess, GuestOptions
 from tlstax.guests.server import GuestServer
 from tlstax.mysql.database import TableContent
-from tlstax.plan.elsewhere import Promise
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
@@ -243,24 +243,22 @@ def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
         GuestServer.open(account("ALL ON *.*", schema="absent"))
 
 
-def test_more_connections_than_there_are_is_refused_beforehand(account: Grant) -> None:
+def test_it_is_known_how_many_connections_are_free(account: Grant) -> None:
     with GuestServer.open(account("ALL ON tlstax.*")) as guest:
-        guest.check_connections(Promise(30))
-        with pytest.raises(UserMistake, match=r"at most 44 .* has \d+ free .max_connections is 40"):
-            guest.check_connections(Promise(41))
+        room = guest.room(asked=7)
+        assert (room.max_connections, room.of_account, room.at_most) == (40, None, 7)
+        before = room.in_use
+        with closing(guest.admin()):
+            assert guest.room().in_use == before + 1, "but for the one that asks"
 
 
 def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -> None:
     access = account("ALL ON tlstax.*", options="WITH MAX_USER_CONNECTIONS 5")
     with GuestServer.open(access) as guest:
-        guest.check_connections(Promise(2))
-        with pytest.raises(UserMistake, match=r"at most 6 connections .* allows ann 5") as caught:
-            guest.check_connections(Promise(3))
-        assert "ask for 2 (--connections), which takes 5" in caught.value.remedy
-        with pytest.raises(UserMistake, match="3 winding up") as caught:
-            guest.check_connections(Promise(1, reconnects=True))
-        assert caught.value.remedy == "raise the account's max_user_connections"
+        room = guest.room()
+        assert (room.of_account, room.by_account, room.free, room.at_most) == (5, 0, 5, 2)
         held = [guest.admin() for _ in range(4)]
+        assert (guest.room().by_account, guest.room().free) == (4, 1)
         with pytest.raises(UserMistake, match=r"allows ann no more \(error 1226"):
             guest.admin()
         for database in held:

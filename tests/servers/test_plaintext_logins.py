@@ -21,7 +21,7 @@ from tlstax.guests.tls import GuestTls
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
-from tlstax.run.benches import open_guest
+from tlstax.run.external import open_guest
 from tlstax.run.trial import run_trial
 from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer

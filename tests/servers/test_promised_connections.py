@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, last_run, lent, sentence, tlstax_run, url_of
 
+from tlstax.mysql.database import SqlError
 from tlstax.plan.elsewhere import Promise
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.support.errors import TlstaxError
 
-COMMON = ("--rows", "500", "--budget", "3s", "--over-budget")
+COMMON = ("--rows", "500", "--budget", "3s", "--over-budget", "--max-connections", "36")
 RECONNECTING = ("--workload", "reconnect", "--tls", "off,1.3", "--connections", "8")
 RUNS = {
     "reconnecting": RECONNECTING,
@@ -25,6 +28,7 @@ RUNS = {
     "kept and reconnecting, resumed": ("--workload", "point-select,reconnect", "--connections", "4"),
     "one": ("--workload", "reconnect", "--connections", "1"),
     "several numbers": ("--workload", "reconnect", "--tls", "1.3", "--connections", "2,11"),
+    "kept, of which not all have room": ("--connections", "8", "--workload", "point-select"),
     "a storm": ("--workload", "storm", "--tls", "1.3", "--connections", "30"),
 }
 
@@ -93,12 +97,12 @@ def limit(server: PrivateServer, connections: int) -> None:
 def test_an_account_with_just_what_is_promised_fails_nothing_and_with_one_fewer_is_refused(
     house: PrivateServer, tmp_path: Path
 ) -> None:
-    needed = Promise(8, reconnects=True).total
-    fitting = Promise(7, reconnects=True).total
+    needed = Promise(made=8, reconnects=True).total
     try:
         limit(house, needed)
         with busy_machine():
-            done = tlstax_run(tmp_path / "fits", url_of(house), *COMMON, *RECONNECTING)
+            fits = (*COMMON[:-1], str(needed))
+            done = tlstax_run(tmp_path / "fits", url_of(house), *fits, *RECONNECTING)
         assert done.returncode == 0, done.stderr
         assert promised(done.stderr) == needed
         for trial in last_run(tmp_path / "fits").trials:
@@ -106,9 +110,55 @@ def test_an_account_with_just_what_is_promised_fails_nothing_and_with_one_fewer_
             assert trial.done is not None
             assert trial.done.errors == ()
         limit(house, needed - 1)
-        said = sentence(tlstax_run(tmp_path / "one-less", url_of(house), *COMMON, *RECONNECTING), 2)
-        assert f"at most {needed} connections at once" in said
-        assert f"allows ann {needed - 1}; ask for 7 (--connections), which takes {fitting}" in said
+        said = sentence(tlstax_run(tmp_path / "one-less", url_of(house), *COMMON[:-2], *RECONNECTING), 2)
+        assert f"at most {needed} connections at once are needed" in said
+        assert f"has {needed - 1} free ({needed - 1} for this account, 0 of them in use)" in said
+        assert "ask for fewer with --connections 7 --max-connections 21" in said
         assert PASSWORD not in said
     finally:
         limit(house, 0)
+
+
+@pytest.mark.long
+def test_beside_others_who_leave_twenty_connections_free_nobody_is_refused(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    """Others hold all but twenty, and now and then open and close one, which must always succeed."""
+    ((limit_of_server,),) = as_owner(house, "SELECT @@max_connections")
+    as_owner(house, "SET GLOBAL max_connections = 60")
+    try:
+        with closing(Others(house, 40)) as others:
+            done = tlstax_run(tmp_path, url_of(house), "--rows", "500", "--budget", "20s")
+            assert others.refused == 0
+            assert others.tried > 10
+    finally:
+        as_owner(house, f"SET GLOBAL max_connections = {limit_of_server}")
+    assert done.returncode == 0, done.stderr
+    trials = last_run(tmp_path).trials
+    assert {trial.verdict.value for trial in trials} == {"valid"}
+
+
+class Others:
+    """Who uses the server besides: holds some connections, and opens one every tenth of a second."""
+
+    def __init__(self, server: PrivateServer, held: int) -> None:
+        self._server, self._ended = server, threading.Event()
+        self.tried = self.refused = 0
+        # Those of the fixture's owner come and go, one at a time.
+        self._held = [server.admin() for _ in range(held)]
+        self._thread = threading.Thread(target=self._come_and_go, daemon=True)
+        self._thread.start()
+
+    def _come_and_go(self) -> None:
+        while not self._ended.wait(0.1):
+            self.tried += 1
+            try:
+                self._server.admin().close()
+            except (TlstaxError, SqlError):
+                self.refused += 1
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        for connection in self._held:
+            connection.close()

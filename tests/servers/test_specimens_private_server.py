@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tlstax.mysql import tls_facts
 from tlstax.mysql.database import TableContent
-from tlstax.plan.elsewhere import Promise
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
@@ -137,9 +136,9 @@ def test_it_is_set_up_for_measuring(private: PrivateServer) -> None:
     variables = "innodb_buffer_pool_size, log_bin, general_log, skip_name_resolve, max_connect_errors"
     (row,) = answer(private, "SELECT " + ", ".join(f"@@{name.strip()}" for name in variables.split(",")))
     assert row == (128 * 1024 * 1024, 0, 0, 1, 4294967295)
-    private.check_connections(Promise(64))
+    private.check_connections(64)
     with pytest.raises(UserMistake, match="1000000 connections were asked for"):
-        private.check_connections(Promise(1_000_000))
+        private.check_connections(1_000_000)
 
 
 def test_a_paused_server_does_nothing_and_goes_on(private: PrivateServer) -> None:

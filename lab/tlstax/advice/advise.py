@@ -18,6 +18,7 @@ from tlstax.findings.model.shipped import shipped_parts
 from tlstax.findings.model.shipped import stand_in as nearest
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
+from tlstax.plan.admission import Leeway
 from tlstax.plan.advice_studies import (
     Changes,
     changes_like_it,
@@ -36,8 +37,9 @@ from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 
-MOST_AT_ONCE = 2
-"""Connections that the server gets at once from measuring: one that makes some, and one that is kept."""
+MOST_AT_ONCE = 8
+"""Connections that the server gets at once from measuring: one that is made anew with those that wind up, one
+that is kept, and three of tlstax's own."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class _Measuring:
         budget_s, guest = self.request.there_s, self.access
         stored = self._run(
             lambda: Request(
-                study_there(changes, budget_s), guest, share=self.request.share, promised=MOST_AT_ONCE
+                study_there(changes, budget_s), guest, share=self.request.share, leeway=Leeway(MOST_AT_ONCE)
             ),
             budget_s,
             "times at the server itself",

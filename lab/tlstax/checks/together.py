@@ -17,7 +17,7 @@ from tlstax.contract import Counts
 from tlstax.study import path_exclusions
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import UNSET
+from tlstax.study.level_names import DIRECT, UNSET
 
 COUNTERS = {
     "Connections": "connections",
@@ -70,7 +70,12 @@ def together(trial: Complete) -> Iterator[Doubt]:
 
 
 def _claims(case: CaseLevels, counts: Counts) -> dict[str, Range]:
-    """A driver counts no handshakes and may connect by itself: only that there are enough can be told."""
+    """A driver counts no handshakes and may connect by itself: only that there are enough can be told.
+
+    What stands at another address of the server's makes connections of its own, or keeps some.
+    """
+    if case.address != DIRECT:
+        return dict.fromkeys(COUNTERS, (0, None))
     if kind_of(case.client).is_driver:
         at_server = path_exclusions.tls_at_server(case)
         encrypted, never = at_server not in {"off", UNSET}, at_server == "off"

@@ -11,7 +11,7 @@ from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
 from tlstax.study import path_exclusions, workloads
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import GROUP_LISTS, GROUPS, UNSET
+from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -151,6 +151,9 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     """
     if kind_of(trial.case.client).is_driver:
         return
+    if trial.case.address != DIRECT:
+        yield Doubt("note", _behind(trial))
+        return
     made = trial.alone
     handshakes = handshakes_at_server(trial.case, made)
     claims = [
@@ -172,6 +175,15 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
         yield from _counted_otherwise(trial, what, counter, claimed)
+
+
+def _behind(trial: Complete) -> str:
+    """What the server shows of connections that came by another address: its own leg, which we do not see."""
+    shown = {seen.server.version if seen.server else "no TLS" for seen in trial.ready.negotiated}
+    return (
+        f"behind {trial.case.address} the server sees {' and '.join(sorted(shown)) or 'what is not known'}: "
+        "what it counts is of that leg, and is not set against the client's"
+    )
 
 
 def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -> Iterator[Doubt]:

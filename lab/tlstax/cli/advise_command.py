@@ -47,7 +47,7 @@ def advise_command(options: AdviseOptions) -> int:
         watch_s=quantities.seconds(options.watch, "--watch"),
         like_it_s=_length(options.budget, "--budget"),
         there_s=_length(options.there, "--there"),
-        share=_share(options.share),
+        share=quantities.share(options.share),
         connects_per_s=None if connects is None else quantities.rate(connects, "--connects"),
         statements=options.queries,
         answer_bytes=None if answer is None else quantities.size(answer, "--bytes"),
@@ -76,11 +76,6 @@ def _show(found: Advice, *, as_json: bool) -> None:
     else:
         colour = colourful()
         show(advice_text(found, width=terminal_width(), colour=colour), coloured=colour)
-
-
-def _share(text: str) -> float:
-    """A share of the time, up to all of it."""
-    return 1.0 if text.strip() in {"1", "100%", "100 %"} else quantities.fraction(text, "--share")
 
 
 def _length(text: str, option: str) -> float:

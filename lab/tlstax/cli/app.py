@@ -203,7 +203,33 @@ def run(
             "your own; with commas."
         ),
     ] = None,
-    connections: Annotated[str | None, typer.Option(help="How many at once, such as 8 or 1,8,64.")] = None,
+    connections: Annotated[
+        str | None, typer.Option(help="How many each case has at once, such as 8 or 1,8,64 (8).")
+    ] = None,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --server: how many connections an external server gets at once, all in all "
+            "(a quarter of those that are free).",
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="With --server: read keys of a table that is there, such as orders.id, and make none."
+        ),
+    ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(help="With --server: the share of the time in which it is at work for tlstax (100%)."),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="With --server: other ways to it, such as direct,proxy=proxy.example:6033,tunnel=[::1]:3307."
+        ),
+    ] = None,
     path: Annotated[
         str | None,
         typer.Option(
@@ -293,6 +319,10 @@ def run(
                 tls=tls,
                 workload=workload,
                 connections=connections,
+                max_connections=max_connections,
+                table=table,
+                share=share,
+                address=address,
                 path=path,
                 rtt_ms=rtt_ms,
                 rows=rows,

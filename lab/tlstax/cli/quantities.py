@@ -70,6 +70,11 @@ def counts(text: str, option: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found)
 
 
+def share(text: str) -> float:
+    """A share of the time, up to all of it, as `--share` takes it. Raises UserMistake."""
+    return 1.0 if text.strip() in {"1", "100%", "100 %"} else fraction(text, "--share")
+
+
 def asked_cpus(server: str | None, client: str | None) -> AskedCpus:
     """What `--server-cpus` and `--client-cpus` ask for; None where one was not given. Raises UserMistake."""
     return AskedCpus(

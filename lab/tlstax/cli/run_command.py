@@ -12,15 +12,20 @@ from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
 from tlstax.cli.lent_server import warn
 from tlstax.cli.measuring import Shown, bounded, measure
+from tlstax.guests import existing_table, ways
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
+from tlstax.guests.address import GuestAddress
+from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.guests.workload_guard import check_workloads
+from tlstax.plan.admission import Leeway
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
-from tlstax.run.benches import check_external
+from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
+from tlstax.study.changes import at_an_external_server, by_addresses, without_plaintext
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import has_plaintext
 from tlstax.study.questions import asking_what_is_there
@@ -42,6 +47,10 @@ class RunOptions:
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
+    max_connections: int | None = None
+    table: str | None = None
+    share: str | None = None
+    address: str | None = None
     path: str | None = None
     rtt_ms: str | None = None
     rows: int | None = None
@@ -84,11 +93,18 @@ def run_command(options: RunOptions) -> int:
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     study = study_of(options)
     if options.guest.url:
+        study = at_an_external_server(study)
         check_external(study)
     if not options.over_budget:
         check_budget(study, own_options=True)
     # Last, since it may ask for a password.
     guest = guest_of(options, study)
+    demanded_by = _demanded_by(options, guest, study)
+    if demanded_by:
+        study = _over_tls_alone(study)
+    if guest is not None and options.table is not None:
+        key = existing_table.parse(options.table)
+        study = reading(study, key, existing_table.key_range(guest, key))
     if guest is not None:
         check_workloads(study.workloads.values(), guest.address.schema or OWN_SCHEMA, GUEST_TABLES)
     as_able = options.tls is None
@@ -104,10 +120,46 @@ def run_command(options: RunOptions) -> int:
         ),
         tls_as_able=as_able,
         beside_others=options.beside_others,
+        leeway=Leeway(
+            at_most=options.max_connections,
+            fewer_connections=options.connections is None,
+            no_plaintext=not _asks_for_plaintext(options),
+            tls_demanded_by=demanded_by,
+            no_tables=options.workload is None and options.table is None,
+        ),
+        share=1.0 if options.share is None else quantities.share(options.share),
+        addresses=_addresses(options),
         cpus=cpus,
     )
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
+
+
+def _asks_for_plaintext(options: RunOptions) -> bool:
+    """Whether the user named plaintext among the TLS levels."""
+    return options.tls is not None and "off" in quantities.names(options.tls, "--tls")
+
+
+def _demands(options: RunOptions, tls: GuestTls, study: Study) -> bool:
+    """Whether how TLS is to be used rules out the cases in the clear that the study has."""
+    return tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext
+
+
+def _demanded_by(options: RunOptions, guest: GuestAccess | None, study: Study) -> str:
+    """What the user said that rules out the study's cases in the clear, in a clause; empty where nothing."""
+    if guest is None or not _demands(options, guest.tls, study):
+        return ""
+    return f"{guest.tls.mode_by} demands TLS (--allow-plaintext measures plaintext too)"
+
+
+def _over_tls_alone(study: Study) -> Study:
+    """The study without plaintext, with a question of its own. UserMistake where nothing is left."""
+    changed = without_plaintext(study)
+    if changed is None:
+        raise UserMistake(
+            "without plaintext nothing is left to be compared", remedy="name TLS versions with --tls"
+        )
+    return asking_what_is_there(changed, study)
 
 
 def _check_external_options(options: RunOptions) -> None:
@@ -162,6 +214,12 @@ def _check_cluster(options: RunOptions) -> None:
 def study_of(options: RunOptions) -> Study:
     """The built-in study `tax` with what the options change. Raises UserMistake."""
     study = load_study("tax")
+    if options.table is not None:
+        if options.workload is not None:
+            raise UserMistake(
+                "--table says what is read, and --workload as well", remedy="leave one of the two out"
+            )
+        study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
     for factor, text in (
         ("server", options.server),
         ("tls_library", options.tls_library),
@@ -175,6 +233,8 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
+    if options.address is not None:
+        study = by_addresses(study, list(_addresses(options)))
     if options.path is not None:
         study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:
@@ -193,6 +253,27 @@ def study_of(options: RunOptions) -> Study:
         capture=options.capture,
         count=options.count,
     )
+
+
+def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
+    """The addresses besides the server's own that were given. Raises UserMistake."""
+    if options.address is None:
+        return {}
+    found = ways.parse(quantities.names(options.address, "--address"))
+    if not found:
+        raise UserMistake("--address names no other way than the direct one", remedy=ways.SHAPE)
+    if options.client is not None:
+        raise UserMistake(
+            "--address is measured with tlstax's own engine", remedy="leave one of --address and --client out"
+        )
+    return found
+
+
+def reading(study: Study, key: TableKey, drawn_from: KeyRange) -> Study:
+    """The study with selects of keys of a table that is there, in place of those from one of ours."""
+    own = existing_table.workloads(key, drawn_from)
+    named = study.model_copy(update={"workloads": {**study.workloads, **own}})
+    return override(named, "workload", list(own), option="--table")
 
 
 def _connections_of_storms(options: RunOptions) -> str | None:
@@ -226,6 +307,10 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
             ("--defaults-file", guest.defaults_file),
             ("--login-path", guest.login_path),
             ("--server-host", guest.server_host),
+            ("--max-connections", options.max_connections),
+            ("--table", options.table),
+            ("--share", options.share),
+            ("--address", options.address),
         )
         for name, value in only_with_server:
             if value is not None:
@@ -241,10 +326,9 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
                 f"{tls.mode_by} leaves nothing to compare",
                 remedy="plaintext is measured beside TLS anyway",
             )
-        if tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext:
+        if _demands(options, tls, study) and _asks_for_plaintext(options):
             raise UserMistake(
-                f"{tls.mode_by} demands TLS, and this run logs in without it as well, since "
-                "plaintext is what TLS is compared with",
+                f"{tls.mode_by} demands TLS, and --tls off logs in without it",
                 remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
             )
 

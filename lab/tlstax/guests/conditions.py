@@ -22,11 +22,15 @@ LEAST_ROWS = 1000
 OTHER_SERVER = "or measure a private server of that version"
 
 
+class NothingMayBeMade(UserMistake):
+    """The server, or the account, lets nothing be made: it is read-only, or a right is not granted."""
+
+
 @dataclass(frozen=True)
 class Intent:
-    """What load clients will do: whether some log in without TLS, and whether some change data."""
+    """What a run does there: whether it makes tables, and whether load clients change data."""
 
-    in_the_clear: bool = False
+    makes: bool = True
     writes: bool = False
 
 
@@ -36,8 +40,11 @@ READS_ONLY = Intent()
 def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
     terms = own_account.terms(database)
-    if intent.in_the_clear:
-        _check_plaintext(database, access, terms.requires)
+    if not tls_facts.offers_tls(database):
+        raise UserMistake(
+            f"{access.address} does not offer TLS, so there is nothing to compare",
+            remedy="turn TLS on at the server",
+        )
     _check_sessions(database, access, intent)
     for name, limit in terms.hourly:
         raise UserMistake(
@@ -45,28 +52,26 @@ def check(database: Database, access: GuestAccess, schema_name: str, intent: Int
             "a run soon exceeds: then it could not drop what it made",
             remedy=f"use an account without such a limit, or ALTER USER … WITH {name} 0",
         )
-    _check_drops(database, access, schema_name)
+    if intent.makes:
+        _check_drops(database, access, schema_name)
 
 
-def _check_plaintext(database: Database, access: GuestAccess, requires: str) -> None:
-    if not tls_facts.offers_tls(database):
-        raise UserMistake(
-            f"{access.address} does not offer TLS, so there is nothing to compare",
-            remedy="turn TLS on at the server",
-        )
-    compared = "and plaintext is what TLS is compared with"
+def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
+    """That nobody logs in there in the clear, and what would change that; None where this account may.
+
+    Raises SqlError where the server does not answer.
+    """
     if server_facts.requires_tls(database):
-        raise UserMistake(
-            f"{access.address} accepts encrypted connections only (require_secure_transport is ON), "
-            f"{compared}",
+        return UserMistake(
+            f"{access.address} accepts encrypted connections only (require_secure_transport is ON)",
             remedy=f"set require_secure_transport=OFF there for the run, {OTHER_SERVER}",
         )
-    if requires:
-        raise UserMistake(
-            f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires}), "
-            f"{compared}",
+    if requires := own_account.terms(database).requires:
+        return UserMistake(
+            f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires})",
             remedy=f"use an account that was made with REQUIRE NONE, {OTHER_SERVER}",
         )
+    return None
 
 
 def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> None:

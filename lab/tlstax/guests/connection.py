@@ -95,6 +95,8 @@ def connect(
 
 
 def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
+    if access.address.socket is not None:
+        return _reach_socket(access, access.address.socket, timeout_s)
     try:
         channel = socket.create_connection((access.address.host, access.address.port), timeout=timeout_s)
     except OSError as error:
@@ -105,6 +107,17 @@ def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
     channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for level, option, value in KEPT_ALIVE:
         channel.setsockopt(level, option, value)
+    return channel
+
+
+def _reach_socket(access: GuestAccess, path: str, timeout_s: float) -> socket.socket:
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    channel.settimeout(timeout_s)
+    try:
+        channel.connect(path)
+    except OSError as error:
+        channel.close()
+        raise guest_failures.of_socket(access, error, timeout_s) from error
     return channel
 
 

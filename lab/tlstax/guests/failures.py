@@ -156,6 +156,23 @@ def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxE
     return MachineFault(f"{where} cannot be reached ({error.strerror or error})", remedy="check the network")
 
 
+def of_socket(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+    """The connection to a Unix socket was not made."""
+    where = access.address
+    if isinstance(error, FileNotFoundError):
+        return UserMistake(
+            f"there is no socket {where}", remedy="check the path (the server's variable `socket`)"
+        )
+    if isinstance(error, PermissionError):
+        return UserMistake(
+            f"this user may not connect to {where}",
+            remedy="use a user who may write to it and enter its folders, or connect over TCP",
+        )
+    if isinstance(error, ConnectionRefusedError):
+        return UserMistake(f"nothing listens on {where}", remedy="start the server, or check the path")
+    return of_address(access, error, timeout_s)
+
+
 def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
     """The port answers, but not as is needed; None when it does."""
     where = access.address

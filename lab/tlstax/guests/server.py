@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 
-from tlstax.contract import Account, TcpEndpoint
+from tlstax.contract import Account, Endpoint
 from tlstax.guests import conditions, ownership, workload_guard
 from tlstax.guests import connection as guest_connection
 from tlstax.guests import refusals as guest_refusals
@@ -24,13 +24,14 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.conditions import READS_ONLY, Intent
 from tlstax.guests.leaving import leaving
 from tlstax.guests.made import Made, StatementRefused, Warn
+from tlstax.guests.near import Near, near
 from tlstax.guests.ownership import Ownership
 from tlstax.guests.sql_text import Place
 from tlstax.guests.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
-from tlstax.plan.elsewhere import Promise
+from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -62,8 +63,10 @@ def _unsaid(_: str) -> None:
 class GuestServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
-    def __init__(self, access: GuestAccess, database: Database, warn: Warn, key: bytes) -> None:
-        self._access, self._database, self._warn = access, database, warn
+    def __init__(
+        self, access: GuestAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
+    ) -> None:
+        self._access, self._database, self._warn, self._makes = access, database, warn, makes
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._strangers: frozenset[int] = frozenset()
@@ -78,25 +81,31 @@ class GuestServer:
     def open(cls, access: GuestAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
-        `intent` is what load clients will do there.
+        `intent` is what the run does there; where it makes nothing, nothing is, and no schema is needed.
         `warn` gets what the user should know although the work goes on: above all, what has to be left.
-        UserMistake or MachineFault when it is not possible; nothing is left behind then.
+        UserMistake or MachineFault when it is not possible, NothingMayBeMade where the server lets nothing be
+        made; nothing is left behind then.
         """
         key = ownership.key()
         database = _connect(access, access.address.schema)
         try:
             with _reported(access):
-                server = cls(access, database, warn, key)
+                server = cls(access, database, warn, key, makes=intent.makes)
                 conditions.check(database, access, server._schema, intent)
                 server._take_the_lock()
-        except BaseException:
+        except BaseException as error:
             guest_connection.close(database)
+            if _is_forbidden(error):
+                raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
         try:
             with _reported(access):
-                server._settle_in()
+                if intent.makes:
+                    server._settle_in()
         except BaseException as error:
             server.__exit__(type(error), error, None)
+            if _is_forbidden(error):
+                raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
         return server
 
@@ -124,7 +133,12 @@ class GuestServer:
     @property
     def load_account(self) -> Account:
         """The user's own account."""
-        return Account(user=self._access.user, password=self._access.password, database=self._schema)
+        return Account(user=self._access.user, password=self._access.password, database=self._works_in)
+
+    @property
+    def _works_in(self) -> str | None:
+        """The schema that connections log in to; None where there need not be one."""
+        return self._schema if self._makes else self._access.address.schema
 
     @property
     def tables(self) -> Mapping[Shape, str]:
@@ -151,9 +165,9 @@ class GuestServer:
         """Not ours to watch."""
         return
 
-    def endpoint(self) -> TcpEndpoint:
-        """The host and port of the URL."""
-        return TcpEndpoint(host=self._access.address.host, port=self._access.address.port)
+    def endpoint(self) -> Endpoint:
+        """The host and port of the URL, or its socket."""
+        return self._access.address.endpoint
 
     def unix_endpoint(self) -> None:
         """None is known."""
@@ -161,7 +175,7 @@ class GuestServer:
 
     def admin(self) -> Database:
         """A new connection of the user's account in the schema, with autocommit; the caller closes it."""
-        return _connect(self._access, self._schema)
+        return _connect(self._access, self._works_in)
 
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
@@ -211,14 +225,15 @@ class GuestServer:
                     workload_guard.with_words(own, place, written, look)
 
     def hold(self) -> None:
-        """See that the schema and the tables in it are still ours; a connection that was cut is made again.
+        """See that the schema and what is in it are still ours; a connection that was cut is made again.
 
         MachineFault where another tlstax has had it meanwhile, another table stands in the place of one of
         ours, or the server does not answer.
         """
         self._hold()
-        with _reported(self._access):
-            self._made.check_load_tables(self._database)
+        if self._makes:
+            with _reported(self._access):
+                self._made.check_load_tables(self._database)
 
     def _hold(self) -> None:
         guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
@@ -235,24 +250,28 @@ class GuestServer:
         except UserMistake as error:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
-    def check_connections(self, wanted: Promise) -> None:
-        """UserMistake when the server or the account is allowed fewer connections than are promised."""
-        with _reported(self._access):
-            limit, per_user, in_use = server_facts.connection_limits(self._database)
-        # Of those in use this one is ours.
-        free = limit - (in_use - 1)
-        if wanted.total > free:
-            why = f"has {max(free, 0)} free (max_connections is {limit}, {in_use} are in use)"
-            raise self._too_many(wanted, free, why, "raise max_connections")
-        if per_user and wanted.total > per_user:
-            why = f"allows {self._access.user} {per_user}"
-            raise self._too_many(wanted, per_user, why, "raise the account's max_user_connections")
+    def near(self) -> Near | None:
+        """Its process, where it runs on this machine; None where it does not."""
+        return near(self._database)
 
-    def _too_many(self, wanted: Promise, allowed: int, why: str, remedy: str) -> UserMistake:
-        fitting = wanted.with_most(allowed)
-        if fitting is not None:
-            remedy = f"ask for {fitting.cases} (--connections), which takes {fitting.total}, or {remedy}"
-        return UserMistake(f"{wanted.words()} are needed, and {self._access.address} {why}", remedy=remedy)
+    def no_plaintext(self) -> UserMistake | None:
+        """That nobody logs in here in the clear, with a remedy; None where this account may."""
+        with _reported(self._access):
+            return conditions.no_plaintext(self._database, self._access)
+
+    def room(self, asked: int | None = None) -> Room:
+        """How many connections the server has free; `asked` is how many the user allows a run."""
+        with _reported(self._access):
+            limits = server_facts.connection_limits(self._database)
+            own = session.of_account(self._database) if limits.max_user_connections else frozenset[int]()
+        # One of those in use is this one.
+        return Room(
+            max_connections=limits.max_connections,
+            in_use=max(0, limits.in_use - 1),
+            of_account=limits.max_user_connections or None,
+            by_account=max(0, len(own) - 1),
+            asked=asked,
+        )
 
     def connected(self) -> frozenset[int]:
         """The account's connections that the server has now, by its numbers; none where it does not say."""
@@ -308,6 +327,9 @@ class GuestServer:
         if self._is_left or self._is_anothers:
             return
         self._is_left = True
+        if not self._makes:
+            guest_connection.close(self._database)
+            return
         try:
             with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
                 self._hold()
@@ -471,6 +493,17 @@ class GuestServer:
         if unknown := schema_objects.unknown_kinds(self._database):
             return f"tlstax does not know what this server keeps in {_named(unknown)} of information_schema"
         return ""
+
+
+def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
+    """Whether the server let nothing be made: it is read-only, or the account has not the right."""
+    cause = error.__cause__
+    refusals = error_codes.NOT_ALLOWED | error_codes.READ_ONLY
+    return (
+        isinstance(error, UserMistake)
+        and isinstance(cause, SqlError)
+        and error_codes.number_of(cause) in refusals
+    )
 
 
 def _connect(access: GuestAccess, name: str | None) -> Database:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
-from tlstax.contract import Account, TcpEndpoint, TlsOn
+from tlstax.contract import Account, Endpoint, TlsOn
 from tlstax.findings.inspection.concerns import OLD_VERSIONS, concerns
 from tlstax.findings.inspection.payments import payments
 from tlstax.guests.access import GuestAccess
@@ -21,7 +21,7 @@ from tlstax.support.text import counted
 PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
 """Methods by which a login sends the password, and no answer to a challenge."""
 
-AT_ONCE = Promise(cases=1, closes=True, own=0)
+AT_ONCE = Promise(kept=1, closes=True, own=0)
 """One at a time, its own as well: the next is opened when the server has closed the last."""
 
 
@@ -151,8 +151,8 @@ def _client(access: GuestAccess) -> TlsOn:
     )
 
 
-def _endpoint(access: GuestAccess) -> TcpEndpoint:
-    return TcpEndpoint(host=access.address.host, port=access.address.port)
+def _endpoint(access: GuestAccess) -> Endpoint:
+    return access.address.endpoint
 
 
 def _account(access: GuestAccess) -> Account:

@@ -75,6 +75,11 @@ class Opened(Frozen):
     specimens: tuple[Specimen, ...]
     load: LoadMachines | None = None
 
+    @property
+    def external(self) -> None:
+        """No node measures an external server: blocks of one are not spread."""
+        return
+
 
 class Began(Frozen):
     """A trial begins; or, where `taking_turns` is not 0, so many clients take turns from now on."""

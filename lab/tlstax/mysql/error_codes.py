@@ -25,6 +25,9 @@ REFERRED_TO = frozenset({1217, 1451, 3730})
 NOT_ALLOWED = frozenset({1044, 1142})
 """The account lacks the right: ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR."""
 
+READ_ONLY = frozenset({1290, 1792, 1836, 1874, 3989})
+"""Nothing can be changed: read_only and its like, a transaction that only reads, a replica being set up."""
+
 UNKNOWN_SCHEMA: int = ER.BAD_DB_ERROR
 
 _CLIENT_ERRORS = range(2000, 3000)

@@ -1,23 +1,17 @@
-"""What an external server is promised, and what keeps cases from taking turns there. Pure."""
+"""What an external server is promised: how many connections it gets at once, and who shares them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
 
 from tlstax.plan.jobs import is_storm, lingering
-from tlstax.plan.order import cases as cases_of
 from tlstax.plan.timing import round_trips
-from tlstax.plan.turns import TIMES_AN_OPERATION, held_at_once
+from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workload_level import makes_connections
-
-
-def most_connections(study: Study) -> int:
-    """How many connections a server must have room for: the most that a case has."""
-    return max(int(level) for level in study.levels_of().get("connections", (1,)))
-
 
 OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
@@ -33,15 +27,32 @@ that close some before they are measured."""
 class Promise:
     """How many connections a server gets at once by its own count (Max_used_connections), at the most.
 
-    `cases` are those of a case, or of all that take turns; a server counts a connection until it has wound it
-    up, so that there are others where clients that go on have closed some (`reconnects`, or `closes` some
-    before they begin). `own` are the laboratory's.
+    `kept` are those of the `keeping` cases that keep them while others have their turn, `made` those of cases
+    that make them anew, of which one works at a time. A server counts a connection until it has wound it up,
+    so that there are others where clients that go on have closed some (`reconnects`, or `closes` some before
+    they begin). `own` are the laboratory's.
     """
 
-    cases: int
+    kept: int = 0
+    keeping: int = 1
+    made: int = 0
     reconnects: bool = False
     closes: bool = False
     own: int = OWN_CONNECTIONS
+
+    @classmethod
+    def of(cls, cases: Iterable[Levels], study: Study) -> Promise:
+        """What these cases need that take turns with each other; of one case, what it needs by itself."""
+        kept, made, reconnects, closes = [], [0], False, False
+        for levels in cases:
+            case = CaseLevels.of(levels)
+            if makes_connections(levels, study.workloads):
+                made.append(case.connections)
+                reconnects |= not is_storm(levels)
+            else:
+                kept.append(case.connections)
+            closes |= is_storm(levels) or case.resumes
+        return cls(sum(kept), len(kept), max(made), reconnects, closes)
 
     @property
     def winding_up(self) -> int:
@@ -53,75 +64,125 @@ class Promise:
         it counted up to 13 for 8 and up to 76 for 64, on two processors with load for thirty.
         """
         if self.reconnects:
-            unseen = max(UNSEEN, min(self.cases, UNSEEN_OF_FEW), self.cases // 2)
-            return lingering(self.cases) + unseen
+            unseen = max(UNSEEN, min(self.made, UNSEEN_OF_FEW), self.made // 2)
+            return lingering(self.made) + unseen
         return CLOSED_BEFORE if self.closes else 0
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.cases + self.winding_up + self.own
+        return self.kept + self.made + self.winding_up + self.own
+
+    def parts(self) -> str:
+        """What they are for, such as "32 for 4 cases in turns, 3 of tlstax's own"."""
+        holding = self.keeping + (self.made > 0)
+        cases = f"{holding} cases in turns" if holding > 1 else "a case"
+        parts = [f"{self.kept + self.made} for {cases}"]
+        parts += [f"{self.winding_up} winding up"] if self.winding_up else []
+        return f"{', '.join(parts)}, {self.own} of tlstax's own"
+
+
+SHARE, LEAST = 4, 8
+"""A run takes one in so many of the connections that are free, unless it is told how many; and at least this
+many where that is no more than half of them, with which one connection can be measured in every way."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many connections an external server lets in, and how many are in use without this run's.
+
+    `of_account` is the account's own limit (None: it has none), `by_account` how many it has in use. `asked`
+    is how many the user allows the run, None for a share of those that are free.
+    """
+
+    max_connections: int
+    in_use: int
+    of_account: int | None = None
+    by_account: int = 0
+    asked: int | None = None
+
+    @property
+    def free(self) -> int:
+        """How many more it would let in. The one that a server keeps for administrators is not among them."""
+        free = self.max_connections - self.in_use
+        if self.of_account is not None:
+            free = min(free, self.of_account - self.by_account)
+        return max(0, free)
+
+    @property
+    def at_most(self) -> int:
+        """How many a run takes at the most."""
+        if self.asked is not None:
+            return min(self.asked, self.free)
+        return max(self.free // SHARE, min(self.free // 2, LEAST))
+
+    @property
+    def is_the_accounts(self) -> bool:
+        """Whether it is the account's limit that decides."""
+        own = self.of_account
+        return own is not None and own - self.by_account < self.max_connections - self.in_use
 
     def words(self) -> str:
-        """For example "at most 23 connections at once: 8 for a case, 12 winding up, 3 of tlstax's own"."""
-        parts = [f"{self.cases} for {'a case' if self.cases > 1 else 'each case'}"]
-        parts += [f"{self.winding_up} winding up"] if self.winding_up else []
-        return f"at most {self.total} connections at once: {', '.join(parts)}, {self.own} of tlstax's own"
-
-    def with_most(self, allowed: int) -> Promise | None:
-        """The same with as many connections of a case as fit; None where not even one does."""
-        fitting = (replace(self, cases=cases) for cases in range(min(self.cases, max(allowed, 0)), 0, -1))
-        return next((promise for promise in fitting if promise.total <= allowed), None)
+        """For example "151 connections, 3 of them in use"."""
+        if self.is_the_accounts and self.of_account is not None:
+            return f"{self.of_account} for this account, {self.by_account} of them in use"
+        return f"{self.max_connections} connections, {self.in_use} of them in use"
 
 
-def promise_of(study: Study, at_once: int | None = None) -> Promise:
-    """What a study promises an external server; its cases have `at_once`, None for what it says itself."""
-    levels = [case.levels for case in cases_of(study)]
-    makes = [makes_connections(one, study.workloads) for one in levels]
-    storms = [is_storm(one) for one in levels]
-    return Promise(
-        cases=at_once or most_connections(study),
-        reconnects=any(made and not storm for made, storm in zip(makes, storms, strict=True)),
-        closes=any(storms) or any(CaseLevels.of(one).resumes for one in levels),
-    )
+OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 1.0
+"""How many operations a slice has at the least at a server that is far away, together and of each connection:
+all of them begin at once, and the last is waited for. How long a slice gets for that."""
 
-
-NEAR_S = 0.0005
-"""Within this a question is answered on the same machine or beside it: most of the time is the server's and
-that of who asks, and not the way's."""
+ENOUGH_S, FEWEST_ROUNDS = 1.25, 3
+"""Of slices as long as a distance makes them fewer rounds are enough: the way, which takes most of the time,
+does not come in bursts. How long a case works in its rounds, and how many there are at least."""
 
 
 @dataclass(frozen=True)
 class Elsewhere:
     """An external server.
 
-    `promised` is how many connections it was promised to have at once at the most, `round_trip_s` how long it
+    `at_most` is how many connections it gets at once, with the laboratory's own, `round_trip_s` how long it
     takes to be asked something and to answer. With `reads_afar` the CPU clock of its process is read there,
     which no load client can do: then all of a slice counts.
     """
 
-    promised: int
+    at_most: int
     round_trip_s: float
     reads_afar: bool = False
 
-    def why_not(self, cases: Sequence[Levels], study: Study, slice_s: float) -> str:
-        """Why these cases have the server to themselves there, in a clause; empty where they take turns.
+    def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
+        """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
 
-        Kept connections stay while their client rests, so all of them count. A slice must be many times as
-        long as an operation, which a distance makes longer than was planned; but a storm's is a whole round.
+        Each part has the baseline. Who has no room even with the baseline alone is in none.
         """
-        held, connections = held_at_once(cases, study), max(CaseLevels.of(one).connections for one in cases)
-        if held > self.promised:
-            return (
-                f"{len(cases)} of them in turns would hold {held} connections at once, and the server was "
-                f"promised {self.promised} at the most "
-                f"(--connections {connections},{held} promises that many)"
-            )
-        operation_s = max(round_trips(one, study) for one in cases) * self.round_trip_s
-        is_far = self.round_trip_s > NEAR_S and TIMES_AN_OPERATION * operation_s > slice_s
-        if is_far and not any(is_storm(one) for one in cases):
-            return (
-                f"the server answers after {self.round_trip_s * 1000:.2g} ms, so that an operation would not "
-                f"be short beside a turn of {slice_s * 1000:.3g} ms"
-            )
-        return ""
+        baseline = next(trial for trial in company if trial.case.role == "baseline")
+        others = [trial for trial in company if trial is not baseline]
+        for count in range(1, len(others) + 1):
+            parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
+            if all(self._has_room(part, study) for part in parts):
+                return parts
+        pairs = (_in_order([baseline, other]) for other in others)
+        return [pair for pair in pairs if self._has_room(pair, study)]
+
+    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
+        """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
+        far_s = max(self._least_s(levels, study) for levels in cases)
+        return max(near_s, min(far_s, LONGEST_SLICE_S))
+
+    def rounds(self, slice_s: float, usual: int) -> int:
+        """How many rounds of such slices a sitting has at the least, where it has `usual` beside us."""
+        return min(usual, max(FEWEST_ROUNDS, round(ENOUGH_S / slice_s)))
+
+    def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
+        return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
+
+    def _least_s(self, levels: Levels, study: Study) -> float:
+        if is_storm(levels):
+            return 0.0
+        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
+        return each * round_trips(levels, study) * self.round_trip_s
+
+
+def _in_order(trials: Iterable[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: trial.position)

@@ -69,11 +69,13 @@ class JobTerms(Frozen):
     `tables` names the table of each shape, `workloads` are the user's own, by name.
     `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
     with a certificate have, None where none has one.
+    `addresses` are those by which an external server is reached besides `endpoint`.
     `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
     `counts_lingering` where the server was promised how many connections it gets at once.
     """
 
     endpoint: Endpoint
+    addresses: dict[str, Endpoint] = {}
     account: Account
     accounts: dict[str, Account] = {}
     tables: dict[Shape, str]
@@ -136,7 +138,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     counts = terms.counts_lingering
     is_cold = (operations and writes) or is_storm(levels) or (counts and comes_and_goes(workload))
     return Job(
-        endpoint=terms.endpoint,
+        endpoint=terms.addresses.get(case.address, terms.endpoint),
         account=_account(case, terms),
         tls=_tls(levels, terms),
         compression=case.compression,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import timing, turns
-from tlstax.plan.elsewhere import Elsewhere, most_connections
+from tlstax.plan.elsewhere import Elsewhere
 from tlstax.plan.jobs import is_storm, rounds_of
-from tlstax.plan.order import blocks, shuffled
+from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
@@ -79,17 +79,19 @@ def sittings(
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
     works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
-    server, where they may not be able to. Where several machines share the load, `shared_slice_s` is the
-    shortest slice that they can begin together; None where one has it.
+    server: where it has no room for all of them at once, some sit together after the others, with the
+    baseline once more, whose further trials come after the last position of the block. Where several machines
+    share the load, `shared_slice_s` is the shortest slice that they can begin together; None where one has
+    it.
     """
-    found, seated = [], set[int]()
+    found, seated, position = [], set[int](), trials_per_block(study)
     for company in companies(study, block):
-        whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar)
-        sitting = _sitting(company, study, window_s, shared_slice_s, whole=whole)
-        cases = [trial.case.levels for trial in company]
-        if not (elsewhere and elsewhere.why_not(cases, study, sitting.slice_s)):
-            found.append(sitting)
-            seated.update(trial.position for trial in company)
+        parts = [company] if elsewhere is None else elsewhere.parted(company, study)
+        for number, part in enumerate(parts):
+            trials = part if number == 0 else [_again(trial, position) for trial in part]
+            position += number > 0
+            found.append(_sitting(trials, study, window_s, elsewhere, shared_slice_s))
+            seated.update(trial.position for trial in trials)
     found += [Sitting(trial.position, (trial,)) for trial in block if trial.position not in seated]
     return tuple(sorted(found, key=lambda sitting: sitting.number))
 
@@ -103,6 +105,11 @@ def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
             yield company
+
+
+def most_connections(study: Study) -> int:
+    """How many connections a server must have room for: the most that a case has."""
+    return max(int(level) for level in study.levels_of().get("connections", (1,)))
 
 
 def most_held(study: Study, seed: int) -> int:
@@ -155,14 +162,28 @@ def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
     return sorted(found, key=lambda trial: trial.position)
 
 
+def _again(trial: Trial, position: int) -> Trial:
+    """A baseline's trial at another position; any other as it is."""
+    return trial.model_copy(update={"position": position}) if trial.case.role == "baseline" else trial
+
+
 def _sitting(
-    company: Sequence[Trial], study: Study, window_s: float, shared_slice_s: float | None, *, whole: bool
+    company: Sequence[Trial],
+    study: Study,
+    window_s: float,
+    elsewhere: Elsewhere | None,
+    shared_slice_s: float | None,
 ) -> Sitting:
-    """One company's; all of a slice counts (`whole`) where no client can read the server's CPU clock."""
+    """One company's; all of a slice counts where no client can read the server's CPU clock."""
     levels = [trial.case.levels for trial in company]
+    whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar)
     full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
+    fewest_rounds = FEWEST_ROUNDS
+    if elsewhere is not None:
+        slice_s = elsewhere.slice_s(levels, study, slice_s)
+        fewest_rounds = elsewhere.rounds(slice_s, FEWEST_ROUNDS)
     number = min(trial.position for trial in company)
     if is_storm(company[0].case.levels):
         # The first of its rounds is watched alone.
@@ -174,7 +195,7 @@ def _sitting(
         number=number,
         trials=tuple(company),
         slice_s=slice_s,
-        rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
+        rounds=max(fewest_rounds, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
         full_load=full_load,
     )

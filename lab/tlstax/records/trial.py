@@ -10,6 +10,7 @@ from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
 from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
+from tlstax.records.external import ExternalServer
 from tlstax.records.load import Load, LoadStep
 from tlstax.records.locks import LockCounts
 from tlstax.records.pilot import Pilot
@@ -327,7 +328,7 @@ class RunHeader(Frozen):
     `changes` is what options changed of the study's file: a resumed run has them again. Where blocks are
     measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
     `load` has the machines that the load comes from, None where that is the server's own or, for an external
-    server, this one.
+    server, this one. `external` is what an external server (`guest`) was promised (None in older runs).
     """
 
     run: RunName
@@ -342,6 +343,7 @@ class RunHeader(Frozen):
     changes: Changes = Changes()
     machines: dict[str, Machine] = {}
     load: LoadMachines | None = None
+    external: ExternalServer | None = None
 
     @property
     def all_machines(self) -> dict[str, Machine]:

@@ -27,7 +27,6 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
 from tlstax.paths.route import Route, RunningPath, Span
-from tlstax.plan.elsewhere import Promise
 from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData
@@ -71,7 +70,7 @@ class Bench:
     nothing). `span` is the distance that can be put between client and server, None where none is wanted;
     `paths` has the running programs between them, by the level of `path` and whether they lead over the
     distance. `fleet` has the machines that the load comes from, None where it comes from here. `far` is the
-    process of a server on another machine, where it may be read.
+    process of a server on another machine, where it may be read, `near` that of an external one on this.
     """
 
     server: Server
@@ -92,16 +91,22 @@ class Bench:
     paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
     fleet: Fleet | None = None
     far: FarProcess | None = None
+    near: int | None = None
+
+    @property
+    def server_pid(self) -> int | None:
+        """The server's process on this machine; None where it is out of reach."""
+        return self.near if self.server.pid is None else self.server.pid
 
     @property
     def server_clock(self) -> Clock:
         """The CPU clock of the server's process, here or where it runs; at 0 where it is out of reach."""
-        return FarClock(self.far) if self.far is not None else CpuClock(self.server.pid)
+        return FarClock(self.far) if self.far is not None else CpuClock(self.server_pid)
 
     @property
     def server_side(self) -> Side:
         """The server's process as it is watched: here, where it runs, or out of reach."""
-        return FarSide(None, far=self.far) if self.far is not None else Side(self.server.pid)
+        return FarSide(None, far=self.far) if self.far is not None else Side(self.server_pid)
 
     def client(self, levels: Levels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.
@@ -120,7 +125,7 @@ class Bench:
         terms, span, distance = self.terms, self.span, case.distance
         near = span is not None and distance.is_any
         path = self.paths.get((case.path, near))
-        endpoint, sources = terms.endpoint, terms.source_addresses
+        endpoint, sources = terms.addresses.get(case.address, terms.endpoint), terms.source_addresses
         entering: tuple[str, ...] = ()
         if span is not None:
             entering = span.enter_near() if near else span.enter_far()
@@ -218,16 +223,14 @@ class Bench:
             if self.path_deaths > MOST_CRASHES:
                 raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s last")
             say(f"the path {name} died in a trial, which is not counted; starting it again")
-            path.restart(self.server.endpoint().port)
+            endpoint = self.server.endpoint()
+            if isinstance(endpoint, TcpEndpoint):
+                path.restart(endpoint.port)
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data.
-
-    `promise` is what an external server is told of connections; None for one of our own.
-    `in_the_clear` is whether some log in without TLS.
-    """
+    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data."""
 
     rows: int
     connections: int
@@ -235,8 +238,6 @@ class Needs:
     duration_s: float
     schedule: Schedule = field(default_factory=ClosedLoop)
     data: DataNeeds = field(default_factory=DataNeeds)
-    promise: Promise | None = None
-    in_the_clear: bool = False
 
 
 @dataclass(frozen=True)
@@ -311,6 +312,7 @@ def private_bench(
     with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
         verification = Verification(verify="identity", ca_file=server.ca_file)
         sources = () if wanted.fleet else SOURCE_ADDRESSES
+        server.check_connections(needs.connections)
         terms = _terms(server, verification, needs).model_copy(
             update={"client_cpus": machine.client_cpus, "source_addresses": sources}
         )
@@ -321,10 +323,10 @@ def private_bench(
 
 
 @contextmanager
-def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[Server, JobTerms]]:
+def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[GuestServer, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
-    intent = Intent(in_the_clear=needs.in_the_clear, writes=bool(needs.data.changed))
+    intent = Intent(makes=needs.data.makes_tables, writes=bool(needs.data.changed))
     with GuestServer.open(access, warn, intent) as server:
         verification = Verification(
             verify=tls.verify,
@@ -340,9 +342,8 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
 
 @contextmanager
 def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
-    """The bench on a running server: enough connections allowed, the tables filled."""
+    """The bench on a running server, its tables filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
-    server.check_connections(needs.promise or Promise(needs.connections, own=0))
     contents = {shape: _content(shape, needs) for shape in needs.data.tables}
     for content in contents.values():
         server.prepare_table(content, say)

@@ -8,24 +8,24 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from tlstax.clients.choice import ClientProgram, obtain_client
-from tlstax.clients.engine import built_beside, engine_command, engine_specimen
+from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.distance.opening import open_span
-from tlstax.guests.access import GuestAccess
-from tlstax.mysql import answering, connection_log
+from tlstax.mysql import connection_log
 from tlstax.observers import countable
-from tlstax.observers.far_process import ConnectionEnds, FarProcess
-from tlstax.observers.machine import check_usable, describe_machine
+from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
-from tlstax.plan.cpu_shares import AskedCpus, Split, of_server
+from tlstax.plan.admission import Admission
+from tlstax.plan.cpu_shares import Split, of_server
+from tlstax.records.external import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run import hidden_features
-from tlstax.run.bench import Bench, Needs, Wanted, furnished, guest_terms, private_bench
+from tlstax.run.bench import Bench, Needs, Wanted, private_bench
 from tlstax.run.identity import identity_terms
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -41,7 +41,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
-from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
+from tlstax.study.case_levels import CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
@@ -81,6 +81,7 @@ class Benches:
 
     `turn` is the run's turn to measure, and reports others; None where that does not matter. `fleet` has the
     machines that the load comes from, and `load` what the run's header says of them; None where it is here.
+    `external` is what an external server was promised, and `admission` how that was decided.
     """
 
     machine: Machine
@@ -90,6 +91,12 @@ class Benches:
     turn: Turn | None = None
     fleet: Fleet | None = None
     load: LoadMachines | None = None
+    external: ExternalServer | None = None
+    admission: Admission | None = None
+
+    def study_of(self, study: Study) -> Study:
+        """The study, with as many connections as the server has room for."""
+        return study if self.admission is None else self.admission.study
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
@@ -148,7 +155,7 @@ def obtain(study: Study, say: Say) -> Specimens:
         servers,
         libraries,
         planted,
-        {name: _client(study, name, say) for name in clients(study)},
+        {name: client_program(study, name, say) for name in clients(study)},
         {name: _path(study, name, say) for name in paths(study)},
     )
 
@@ -198,7 +205,8 @@ def _path(study: Study, name: str, say: Say) -> Specimen:
         raise left_out(named, study, {"path": name}) from error
 
 
-def _client(study: Study, name: str, say: Say) -> ClientProgram:
+def client_program(study: Study, name: str, say: Say) -> ClientProgram:
+    """The load client of this name; UserMistake or MachineFault where it is not to be had."""
     try:
         return obtain_client(name, say)
     except TlstaxError as error:
@@ -216,13 +224,13 @@ def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
     for factor, level in at_fault.items() if study.sides is None else ():
         others = [other for other in study.levels_of().get(factor, ()) if other != level]
         if others and study.baseline.get(factor) != level:
-            without = f"leave it out with {_option(study, factor)}{listed(others).replace(' ', '')}"
+            without = f"leave it out with {option_of(study, factor)}{listed(others).replace(' ', '')}"
             remedy = f"{error.remedy}, or {without}" if error.remedy else without
             return type(error)(error.message, remedy=remedy)
     return error
 
 
-def _option(study: Study, factor: str) -> str:
+def option_of(study: Study, factor: str) -> str:
     """How a factor is chosen: the study behind `tlstax run` by options of its own."""
     if study.name == "tax" and factor in OWN_OPTIONS:
         return f"--{factor.replace('_', '-')} "
@@ -247,14 +255,14 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     A server that cannot be started ends the study before its first trial, with the option that leaves it
     out. One after another: two that start at once would only wait for each other's disk and processor.
     """
-    machine, events = _with_counters(machine or describe_machine())
+    machine, events = with_counters(machine or describe_machine())
     choices = server_choices(study) if only is None else (only,)
     several = len(choices) > 1
     cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
     found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
     machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
     benches = Benches(machine, specimens.described(), guest=False, fleet=fleet)
-    libraries = _paths(specimens.tls_libraries)
+    libraries = paths_of_libraries(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
@@ -360,83 +368,6 @@ def _ends(bench: Bench, session: Session, over: bool) -> Ends:
     )
 
 
-def check_external(study: Study) -> None:
-    """UserMistake where the study needs a private server."""
-    own: dict[str, set[Level]] = {
-        "tls_switch": {"client"},
-        "path": {DIRECT},
-        "rtt_ms": {0},
-        "auth": {DEFAULT_AUTH},
-    }
-    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth"):
-        if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
-            raise UserMistake(
-                f"an external server keeps what it has: {factor} cannot be chosen there",
-                remedy="leave --server out, or name a specimen",
-            )
-    if set(clients(study)) != {ENGINE}:
-        raise UserMistake(
-            "an external server is measured with tlstax's own engine alone",
-            remedy=f"leave the client out, or {_option(study, 'client')}{ENGINE}",
-        )
-
-
-@contextmanager
-def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
-    study: Study,
-    guest: GuestAccess,
-    needs: Needs,
-    say: Say,
-    warn: Say | None = None,
-    *,
-    client_cpus: tuple[int, ...] = (),
-    fleet: Fleet | None = None,
-) -> Iterator[Benches]:
-    """The bench on an external server. UserMistake where the study needs a private one.
-
-    `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had. With a `fleet` the load comes from there.
-    """
-    check_external(study)
-    check_usable(AskedCpus(client=client_cpus))
-    engine_command()
-    libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
-    described, events = _with_counters(describe_machine())
-    machine = described.model_copy(
-        update={"server_cpus": (), "client_cpus": client_cpus, "cpus_asked_for": bool(client_cpus)}
-    )
-    if needs.promise is not None:
-        say(f"{guest.address} gets {needs.promise.words()}")
-    with guest_terms(guest, needs, warn or say) as (server, own_terms):
-        terms = own_terms.model_copy(
-            update={"client_libraries": _paths(libraries), "client_cpus": client_cpus}
-        )
-        with furnished(server, terms, needs, machine, say) as bench:
-            bench.client_claims = {name: library.claim() for name, library in libraries.items()}
-            bench.counted_events = events
-            used = (server.specimen, *(library.specimen for library in libraries.values()))
-            benches = Benches(machine, (*used, engine_specimen()), guest=True, fleet=fleet)
-            bench.fleet = fleet
-            benches.add(ServerChoice(), bench)
-            with _watched_there(guest, bench, say):
-                yield benches
-
-
-@contextmanager
-def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
-    """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
-    client_end = answering.own_end(bench.admin) if guest.host is not None else None
-    if guest.host is None or client_end is None:
-        yield
-        return
-    say(f"looking for the server's process at {guest.host}")
-    program = built_beside("tlstax-watch")
-    with FarProcess(guest.host, program, ConnectionEnds(client_end, guest.address.port)) as process:
-        say(f"the server is process {process.pid} ({process.name}) there")
-        bench.far = process
-        yield
-
-
 def _at_fault(choice: ServerChoice) -> dict[str, Level]:
     """What may keep this server from starting, the likeliest first."""
     special = {} if choice.certificate == DEFAULT_CERTIFICATE else {"certificate": choice.certificate}
@@ -452,7 +383,8 @@ def _unsaid(_: str) -> None:
     """With many servers, the steps of each would drown which of them is being started."""
 
 
-def _paths(libraries: Mapping[str, TlsLibrary]) -> dict[str, str]:
+def paths_of_libraries(libraries: Mapping[str, TlsLibrary]) -> dict[str, str]:
+    """The file of each library, by its name."""
     return {name: str(library.libssl) for name, library in libraries.items()}
 
 
@@ -475,7 +407,7 @@ def _starting(choice: ServerChoice, place: int, of: int, took_s: float) -> str:
     return f"starting {place + 1} of {of}: {choice.words()}{left}"
 
 
-def _with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
+def with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
     """The machine with a note on what cannot be counted there; the events that can."""
     usable = countable.usable_events().among(HARDWARE_EVENTS)
     return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events

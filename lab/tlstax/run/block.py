@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tlstax.contract import Job
-from tlstax.mysql import connection_log, server_facts
-from tlstax.plan.elsewhere import Elsewhere, most_connections
+from tlstax.mysql import connection_log
+from tlstax.plan.elsewhere import Elsewhere
 from tlstax.plan.jobs import captured, job_for
-from tlstax.plan.order import blocks, trials_per_block
+from tlstax.plan.order import trials_per_block
 from tlstax.plan.seated_jobs import seated
-from tlstax.plan.sittings import Sitting, companies, sittings
+from tlstax.plan.sittings import Sitting, sittings
 from tlstax.plan.timing import window_s
-from tlstax.plan.turns import slice_s
 from tlstax.records.trial import RunHeader, Trial, TrialRecord
 from tlstax.run.bench import Bench
-from tlstax.run.benches import Benches, Say
+from tlstax.run.benches import Benches
 from tlstax.run.sitting import run_sitting
 from tlstax.run.trial import run_trial
-from tlstax.study import Study
-from tlstax.study.labels import group_label
 from tlstax.support import interruption
 
 
@@ -113,25 +110,13 @@ class _OfSitting:
         self.follower.turns_begin(self.sitting)
 
 
-def external(
-    study: Study, header: RunHeader, benches: Benches, say: Say, promised: int | None = None
-) -> Elsewhere | None:
-    """What is to be borne in mind of an external server; `say` hears who takes no turns there.
-
-    It was `promised` so many connections at once at the most, None for as many as a case has.
-    """
-    if not header.guest:
+def external(header: RunHeader, benches: Benches) -> Elsewhere | None:
+    """What is to be borne in mind of an external server; None where the servers are our own."""
+    own = header.external
+    if own is None:
         return None
     (bench,) = benches.benches.values()
-    reads_afar = bench.far is not None
-    found = Elsewhere(promised or most_connections(study), server_facts.round_trip_s(bench.admin), reads_afar)
-    block = next(blocks(study, header.seed, set()))
-    for company in companies(study, block):
-        cases = [trial.case.levels for trial in company]
-        why = found.why_not(cases, study, slice_s(cases, study.workloads, whole=reads_afar))
-        if why:
-            say(f"{group_label(cases[0], study)}: each case has the server to itself, because {why}")
-    return found
+    return Elsewhere(own.at_most, own.round_trip_s, reads_afar=bench.far is not None)
 
 
 def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:

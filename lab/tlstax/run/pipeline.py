@@ -10,6 +10,7 @@ from typing import Protocol
 
 from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
 from tlstax.findings.live.account import Account
+from tlstax.plan.admission import without_room
 from tlstax.plan.fitting import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
 from tlstax.plan.sittings import Sitting
@@ -55,8 +56,9 @@ def run(request: Request, store: Store, watcher: Watcher) -> StoredRun:
     """
     needs = needs_of(request)
     with opened(request, needs, watcher) as benches:
-        check_switchable(request.study, benches)
-        study = accepted(request.study, benches, watcher.warn)
+        study = benches.study_of(request.study)
+        check_switchable(study, benches)
+        study = accepted(study, benches, watcher.warn)
         study = settled(study, benches, watcher.step, as_able=request.tls_as_able)
         header = begun(request, study, needs, benches, store)
         to_its_end(header.run, lambda: _measure(request, header, benches, store, watcher), store, watcher)
@@ -96,8 +98,9 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
         outlook.decided(known.progress, time.monotonic())
         account.decided(known.progress)
     done = {record.trial.place for record in records}
-    elsewhere = external(study, header, benches, watcher.step, request.promised)
-    where = Where(header, benches, elsewhere, request.share)
+    for words in without_room(study, header.external):
+        watcher.step(words)
+    where = Where(header, benches, external(header, benches), request.share)
     follower = _Follower(outlook, watcher, header, store, records, account)
     fitting, past = Fitting.of(study, cases(study), header.trial_duration_s), list[Took]()
     answered = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,24 +11,26 @@ from typing import Protocol
 
 from tlstax import __version__
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.address import GuestAddress
 from tlstax.observers.machine import split_as_asked
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
+from tlstax.plan.admission import Leeway
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.plan.elsewhere import promise_of
 from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
+from tlstax.records.external import ExternalServer
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
-from tlstax.run.benches import Benches, obtain, open_benches, open_guest
+from tlstax.run.benches import Benches, obtain, open_benches
 from tlstax.run.cpus import machine_of
+from tlstax.run.external import open_guest
 from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
-from tlstax.study.needs import has_plaintext
 from tlstax.study.workload_level import data_needs
 
 
@@ -62,6 +64,11 @@ class Furnished(Protocol):
         """The machines that the load comes from; None where it is the server's own, or this one."""
         ...
 
+    @property
+    def external(self) -> ExternalServer | None:
+        """What an external server was promised; None for servers of our own."""
+        ...
+
 
 @dataclass(frozen=True)
 class Request:
@@ -71,9 +78,9 @@ class Request:
     the options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. Of the time in
-    which cases take turns a server is at work for `share` of it. `promised` is how
-    many connections an external server was told to expect at once, None for as many as a case has. `cpus` are
-    those that the user asked for.
+    which cases take turns a server is at work for `share` of it. `leeway` is how far the study may
+    give way to an external server, `addresses` are others by which that is reached. `cpus` are those that the
+    user asked for.
     `load` says which other machines the load comes from, None where it comes from here.
     """
 
@@ -86,7 +93,8 @@ class Request:
     beside_others: bool = False
     turn: Turn | None = None
     share: float = 1.0
-    promised: int | None = None
+    leeway: Leeway = field(default_factory=Leeway)
+    addresses: Mapping[str, GuestAddress] = field(default_factory=dict)
     cpus: AskedCpus = field(default_factory=AskedCpus)
     load: LoadFrom | None = None
 
@@ -101,18 +109,7 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         # What rests between turns measures less within its budget.
         whole_s = trial_duration_s(study, cases(study)) * request.share
         duration_s = whole_s if duration_s is None else duration_s
-    promise = None if request.guest is None else promise_of(study, request.promised)
-    connections = most_held(study, seed) if promise is None else promise.cases
-    return Needs(
-        study.rows,
-        connections,
-        seed,
-        duration_s,
-        study.schedule,
-        data_needs(study),
-        promise,
-        in_the_clear=has_plaintext(study),
-    )
+    return Needs(study.rows, most_held(study, seed), seed, duration_s, study.schedule, data_needs(study))
 
 
 @contextmanager
@@ -135,9 +132,16 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if request.guest is not None:
-            cpus = request.cpus.client or ()
             of_guest = open_guest(
-                study, request.guest, needs, say, listener.warn, client_cpus=cpus, fleet=fleet
+                study,
+                request.guest,
+                needs,
+                say,
+                listener.warn,
+                client_cpus=request.cpus.client or (),
+                fleet=fleet,
+                leeway=request.leeway,
+                addresses=request.addresses,
             )
             benches = stack.enter_context(of_guest)
         elif specimens is not None:
@@ -173,6 +177,7 @@ def begun(request: Request, study: Study, needs: Needs, place: Furnished, store:
         guest=request.guest is not None,
         changes=request.changes,
         load=place.load,
+        external=place.external,
     )
     store.begin(header)
     return header

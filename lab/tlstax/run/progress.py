@@ -125,7 +125,7 @@ class Outlook:
         return Step(
             block=trial.block,
             place=self._place,
-            of=self.trials_in_block,
+            of=max(self.trials_in_block, self._place),
             label=full_label(trial.case, self._study) + (", profiled" if trial.profiled else ""),
             progress=self._progress,
             left_s=left_s,

@@ -166,7 +166,7 @@ class Seat:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""
         if self._lead_in is None:
             return job
-        server = () if self.bench.server.pid is None else (self.bench.server.pid,)
+        server = () if self.bench.server_pid is None else (self.bench.server_pid,)
         full_load = FullLoad(after_operations=self._lead_in, cpu_of=(*server, *path_pids))
         overhead = self.trial.block < OVERHEAD_BLOCKS
         return job.model_copy(update={"full_load": full_load, "measure_overhead": overhead})

@@ -28,7 +28,6 @@ from tlstax.mysql import (
 )
 from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import Database, SqlError, TableContent
-from tlstax.plan.elsewhere import Promise
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
 from tlstax.specimens.burn_page import BurnPage
@@ -247,11 +246,11 @@ class PrivateServer:
     def hold(self) -> None:
         """Nothing is to be done: nobody else gets in."""
 
-    def check_connections(self, wanted: Promise) -> None:
+    def check_connections(self, wanted: int) -> None:
         """UserMistake when more are wanted than the limit of open files lets the server accept."""
-        if wanted.cases > self._max_connections:
+        if wanted > self._max_connections:
             raise UserMistake(
-                f"{wanted.cases} connections were asked for, and {self.specimen.name} can accept "
+                f"{wanted} connections were asked for, and {self.specimen.name} can accept "
                 f"{self._max_connections} here",
                 remedy="ask for fewer, or raise the limit of open files (ulimit -Hn)",
             )

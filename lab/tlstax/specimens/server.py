@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.contract import Account, Endpoint, UnixEndpoint
 from tlstax.mysql.database import Database, TableContent
-from tlstax.plan.elsewhere import Promise
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -61,7 +60,7 @@ class Server(Protocol):
         """The process, where it is this machine's and this user's to watch."""
         ...
 
-    def endpoint(self) -> TcpEndpoint:
+    def endpoint(self) -> Endpoint:
         """Where it listens on TCP."""
         ...
 
@@ -98,10 +97,6 @@ class Server(Protocol):
 
     def hold(self) -> None:
         """See that the schema is still the laboratory's alone; MachineFault where it is not."""
-        ...
-
-    def check_connections(self, wanted: Promise) -> None:
-        """UserMistake when the server does not allow that many connections at once."""
         ...
 
     def connected(self) -> frozenset[int]:

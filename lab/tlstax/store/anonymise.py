@@ -21,6 +21,7 @@ from tlstax.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
 from tlstax.profiles.stacks import Frame as StackFrame
 from tlstax.records import capture, own_sentences, trial, way
 from tlstax.records import public_texts as texts
+from tlstax.records.external import ExternalServer
 from tlstax.records.load import Load, LoadPart
 from tlstax.records.locks import LockSite
 from tlstax.records.pilot import PilotLoad
@@ -316,6 +317,7 @@ def _header_fields(names: _Names) -> Fields:
             "microcode": form(r"0x[0-9a-f]{1,16}"),
             "notes": _sentence,
         },
+        ExternalServer: {"no_plaintext": _sentence, "no_tables": _sentence},
         trial.LoadMachines: {"server_address": texts.host, "machines": Texts(names.machine)},
         trial.Specimen: {
             "name": names.level,

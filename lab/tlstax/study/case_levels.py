@@ -21,6 +21,7 @@ from tlstax.study.level_names import (
     OPTION,
     OWN,
     POINT_SELECT,
+    RECONNECTING,
     UNSET,
     Level,
     Levels,
@@ -147,6 +148,7 @@ class CaseLevels:
     rounds: int | None = None
     slice_ms: float | None = None
     path: str = DIRECT
+    address: str = DIRECT
     rtt_ms: float = 0.0
     jitter_ms: float = 0.0
     rate_mbit: int = 0
@@ -197,7 +199,7 @@ class CaseLevels:
         """Whether each operation of its built-in workload is on a connection of its own."""
         session, rows = self.session, Rows.named(self.workload)
         of_session = session is not None and session.statements is not None
-        return self.workload == "reconnect" or of_session or (rows is not None and rows.connects)
+        return self.workload in RECONNECTING or of_session or (rows is not None and rows.connects)
 
     @property
     def is_observed(self) -> bool:

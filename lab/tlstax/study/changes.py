@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.design import DECIDES_AT_A_RATE, Study, listed
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factors import FACTORS, check_factor, check_level
 from tlstax.study.faults import rebuilt
-from tlstax.study.level_names import DIRECT, LEFT_TO_THE_DRIVER, Level
+from tlstax.study.level_names import DIRECT, ENGINE, KEPT_BESIDE_MADE, LEFT_TO_THE_DRIVER, POINT_SELECT, Level
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
+from tlstax.study.workload_level import makes_connections
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest
+from tlstax.support.text import closest, enumerated
 
 OWN_OPTIONS = frozenset(
     {
@@ -136,10 +138,101 @@ def along_paths(study: Study, paths: Sequence[str], where: str = "--path") -> St
     return changed
 
 
+def by_addresses(study: Study, names: Sequence[str]) -> Study:
+    """The study by these addresses of an external server, each compared with its own, as `--address` asks.
+
+    What a way costs beside it is told of each TLS level, too.
+    """
+    beside = Contrast(factor="address", baseline=DIRECT)
+    return rebuilt(
+        study,
+        "--address",
+        factors={**study.factors, "address": tuple(dict.fromkeys([DIRECT, *names]))},
+        baseline={**study.baseline, "address": DIRECT},
+        contrasts=(*study.contrasts, beside),
+    )
+
+
+def without_tls_by(study: Study, names: Collection[str]) -> Study:
+    """The study without encrypted cases by these addresses, at which no TLS is offered."""
+    encrypted = tuple(level for level in study.levels_of().get("tls", ()) if level != "off")
+    if not names or not encrypted:
+        return study
+    exclusion = Exclusion(levels={"address": tuple(names), "tls": encrypted}, why="no TLS is offered there")
+    return rebuilt(study, "--address", exclude=(*study.exclude, exclusion))
+
+
 def at_rate(study: Study, schedule: OpenLoop) -> Study:
     """The study in an open loop, as `--rate` asks for; a latency decides where throughput did."""
     decides = DECIDES_AT_A_RATE if study.deciding_outcome == "ops_per_s" else study.deciding_outcome
     return rebuilt(study, "--rate", schedule=schedule, deciding_outcome=decides)
+
+
+def at_an_external_server(study: Study) -> Study:
+    """The study without cases in which a client of another maker makes connections anew.
+
+    The engine opens the next only once the server is done with the last; others do not look, so that nobody
+    could promise how many the server has at once. UserMistake where nothing is left of such a client.
+    """
+    levels = study.levels_of()
+    others = tuple(name for name in levels.get("client", ()) if name != ENGINE)
+    made = {
+        str(case["workload"]): None
+        for case in study.included()
+        if "workload" in case and makes_connections(case, study.workloads)
+    }
+    if not others or not made:
+        return study
+    why = "it does not wait until the server is done with connections that it has closed"
+    keeping = {
+        CaseLevels.of(case).client
+        for case in study.included()
+        if not makes_connections(case, study.workloads)
+    }
+    for name in others:
+        if name not in keeping:
+            raise UserMistake(
+                f"{name} keeps no connections in {enumerated(made)}, and {why}: how many an external server "
+                "has at once could not be promised",
+                remedy=f"choose --workload {POINT_SELECT}, or measure a private server",
+            )
+    exclusion = Exclusion(levels={"client": others, "workload": tuple(made)}, why=why)
+    return rebuilt(study, "--client", exclude=(*study.exclude, exclusion))
+
+
+def without_plaintext(study: Study) -> Study | None:
+    """The study without its cases in the clear: the first of the others is what they are compared with.
+
+    Cases that make their connections anew are also compared with those that keep them. None where plaintext
+    is not the study's baseline, or nothing is left.
+    """
+    encrypted = [level for level in study.levels_of().get("tls", ()) if level != "off"]
+    if study.baseline.get("tls") != "off" or not encrypted:
+        return None
+    left = tuple(treatment for treatment in study.treatments if treatment.get("tls", encrypted[0]) != "off")
+    factors = dict(study.factors)
+    if "tls" in factors:
+        factors["tls"] = tuple(encrypted)
+    first = next((one for one in left if one.get("resumption", "off") == "off"), left[0] if left else {})
+    baseline = {name: first.get(name, level) for name, level in study.baseline.items()}
+    baseline["tls"] = first.get("tls", encrypted[0])
+    workloads = study.levels_of().get("workload", ()) if "workload" not in baseline else ()
+    for kept, made in KEPT_BESIDE_MADE:
+        if kept in workloads and made in workloads:
+            beside = Contrast(factor="workload", baseline=kept, within={"workload": (kept, made)})
+            study = study.model_copy(update={"contrasts": (*study.contrasts, beside)})
+    return rebuilt(study, "--tls", factors=factors, treatments=left, baseline=baseline)
+
+
+def without_tables(study: Study) -> Study | None:
+    """The study with statements that read nothing in place of point selects; None for other work."""
+    selects, pings = KEPT_BESIDE_MADE[:2]
+    instead = dict(zip(selects, pings, strict=True))
+    named = study.levels_of().get("workload", ())
+    if "workload" not in study.factors or any(level not in instead for level in named):
+        return None
+    changed = tuple(instead[str(level)] for level in named)
+    return rebuilt(study, "--workload", factors={**study.factors, "workload": changed})
 
 
 def _with_tls(study: Study, levels: Sequence[str], where: str) -> Study:

@@ -128,6 +128,7 @@ FACTORS: dict[str, Factor] = {
             decimals=True,
         ),
         Factor("path", "what carries the bytes between client and server", PATHS),
+        Factor("address", "by which of its addresses an external server is reached", words=True),
         Factor("rtt_ms", "the round trip time between client and server, put there", least=0, decimals=True),
         Factor("jitter_ms", "by how much each packet's delay varies at most", least=0, decimals=True),
         Factor(

@@ -82,6 +82,7 @@ _DISTANCE = ("rtt_ms", "jitter_ms", "rate_mbit")
 _PLAIN_LEVELS: dict[str, Level] = {
     "fault": NO_FAULT,
     "path": DIRECT,
+    "address": DIRECT,
     "cipher": "default",
     "compression": "off",
     **dict.fromkeys(_DISTANCE, 0),
@@ -90,6 +91,7 @@ _PLAIN_LEVELS: dict[str, Level] = {
 
 USUAL: dict[str, Level] = {
     "path": DIRECT,
+    "address": DIRECT,
     "cipher": "default",
     "group": "default",
     "chain": 1,
@@ -107,6 +109,7 @@ _NAMED_WHERE_VARIED = (
     "rounds",
     "slice_ms",
     "path",
+    "address",
     "cipher",
     "compression",
     "trust",
@@ -115,7 +118,7 @@ _NAMED_WHERE_VARIED = (
 )
 _LOAD = ("workload", "connections", "client", "queries", "rounds", "slice_ms")
 _GROUP = (*_SERVER, "group", *_LOAD, *_DISTANCE)
-_WAY = ("group", "path", *_DISTANCE)
+_WAY = ("group", "path", "address", *_DISTANCE)
 LOGIN = ("auth", "batch")
 """How a driver's account is proved, and how its operations are put together."""
 
@@ -211,6 +214,10 @@ def way_words(levels: Levels) -> list[str]:
         words.append(offered_words(levels["group"]))
     if "path" in levels:
         words.append(path_words(levels["path"]))
+    if "address" in levels:
+        words.append(
+            "by its own address" if levels["address"] == DIRECT else f"by way of {levels['address']}"
+        )
     return [*words, *_distance_words(levels)]
 
 

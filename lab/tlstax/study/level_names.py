@@ -133,10 +133,22 @@ POINT_SELECT = "point-select"
 
 STORM = "storm"
 
+RECONNECT, PING, RECONNECT_PING = "reconnect", "ping", "reconnect-ping"
+RECONNECTING = frozenset({RECONNECT, RECONNECT_PING})
+"""The workloads whose every operation has a connection of its own; sized ones have it in their names."""
+
+TABLE_SELECT, TABLE_RECONNECT = "table-select", "table-reconnect"
+"""Workloads that read keys of a table that is at an external server."""
+
+KEPT_BESIDE_MADE = ((POINT_SELECT, RECONNECT), (PING, RECONNECT_PING), (TABLE_SELECT, TABLE_RECONNECT))
+"""The same statement on connections that are kept, and on one of its own."""
+
 WORKLOADS = (
     POINT_SELECT,
-    "reconnect",
+    RECONNECT,
     STORM,
+    PING,
+    RECONNECT_PING,
     "select-range",
     "insert",
     "update",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.study.case_levels import CaseLevels
-from tlstax.study.level_names import DIRECT, ENGINE, UNIX_SOCKET
+from tlstax.study.level_names import DIRECT, ENGINE, UNIX_SOCKET, UNSET
 from tlstax.study.server_abilities import ServerAbilities
 
 SSH_CIPHERS = {
@@ -36,7 +36,12 @@ _OLD_CIPHERS = frozenset({"AES256-SHA", "DHE-RSA-AES256-SHA"})
 
 
 def tls_at_server(case: CaseLevels) -> str:
-    """What the server must see, as a level of `tls`: what the client speaks, unless the path ends it."""
+    """What the server must see, as a level of `tls`: what the client speaks, unless the path ends it.
+
+    What stands at another address of an external server may do either: nothing is known of it.
+    """
+    if case.address != DIRECT:
+        return UNSET
     if case.path in BEGINS_TLS:
         return OWN_TLS
     return "off" if case.path in ENDS_TLS else case.tls
@@ -44,12 +49,12 @@ def tls_at_server(case: CaseLevels) -> str:
 
 def is_of_client(case: CaseLevels) -> bool:
     """Whether the TLS that the server sees is the client's own, which no path has ended or begun."""
-    return case.path not in ENDS_TLS | BEGINS_TLS
+    return case.path not in ENDS_TLS | BEGINS_TLS and case.address == DIRECT
 
 
 def asks_for_passwords(case: CaseLevels) -> bool:
     """Whether the path asks clients for their passwords itself: it logs in to the server for them."""
-    return case.path in ENDS_TLS
+    return case.path in ENDS_TLS or case.address != DIRECT
 
 
 def why_not(case: CaseLevels, server: ServerAbilities | None = None) -> str:

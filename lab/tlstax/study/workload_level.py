@@ -11,7 +11,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.design import Study
 from tlstax.study.level_names import Levels
 from tlstax.study.workloads import TABLES, Shape
-from tlstax.study.workloads.user_defined import UserWorkload, as_workload
+from tlstax.study.workloads.user_defined import UserWorkload, as_workload, names_table
 
 Own = Mapping[str, UserWorkload]
 """The workloads that a user wrote, by name."""
@@ -29,11 +29,18 @@ class DataNeeds:
     own: Own = field(default_factory=dict)
     answer_bytes: tuple[int, ...] = ()
 
+    @property
+    def makes_tables(self) -> bool:
+        """Whether anything is made in the schema: a load table, or what a user's own workload prepares."""
+        return bool(self.tables) or any(one.prepare or one.restore for one in self.own.values())
+
 
 def data_needs(study: Study) -> DataNeeds:
     """What a study's cases need, each table once."""
     cases = list(study.included())
-    shapes = dict.fromkeys(table_of(levels, study.workloads) for levels in cases)
+    shapes = dict.fromkeys(
+        table_of(levels, study.workloads) for levels in cases if needs_table(levels, study.workloads)
+    )
     changed = dict.fromkeys(
         table_of(levels, study.workloads) for levels in cases if changes_data(levels, study.workloads)
     )
@@ -55,6 +62,12 @@ def table_of(levels: Levels, own: Own) -> Shape:
     """The shape of the table that the case's workload works on."""
     name = CaseLevels.of(levels).workload
     return own[name].table if name in own else workloads.table_of(name)
+
+
+def needs_table(levels: Levels, own: Own) -> bool:
+    """Whether the case's workload has anything to do with the table that is filled for it."""
+    name = CaseLevels.of(levels).workload
+    return names_table(own[name]) if name in own else workloads.needs_table(name)
 
 
 def changes_data(levels: Levels, own: Own) -> bool:

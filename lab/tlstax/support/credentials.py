@@ -16,9 +16,12 @@ HIDDEN = "\N{HORIZONTAL ELLIPSIS}"
 
 _KEYWORD = r"(?:\w*_)?(?:password|passwd|pwd)"
 
+_SOCKET_URL = r"(?:-{0,2}[\w.-]+=)*(?:mysql|mariadb)://[^/@:]*@/"
+"""How the address of a Unix socket begins, which has no host: only Go's driver has a password there."""
+
 _CERTAIN = (
     re.compile(r"://[^/@:]*:.*@", re.DOTALL),
-    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^/@:\s]+:.*@(?:/|\w*\()", re.DOTALL),
+    re.compile(rf"^(?!{_SOCKET_URL})(?:-{{0,2}}[\w.-]+=)*[^/@:\s]+:.*@(?:/|\w*\()", re.DOTALL),
     re.compile(rf"(?:^-{{0,2}}|[?&;,(\s]){_KEYWORD}\s*=\s*[^\s&;,)]", re.IGNORECASE),
 )
 """An argument of one of these forms has a password in it, whichever option it goes with."""

@@ -193,3 +193,12 @@ def test_what_was_opened_in_turns_is_not_asked_of_the_servers_counters_a_second_
     counted = {"Connections": 5, "Ssl_finished_accepts": 5}
     taken = in_turns(whole, own, claims=claims([(case(), own)]), status_delta=counted)
     assert judge(taken).value == "valid", judge(taken)
+
+
+def test_of_connections_by_another_address_the_server_need_count_none() -> None:
+    made = [(case(), opened(5, full=5)), (case(address="proxy"), opened(4, full=4))]
+    assert claims(made) == {
+        "Connections": (5, None),
+        "Ssl_finished_accepts": (5, None),
+        "Ssl_session_cache_hits": (0, None),
+    }

@@ -396,3 +396,23 @@ def test_an_error_is_told_in_the_words_that_the_client_heard() -> None:
         record_of(PLAIN), operations=0, errors=(ErrorCount(kind="server_error", code=1226, count=3),)
     ).model_copy(update={"client_errors": (heard,)})
     assert doubts(work, record) == [("invalid", f"3 of 3 operations failed ({said})")]
+
+
+@pytest.mark.parametrize(("server", "shown"), [(None, "no TLS"), ("TLSv1.2", "TLSv1.2")])
+def test_behind_another_address_the_servers_leg_is_shown_and_not_set_against_ours(
+    server: str | None, shown: str
+) -> None:
+    """Its counters are of that leg: none of its connections, and none of its handshakes, are ours."""
+    by_proxy: dict[str, Level] = {**FULL.levels, "address": "proxy"}
+    record = counting(record_of(FULL), Connections=1)
+    seen = seen_of(record).server
+    assert seen is not None
+    record = asked(record, server=seen.model_copy(update={"version": server}) if server else None)
+    assert doubts(encryption, record, by_proxy) == []
+    ((weight, words),) = doubts(server_counts, record, by_proxy)
+    assert (weight, words.split(":")[0]) == ("note", f"behind proxy the server sees {shown}")
+    assert doubts(server_counts, record, FULL.levels)[0][0] == "invalid", "by its own address it is"
+    plain: dict[str, Level] = {**PLAIN.levels, "address": "proxy"}
+    assert ("invalid", "the client says TLSv1.3 where the case is plaintext") in doubts(
+        encryption, record, plain
+    )

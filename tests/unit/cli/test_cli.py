@@ -70,9 +70,12 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca needs --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
-        (("run", "--server", "mysql://u@h/db", "--ssl-mode", "required"), "with --allow-plaintext"),
         (
-            ("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem"),
+            ("run", "--server", "mysql://u@h/db", "--ssl-mode", "required", "--tls", "off,1.3"),
+            "with --allow-plaintext",
+        ),
+        (
+            ("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem", "--tls", "off,1.3"),
             "--ssl-ca (VERIFY_CA, as no --ssl-mode is given) demands TLS",
         ),
         (("run", "--allow-plaintext"), "--allow-plaintext needs --server"),
@@ -202,7 +205,7 @@ def test_how_tls_is_to_be_used_is_checked_before_a_password_is_asked_for(
     monkeypatch.setattr("sys.stdin", StringIO())
     file = tmp_path / "my.cnf"
     file.write_text(f"[client]\nssl-mode={mode}\n", encoding="utf-8")
-    arguments = ("run", "--server", "mysql://u@h/db", "--defaults-file", str(file))
+    arguments = ("run", "--server", "mysql://u@h/db", "--defaults-file", str(file), "--tls", "off,1.3")
     assert status_of(monkeypatch, *arguments) == 2
     assert said in capsys.readouterr().err
     if mode == "REQUIRED":
@@ -443,7 +446,15 @@ def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
     [
         ("--server", "mysql://ann@db.example/shop", "--path", "stunnel"),
         ("--server", "mysql://ann@db.example/shop", "--tls-library", "openssl-3.5.5"),
-        ("--server", "mysql://ann@db.example/shop", "--client", "sysbench"),
+        ("--server", "mysql://ann@db.example/shop", "--client", "mysqlslap-9.7", "--workload", "ping"),
+        (
+            "--server",
+            "mysql://ann@db.example/shop",
+            "--client",
+            "sysbench",
+            "--workload",
+            "reconnect",
+        ),
         ("--server", "mysql://ann@db.example/shop,mysql-9.7"),
     ],
 )

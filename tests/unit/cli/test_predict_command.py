@@ -11,8 +11,8 @@ import pytest
 
 from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
+from tlstax.cli import quantities
 from tlstax.cli import validate_command as validate_module
-from tlstax.cli.advise_command import _share
 from tlstax.cli.predict_command import PredictOptions, mix_of, predict_command
 from tlstax.cli.validate_command import ValidateOptions, validate_command
 from tlstax.findings.model.calibration import CLIENT_CPU, SERVER_CPU, TIME
@@ -252,9 +252,9 @@ def test_a_validation_has_some_mixes_and_not_too_many(mixes: int) -> None:
 
 
 def test_a_share_may_be_all_of_it() -> None:
-    assert [_share(text) for text in ("10%", "0.5", "100%", "1")] == [0.1, 0.5, 1.0, 1.0]
+    assert [quantities.share(text) for text in ("10%", "0.5", "100%", "1")] == [0.1, 0.5, 1.0, 1.0]
     with pytest.raises(UserMistake, match="--share"):
-        _share("0%")
+        quantities.share("0%")
 
 
 def test_a_validation_measures_over_what_the_parts_were_measured_over(

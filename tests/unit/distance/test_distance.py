@@ -28,7 +28,7 @@ from tlstax.plan.timing import (
 )
 from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.run.bench import Needs
-from tlstax.run.benches import open_guest
+from tlstax.run.external import open_guest
 from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
 from tlstax.study.case_levels import Distance

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp
 
+import pytest
+
+from fake_slices import in_turns, slices_of
 from fake_trials import Truth, crashed, fake_record, untrue
 from tlstax.findings.core.comparisons import Comparison, compare, counts_of
+from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, load_study, override
@@ -95,3 +100,38 @@ def test_trials_are_counted_by_how_they_came_out() -> None:
     ]
     counts = counts_of([*unknown, untrue(third, "not encrypted"), *records()[3:9], fourth])
     assert (counts.valid, counts.invalid, counts.unknown) == (7, 1, 2)
+
+
+def test_a_case_stands_beside_the_baselines_trial_that_it_took_turns_with() -> None:
+    """Two sittings of one block, each with a trial of the baseline; the second has the control."""
+    baseline, control, treatment = (
+        case for case in cases(STUDY) if case.levels["workload"] == "point-select"
+    )
+    sat = [(baseline, 0, 0), (treatment, 1, 0), (control, 2, 2), (baseline, 6, 2)]
+    measured = [
+        in_turns(Trial(block=0, position=position, case=case), slices_of([(20, 1.0)] * 5, sitting=sitting))
+        for case, position, sitting in sat
+    ]
+    found = compare(STUDY, measured)
+    positions = {
+        each.case.role: (each.pairs[0].record.trial.position, each.pairs[0].baseline.trial.position)
+        for each in found
+        if each.pairs
+    }
+    assert positions == {"baseline": (0, 0), "control": (2, 6), "treatment": (1, 0)}
+
+
+def test_ratios_are_of_those_that_took_turns_with_each_other_wherever_they_sat() -> None:
+    """By hand: in the first sitting twice, in the second three times the operations of its own baseline."""
+    baseline, control, treatment = (
+        case for case in cases(STUDY) if case.levels["workload"] == "point-select"
+    )
+    sat = [(baseline, 0, 0, 20), (treatment, 1, 0, 40), (control, 2, 2, 300), (baseline, 6, 2, 100)]
+    measured = [
+        in_turns(Trial(block=0, position=position, case=case), slices_of([(count, 1.0)] * 5, sitting=sitting))
+        for case, position, sitting, count in sat
+    ]
+    found = series(STUDY, measured, valid_values(STUDY, measured))
+    ratio = found.log_ratios(treatment.levels, baseline.levels, "ops_per_s")
+    assert exp(ratio[0]) == pytest.approx(2)
+    assert exp(found.control_logs(baseline.levels, "ops_per_s")[0]) == pytest.approx(3)

@@ -204,7 +204,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "captures": Captures.model_construct(),
         "explanations": (Explanation.model_construct(),),
         "profiling": Profiling.model_construct(),
-        "of_turns": ("of turns",),
+        "of_external": ("of turns",),
         "caveats_of_profiling": ("of profiling",),
         "caveats_of_drivers": ("of drivers",),
     }
@@ -230,7 +230,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     stored = run_of(2, record_of(2, 1, profiled=True), study=study)
     found = subject.document(stored)
     assert shown(found) == {
-        name: answer for name, answer in answers.items() if name != "of_turns" and "caveats" not in name
+        name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
     }
     assert found.caveats == ("of the run", "of turns", "of profiling", "of drivers")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
@@ -244,7 +244,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
         "published": (measured, stored.header.machine),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
-        "of_turns": of_run,
+        "of_external": of_run,
         "caveats_of_profiling": (answers["profiling"],),
         "caveats_of_drivers": (study, answers["drivers"]),
     }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.guests import access as guest_access
 from tlstax.guests import address as guest_address
 from tlstax.guests import login_file, option_file
@@ -74,6 +75,8 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> Non
         ("mysql://db:0/", "port 0"),
         ("mysql://db/one/two", "more than one schema"),
         ("mysql://db/one?ssl=1", "has something after the schema"),
+        ("mysql:///one?socket=/run/a.sock&ssl=1", "has something after the schema"),
+        ("mysql:///one?socket=/run/a.sock#here", "has something after the schema"),
         ("mysql://a%ff@db/one", "UTF-8"),
         ("mysql://[::1/one", "host or port"),
     ],
@@ -514,3 +517,28 @@ def test_an_option_file_that_all_may_write_is_not_used(tmp_path: Path, included:
     assert f"chmod o-w {open_to_all}" in caught.value.sentence()
     open_to_all.chmod(0o640)
     assert option_file.read(main) == {"client": {"skip-ssl": None}}
+
+
+def test_a_unix_socket_is_an_address_of_this_machine() -> None:
+    found = guest_address.parse("mysql://ann@/shop?socket=/run/my%20sql/mysqld.sock")
+    assert (found.host, found.user, found.schema) == ("localhost", "ann", "shop")
+    assert found.endpoint == UnixEndpoint(path="/run/my sql/mysqld.sock")
+    assert str(found) == "/run/my sql/mysqld.sock"
+    assert guest_address.parse("mysql://ann@localhost/?socket=/a").socket == "/a"
+    assert guest_address.parse(f"mysql:///one?socket=/{'a' * 106}").socket is not None
+    assert guest_address.parse("mysql://ann@[::1]/shop").endpoint == TcpEndpoint(host="::1", port=3306)
+
+
+@pytest.mark.parametrize(
+    ("url", "word"),
+    [
+        ("mysql:///one?socket=a.sock", "not a path from /"),
+        ("mysql:///one?socket=", "not a path from /"),
+        (f"mysql:///one?socket=/{'a' * 107}", "more than 107 bytes"),
+        ("mysql://db/one?socket=/run/a.sock", "a host or a port, and a socket"),
+        ("mysql://localhost:3306/one?socket=/run/a.sock", "a host or a port, and a socket"),
+    ],
+)
+def test_a_bad_socket_is_the_users_mistake(url: str, word: str) -> None:
+    with pytest.raises(UserMistake, match=word):
+        guest_address.parse(url)

@@ -1,4 +1,4 @@
-"""Who takes turns at an external server: no more connections than were promised, and not from afar."""
+"""What an external server is promised, and how slices there follow the way to it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tlstax.plan.elsewhere import Elsewhere, Promise, most_connections, promise_of
+from tlstax.plan.elsewhere import Elsewhere, Promise, Room
 from tlstax.plan.jobs import lingering
-from tlstax.plan.order import blocks
-from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.order import blocks, trials_per_block
+from tlstax.plan.sittings import Sitting, most_connections, sittings
 from tlstax.plan.turns import held_at_once
 from tlstax.study import Levels, Study
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -21,6 +21,7 @@ OWN = UserWorkload.model_validate(
 
 
 def study(workload: str, *connections: int) -> Study:
+    """Four cases with the control, of each number of connections."""
     return Study(
         name="made-up",
         title="Made up",
@@ -32,82 +33,110 @@ def study(workload: str, *connections: int) -> Study:
     )
 
 
-def seated(of: Study, round_trip_s: float = NEAR_S) -> dict[int, bool]:
-    """Whether those with so many connections take turns."""
-    elsewhere = Elsewhere(most_connections(of), round_trip_s)
-    found = sittings(of, next(blocks(of, seed=1)), 0.3, elsewhere)
-    return {connections_of(sitting): sitting.takes_turns for sitting in found}
+def seated(of: Study, at_most: int, round_trip_s: float = NEAR_S) -> tuple[Sitting, ...]:
+    return sittings(of, next(blocks(of, seed=1)), 0.3, Elsewhere(at_most, round_trip_s))
 
 
-def connections_of(sitting: Sitting) -> int:
-    return sitting.trials[0].case.typed.connections
+def roles(sitting: Sitting) -> list[str]:
+    return sorted(trial.case.role for trial in sitting.trials)
 
 
-def test_what_a_server_was_promised_is_the_most_that_any_case_has() -> None:
-    assert most_connections(study("point-select", 8, 32, 16)) == 32
-    unsaid = Study(name="s", title="", question="?", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})
-    assert most_connections(unsaid) == 1
+def promise(workload: str, connections: int, cases: int = 1) -> Promise:
+    levels: Levels = {"tls": "off", "workload": workload, "connections": connections}
+    return Promise.of([levels] * cases, study("mine", 1))
 
 
 @pytest.mark.parametrize(
-    ("workload", "connections", "promised", "words"),
+    ("workload", "connections", "cases", "total", "parts"),
     [
-        ("point-select", (8,), 11, "at most 11 connections at once: 8 for a case, 3 of tlstax's own"),
-        (
-            "reconnect",
-            (2, 8),
-            23,
-            "at most 23 connections at once: 8 for a case, 12 winding up, 3 of tlstax's own",
-        ),
-        (
-            "mine",
-            (1,),
-            7,
-            "at most 7 connections at once: 1 for each case, 3 winding up, 3 of tlstax's own",
-        ),
-        (
-            "storm",
-            (100,),
-            106,
-            "at most 106 connections at once: 100 for a case, 3 winding up, 3 of tlstax's own",
-        ),
+        ("point-select", 8, 1, 11, "8 for a case, 3 of tlstax's own"),
+        ("point-select", 8, 4, 35, "32 for 4 cases in turns, 3 of tlstax's own"),
+        ("reconnect", 8, 1, 23, "8 for a case, 12 winding up, 3 of tlstax's own"),
+        ("reconnect", 8, 4, 23, "8 for a case, 12 winding up, 3 of tlstax's own"),
+        ("mine", 1, 1, 7, "1 for a case, 3 winding up, 3 of tlstax's own"),
+        ("storm", 100, 2, 106, "100 for a case, 3 winding up, 3 of tlstax's own"),
     ],
 )
 def test_a_server_is_told_what_it_will_count(
-    workload: str, connections: tuple[int, ...], promised: int, words: str
+    workload: str, connections: int, cases: int, total: int, parts: str
 ) -> None:
-    promise = promise_of(study(workload, *connections))
-    assert (promise.total, promise.words()) == (promised, words)
-    assert promise.with_most(promised) == promise
+    own = promise(workload, connections, cases)
+    assert (own.total, own.parts()) == (total, parts)
 
 
-def test_where_less_is_allowed_it_is_known_what_fits() -> None:
-    promise = Promise(8, reconnects=True)
-    fitting = promise.with_most(22)
-    assert fitting is not None
-    assert (fitting.cases, fitting.total) == (7, 21)
-    assert promise.with_most(6) is None
-    assert Promise(1, reconnects=True).total == 7
+def test_who_keeps_connections_and_who_makes_them_hold_theirs_at_once() -> None:
+    kept: dict[str, Any] = {"tls": "off", "workload": "point-select", "connections": 8}
+    both = Promise.of([kept, kept, {**kept, "workload": "mine"}], study("mine", 8))
+    assert (both.kept, both.made, both.winding_up) == (16, 8, 12)
+    assert both.parts() == "24 for 3 cases in turns, 12 winding up, 3 of tlstax's own"
+    resumed = Promise.of([{**kept, "tls": "1.3", "resumption": "on"}], study("mine", 8))
+    assert (resumed.kept, resumed.winding_up) == (8, 3)
 
 
 def test_what_clients_may_leave_to_the_server_is_a_part_of_what_is_promised_as_winding_up() -> None:
     for connections in range(1, 200):
-        promised = Promise(connections, reconnects=True).winding_up
+        promised = promise("reconnect", connections).winding_up
         unseen = promised - lingering(connections)
         assert unseen >= max(2, connections // 2)
         assert unseen >= min(connections, 8), "of few connections each may be counted once more"
 
 
-def test_kept_connections_of_all_who_take_turns_are_held_at_once() -> None:
-    """Four cases with the control: 4 times 8 is 32."""
-    assert seated(study("point-select", 8)) == {8: False}
-    assert seated(study("point-select", 8, 32)) == {8: True, 32: False}
-    assert seated(study("point-select", 8, 31)) == {8: False, 31: False}
+@pytest.mark.parametrize(
+    ("room", "free", "at_most", "words"),
+    [
+        (Room(151, 3), 148, 37, "151 connections, 3 of them in use"),
+        (Room(151, 3, asked=20), 148, 20, "151 connections, 3 of them in use"),
+        (Room(151, 3, of_account=40, by_account=2), 38, 9, "40 for this account, 2 of them in use"),
+        (Room(151, 131, of_account=40, by_account=2), 20, 8, "151 connections, 131 of them in use"),
+        (Room(151, 141), 10, 5, "151 connections, 141 of them in use"),
+        (Room(10, 12), 0, 0, "10 connections, 12 of them in use"),
+    ],
+)
+def test_a_run_takes_a_quarter_of_what_is_free_or_what_it_is_allowed(
+    room: Room, free: int, at_most: int, words: str
+) -> None:
+    assert (room.free, room.at_most, room.words()) == (free, at_most, words)
+
+
+def test_all_who_are_compared_take_turns_where_there_is_room_for_what_they_keep() -> None:
+    (sitting,) = seated(study("point-select", 8), at_most=35)
+    assert roles(sitting) == ["baseline", "control", "treatment", "treatment"]
+
+
+def test_where_there_is_room_for_fewer_each_part_has_the_baseline() -> None:
+    of = study("point-select", 8)
+    two = seated(of, at_most=27)
+    assert [roles(sitting) for sitting in two] in (
+        [["baseline", "control", "treatment"], ["baseline", "treatment"]],
+        [["baseline", "treatment", "treatment"], ["baseline", "control"]],
+    )
+    three = seated(of, at_most=19)
+    assert sorted(map(roles, three)) == [
+        ["baseline", "control"],
+        ["baseline", "treatment"],
+        ["baseline", "treatment"],
+    ]
+    for found in (two, three):
+        positions = [trial.position for sitting in found for trial in sitting.trials]
+        assert len(positions) == len(set(positions)), "every trial has a place of its own"
+        assert sorted(positions)[: trials_per_block(of)] == list(range(trials_per_block(of)))
+        assert len({sitting.number for sitting in found}) == len(found)
+
+
+def test_who_has_no_room_even_beside_the_baseline_alone_is_measured_alone() -> None:
+    found = seated(study("point-select", 8), at_most=18)
+    assert [len(sitting.trials) for sitting in found] == [1, 1, 1, 1]
+    by_connections = {
+        sitting.trials[0].case.typed.connections: sitting.takes_turns
+        for sitting in seated(study("point-select", 4, 20), at_most=23)
+    }
+    assert by_connections == {4: True, 20: False}
 
 
 @pytest.mark.parametrize("workload", ["reconnect", "storm", "mine"])
 def test_connections_that_are_made_anew_are_gone_before_the_next_turn(workload: str) -> None:
-    assert seated(study(workload, 8)) == {8: True}
+    (sitting,) = seated(study(workload, 8), at_most=23)
+    assert len(sitting.trials) == 4
 
 
 def test_what_is_held_is_what_is_kept_and_what_one_of_the_others_makes() -> None:
@@ -121,54 +150,32 @@ def test_what_is_held_is_what_is_kept_and_what_one_of_the_others_makes() -> None
     assert held_at_once(cases, study("mine", 8)) == 8 + 8 + 100
 
 
-def test_a_way_that_is_long_beside_a_slice_leaves_no_turns() -> None:
-    """A query is one round trip in 20 ms, a reconnect eight in 240; a storm's round takes what it takes."""
-    assert seated(study("point-select", 2, 8), 0.00099) == {2: True, 8: False}
-    assert seated(study("point-select", 2, 8), 0.00101) == {2: False, 8: False}
-    assert seated(study("reconnect", 32), 0.00149) == {32: True}
-    assert seated(study("reconnect", 32), 0.00151) == {32: False}
-    assert seated(study("storm", 8), 0.1) == {8: True}
+def test_the_most_connections_of_a_case_are_known() -> None:
+    assert most_connections(study("point-select", 8, 32, 16)) == 32
+    unsaid = Study(name="s", title="", question="?", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})
+    assert most_connections(unsaid) == 1
 
 
-def test_who_is_near_is_not_kept_apart_by_the_time_that_a_question_takes_anyway() -> None:
-    assert seated(study("reconnect", 1), 0.0005) == {1: True}
-    assert seated(study("reconnect", 1), 0.0006) == {1: False}
+@pytest.mark.parametrize(
+    ("workload", "connections", "round_trip_s", "slice_s"),
+    [
+        ("point-select", 8, 0.0005, 0.02),  # Five round trips are 2.5 ms: what is usual is longer.
+        ("point-select", 8, 0.045, 0.225),
+        ("point-select", 1, 0.01, 0.2),  # Twenty of the only one.
+        ("reconnect", 8, 0.002, 0.08),  # Eight round trips each: five times 16 ms.
+        ("reconnect", 8, 0.045, 1.0),  # 1.8 s, of which a second is enough.
+        ("storm", 8, 0.1, 1e-6),  # A round takes what it takes.
+    ],
+)
+def test_a_slice_is_as_long_as_the_way_makes_operations(
+    workload: str, connections: int, round_trip_s: float, slice_s: float
+) -> None:
+    (sitting,) = seated(study(workload, connections), at_most=200, round_trip_s=round_trip_s)
+    assert sitting.slice_s == pytest.approx(slice_s)
 
 
-def test_it_is_said_what_keeps_cases_apart_and_which_option_does_not() -> None:
-    of = study("point-select", 8)
-    cases = list(of.included())
-    assert Elsewhere(8, NEAR_S).why_not(cases, of, 0.02) == (
-        "3 of them in turns would hold 24 connections at once, and the server was promised 8 at the most "
-        "(--connections 8,24 promises that many)"
-    )
-    assert Elsewhere(24, 0.0042).why_not(cases, of, 0.02) == (
-        "the server answers after 4.2 ms, so that an operation would not be short beside a turn of 20 ms"
-    )
-    assert Elsewhere(24, NEAR_S).why_not(cases, of, 0.02) == ""
-
-
-def test_the_most_connections_of_a_case_and_the_most_round_trips_of_one_decide() -> None:
-    """By hand: eight round trips of 1.25 ms are 10 ms, and 20 times that 200 ms; one query's is 25 ms."""
-    of = study("point-select", 8)
-    few: Levels = {"tls": "off", "workload": "point-select", "connections": 2}
-    many: Levels = {**few, "workload": "reconnect", "connections": 8}
-    for cases in ([few, many], [many, few]):
-        assert "(--connections 8,10 promises that many)" in Elsewhere(9, NEAR_S).why_not(cases, of, 0.02)
-        assert "answers after 1.2 ms" in Elsewhere(10, 0.0012495).why_not(cases, of, 0.05)
-    assert Elsewhere(8, 0.00125).why_not([many], of, 0.2) == ""
-
-
-def test_beside_a_storm_nobody_is_kept_apart_by_the_way() -> None:
-    of = study("point-select", 8)
-    kept: Levels = {"tls": "off", "workload": "point-select", "connections": 8}
-    assert Elsewhere(99, 0.1).why_not([kept], of, 0.02)
-    assert not Elsewhere(99, 0.1).why_not([kept, {**kept, "workload": "storm"}], of, 0.02)
-
-
-def test_figures_of_a_long_way_and_a_long_turn_are_told_as_they_are() -> None:
-    of = study("point-select", 8)
-    cases: list[Levels] = [{"tls": "off", "workload": "point-select", "connections": 8}]
-    assert Elsewhere(99, 9.995).why_not(cases, of, 0.9985) == (
-        "the server answers after 1e+04 ms, so that an operation would not be short beside a turn of 998 ms"
-    )
+def test_of_long_slices_there_are_fewer_rounds() -> None:
+    far = Elsewhere(200, 0.1)
+    assert [far.rounds(slice_s, 5) for slice_s in (0.02, 0.25, 0.4, 1.0)] == [5, 5, 3, 3]
+    (sitting,) = seated(study("reconnect", 8), at_most=200, round_trip_s=0.1)
+    assert (sitting.slice_s, sitting.rounds) == (1.0, 3)

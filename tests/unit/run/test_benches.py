@@ -16,7 +16,7 @@ from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine
-from tlstax.run import benches, tls_support
+from tlstax.run import benches, external, tls_support
 from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.run.tls_support import cut_to
@@ -141,12 +141,13 @@ def test_only_the_load_clients_that_a_study_needs_are_had(monkeypatch: pytest.Mo
     assert had.described()[1:] == (engine, sysbench)
 
 
-def test_a_server_that_is_not_ours_is_measured_with_the_engine() -> None:
+def test_a_server_that_is_not_ours_is_measured_with_clients_that_tell_what_they_negotiated() -> None:
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
-    study = override(load_study("tax"), "client", ["sysbench"])
+    kept = override(load_study("tax"), "workload", ["ping"])
+    study = override(kept, "client", ["mysqlslap-9.7"])
     with (
-        pytest.raises(UserMistake, match="own engine alone"),
-        benches.open_guest(study, access, NEEDS, lambda _: None),
+        pytest.raises(UserMistake, match="does not tell what its connections have negotiated"),
+        external.open_guest(study, access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")
 
@@ -258,7 +259,7 @@ def test_a_server_that_is_not_ours_is_given_no_library() -> None:
     study = override(load_study("tax"), "tls_library", ["openssl-3.0"])
     with (
         pytest.raises(UserMistake, match="keeps what it has: tls_library cannot be chosen there"),
-        benches.open_guest(study, access, NEEDS, lambda _: None),
+        external.open_guest(study, access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")
 
@@ -355,6 +356,6 @@ def test_a_server_that_is_not_ours_keeps_its_settings(factor: str, level: str) -
     access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     with (
         pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"),
-        benches.open_guest(override(load_study("tax"), factor, [level]), access, NEEDS, lambda _: None),
+        external.open_guest(override(load_study("tax"), factor, [level]), access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")

@@ -16,7 +16,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.plan.order import cases, plan
 from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
-from tlstax.run import benches
+from tlstax.run import external
 from tlstax.run.benches import Benches, left_out
 from tlstax.specimens import catalogue, fault_recipes
 from tlstax.specimens.resolve import named_fault
@@ -124,7 +124,7 @@ def test_a_fault_is_never_planted_in_a_guest() -> None:
     study = with_fault(load_study("tax"), ["none", NAME])
     with (
         pytest.raises(UserMistake, match="keeps what it has: fault cannot be chosen there"),
-        benches.open_guest(study, access, NEEDS, lambda _: None),
+        external.open_guest(study, access, NEEDS, lambda _: None),
     ):
         pytest.fail("it was opened all the same")
 

@@ -14,8 +14,9 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
+from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Machine
-from tlstax.run import benches
+from tlstax.run import benches, external
 from tlstax.run.bench import Needs
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
@@ -32,19 +33,28 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Machine]]:
 
     @contextmanager
     def guest_terms(*_: object) -> Iterator[Any]:
-        yield SimpleNamespace(specimen=specimen), SimpleNamespace(model_copy=lambda update: update)
+        server = SimpleNamespace(
+            specimen=specimen,
+            near=lambda: None,
+            load_account=SimpleNamespace(database="lent"),
+            no_plaintext=lambda: None,
+            room=lambda asked: Room(151, 1, asked=asked),
+        )
+        yield server, SimpleNamespace(model_copy=lambda update: update)
 
     @contextmanager
     def furnished(server: Any, terms: Any, _: object, machine: Machine, __: object) -> Iterator[Any]:
         found.append((terms, machine))
-        yield SimpleNamespace(server=server)
+        yield SimpleNamespace(server=server, admin=None)
 
     uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
-    monkeypatch.setattr(benches, "guest_terms", guest_terms)
-    monkeypatch.setattr(benches, "furnished", furnished)
-    monkeypatch.setattr(benches, "engine_command", lambda: ["engine"])
-    monkeypatch.setattr(benches, "engine_specimen", lambda: specimen)
-    monkeypatch.setattr(benches, "describe_machine", lambda: fake_header().machine)
+    monkeypatch.setattr(external, "guest_terms", guest_terms)
+    monkeypatch.setattr(external, "furnished", furnished)
+    monkeypatch.setattr(external, "engine_command", lambda: ["engine"])
+    monkeypatch.setattr(external.server_facts, "round_trip_s", lambda _: 0.0001)
+    engine = SimpleNamespace(specimen=specimen, command=["engine"])
+    monkeypatch.setattr(external, "client_program", lambda *_: engine)
+    monkeypatch.setattr(external, "describe_machine", lambda: fake_header().machine)
     monkeypatch.setattr(benches.countable, "usable_events", lambda: uncounted)
     return found
 
@@ -53,8 +63,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Machine]]:
 def test_the_client_is_pinned_only_where_that_was_asked_for(
     opened: list[tuple[Any, Machine]], cpus: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(benches, "check_usable", lambda _: None)
-    with benches.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=cpus) as found:
+    monkeypatch.setattr(external, "check_usable", lambda _: None)
+    with external.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=cpus) as found:
         ((terms, machine),) = opened
         assert terms["client_cpus"] == machine.client_cpus == found.machine.client_cpus == cpus
         assert machine.server_cpus == ()
@@ -64,7 +74,7 @@ def test_the_client_is_pinned_only_where_that_was_asked_for(
 def test_cpus_that_are_not_there_are_refused_first(opened: list[tuple[Any, Machine]]) -> None:
     with (
         pytest.raises(UserMistake, match=r"--client-cpus: .*CPU 99999"),
-        benches.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=(99999,)),
+        external.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=(99999,)),
     ):
         pytest.fail("it was opened all the same")
     assert opened == []

@@ -15,7 +15,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label
-from tlstax.study.level_names import STORM
+from tlstax.study.level_names import RECONNECTING, STORM
 from tlstax.support.text import counted
 
 CLIENT_BOUND_SHARE = 0.9
@@ -236,7 +236,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
 def _bears_on_connecting(estimate: Estimate) -> bool:
     phases = ("connect_", "tls_handshake_")
     workload = estimate.comparison.case.typed.workload
-    return workload in {"reconnect", STORM} or estimate.outcome.startswith(phases)
+    return workload in {*RECONNECTING, STORM} or estimate.outcome.startswith(phases)
 
 
 def _limited_by_client(name: str) -> bool:

@@ -1,27 +1,34 @@
-"""That cases at an external server took no turns, since they would have held more than it was promised."""
+"""What was done otherwise at an external server: it had no room for all cases, or let nothing be made."""
 
 from __future__ import annotations
 
-from tlstax.plan.elsewhere import Elsewhere, most_connections
-from tlstax.plan.sittings import companies
+from tlstax.plan.admission import turns_apart, without_room
+from tlstax.plan.sittings import companies, most_connections
+from tlstax.plan.turns import held_at_once
 from tlstax.records.trial import StoredRun
-from tlstax.study.labels import group_label
-from tlstax.support.text import counted
 
 
-def of_turns(stored: StoredRun) -> tuple[str, ...]:
-    """A sentence for the first group of cases that had an external server to themselves for that reason."""
-    study = stored.header.study
-    if not stored.header.guest or not stored.measured:
+def of_external(stored: StoredRun) -> tuple[str, ...]:
+    """What was done otherwise there, and why, a sentence each."""
+    header = stored.header
+    if not header.guest or not stored.measured:
         return ()
-    elsewhere = Elsewhere(most_connections(study), round_trip_s=0.0)
+    if header.external is not None:
+        why = header.external.no_tables
+        no_tables = (f"statements that read nothing took the place of point selects: {why}",) if why else ()
+        return (*no_tables, *without_room(header.study, header.external))
+    return _of_older(stored)
+
+
+def _of_older(stored: StoredRun) -> tuple[str, ...]:
+    """Of an older run, in which cases took turns only where `--connections` had room for all."""
+    study = stored.header.study
+    promised = most_connections(study)
     block = [one for one in stored.measured if one.trial.block == stored.measured[0].trial.block]
     in_turns = {one.trial.position for one in block if one.slices is not None}
-    found = []
-    for company in companies(study, [one.trial for one in block]):
-        cases = [trial.case.levels for trial in company]
-        why = elsewhere.why_not(cases, study, slice_s=0.0)
-        if why and not any(trial.position in in_turns for trial in company):
-            found.append(f"{group_label(cases[0], study)}: each case had the server to itself, because {why}")
-    others = f"; so it was with {counted(len(found) - 1, 'other group')} of cases" if len(found) > 1 else ""
-    return (f"{found[0]}{others}",) if found else ()
+    return tuple(
+        turns_apart(company, study, promised, parts=0)
+        for company in companies(study, [one.trial for one in block])
+        if not any(trial.position in in_turns for trial in company)
+        and held_at_once((trial.case.levels for trial in company), study) > promised
+    )

@@ -38,6 +38,7 @@ from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import workloads
 from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
+from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 
@@ -49,6 +50,8 @@ _WORK = {
     "point-select": "point selects a second",
     "reconnect": "connections a second",
     "storm": "connections a second",
+    "ping": "pings a second",
+    "reconnect-ping": "connections a second",
 }
 
 
@@ -171,8 +174,8 @@ def _subject(finding: Finding, document: RunDocument) -> str:
     Of several servers, the server comes first: "mysql-9.7: TLS 1.3 on kept connections".
     """
     name, workload = label_levels(finding.case), finding.case.get("workload")
-    subject = f"{name} on kept connections" if workload == "point-select" else name
-    if workload == "reconnect":
+    subject = f"{name} on kept connections" if workload in {POINT_SELECT, PING} else name
+    if workload in RECONNECTING:
         subject = f"reconnecting {'in' if name == 'plaintext' else 'under'} {name}"
     elif workload == "storm":
         subject = f"{name} in connection storms"
@@ -274,7 +277,7 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
     """
     levels = resumed.case
     case = CaseLevels.of(levels)
-    if not case.resumes or case.workload != "reconnect":
+    if not case.resumes or case.workload not in RECONNECTING:
         return []
     sibling = {**levels, "resumption": "off"}
     full = next((finding for finding in treatments if finding.case == sibling), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,9 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import TrialCounts
 from tlstax.study import Case, Study
+
+ByBlock = dict[int, list[TrialRecord]]
+"""A case's trials of each block: one, or one of each sitting of a baseline that sat in several."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,13 @@ class Comparison:
 
 def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, ...]:
     """Every case of the study beside its baseline, in the plan's order; a baseline beside itself."""
-    by_case: dict[str, dict[int, TrialRecord]] = {}
+    by_case: dict[str, ByBlock] = {}
     for record in records:
-        by_case.setdefault(record.trial.case.key(), {})[record.trial.block] = record
+        of_case = by_case.setdefault(record.trial.case.key(), {})
+        of_case.setdefault(record.trial.block, []).append(record)
     comparisons = []
     baseline = None
-    controls: dict[int, TrialRecord] = {}
+    controls: ByBlock = {}
     for case in cases(study):
         own = by_case.get(case.key(), {})
         if case.role == "baseline":
@@ -104,6 +108,16 @@ def compare(study: Study, records: Iterable[TrialRecord]) -> tuple[Comparison, .
     return tuple(comparisons)
 
 
+def _beside(record: TrialRecord, others: Sequence[TrialRecord]) -> TrialRecord:
+    """Of a case's trials of a block the one that took turns with this record's; the first where none did."""
+    slices = record.slices
+    if slices is not None:
+        for other in others:
+            if other.slices is not None and other.slices.sitting == slices.sitting:
+                return other
+    return others[0]
+
+
 def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
     """How these trials came out."""
     counted = Counter(record.verdict.value for record in records)
@@ -113,15 +127,23 @@ def counts_of(records: Iterable[TrialRecord]) -> TrialCounts:
 def _comparison(
     case: Case,
     baseline: Case,
-    own: dict[int, TrialRecord],
-    others: dict[int, TrialRecord],
-    controls: dict[int, TrialRecord],
+    own: ByBlock,
+    others: ByBlock,
+    controls: ByBlock,
 ) -> Comparison:
     tried = sorted(own.keys() & others.keys())
-    valid = {block: record for block, record in controls.items() if record.verdict.value == "valid"}
-    pairs = [Pair(block, own[block], others[block], valid.get(block)) for block in tried]
-    both = {"own": own, "baseline": others} if case != baseline else {"own": own}
-    lost = [run[block] for block in tried for run in both.values() if run[block].verdict.value != "valid"]
+    pairs = []
+    for block in tried:
+        record = own[block][0]
+        control = _beside(record, controls[block]) if block in controls else None
+        is_valid = control is not None and control.verdict.value == "valid"
+        pairs.append(Pair(block, record, _beside(record, others[block]), control if is_valid else None))
+    lost = [
+        record
+        for pair in pairs
+        for record in ([pair.record, pair.baseline] if case != baseline else [pair.record])
+        if record.verdict.value != "valid"
+    ]
     return Comparison(
         case=case,
         baseline=baseline,

@@ -20,7 +20,13 @@ from tlstax.study.labels import (
 from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
 from tlstax.study.server_words import key_of, planted_words
 
-WORKLOADS = {"point-select": "kept connections", "reconnect": "reconnecting", "storm": "storms"}
+WORKLOADS = {
+    "point-select": "kept connections",
+    "reconnect": "reconnecting",
+    "storm": "storms",
+    "ping": "pings on kept connections",
+    "reconnect-ping": "reconnecting for a ping",
+}
 MODE = ("workload", "tls", "resumption")
 """The factors that say what was done; the others say to what."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.scope import phases
-from tlstax.findings.core.slices import Turns, log_ratio, together, turns
+from tlstax.findings.core.slices import Turns, alone, log_ratio, together, turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
@@ -93,10 +93,10 @@ class Series:
     def control_logs(self, levels: Levels, outcome: str) -> dict[int, float]:
         """Ln of the control's ratio to the baseline with these levels, in each block that has both."""
         at = frozen(levels)
-        alone = {block: replace(taken, again=None) for block, taken in self.turns.get(at, {}).items()}
+        baselines = {block: alone(taken) for block, taken in self.turns.get(at, {}).items()}
         return _log_ratios(
             (self.controls.get(at, {}), self.control_turns.get(at, {})),
-            (self.values.get(at, {}), alone),
+            (self.values.get(at, {}), baselines),
             outcome,
         )
 
@@ -143,9 +143,12 @@ def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Seri
         place, at = trial.place, frozen(trial.case.levels)
         if place in values:
             into, taken = (controls, control_turns) if trial.case.role == "control" else (found, found_turns)
-            into.setdefault(at, {})[trial.block] = values[place]
+            into.setdefault(at, {}).setdefault(trial.block, values[place])
             if (own := turns(record)) is not None:
-                taken.setdefault(at, {})[trial.block] = own
+                of_case = taken.setdefault(at, {})
+                first = of_case.get(trial.block)
+                both = None if first is None else replace(first, elsewhere=(*first.elsewhere, own))
+                of_case[trial.block] = both or own
     with_controls = {
         at: {block: together(own, control_turns.get(at, {}).get(block)) for block, own in taken.items()}
         for at, taken in found_turns.items()

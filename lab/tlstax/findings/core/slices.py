@@ -99,13 +99,15 @@ class Amounts:
 class Turns:
     """The slices of one trial of `block`; `has_path` is None where the study compares no paths.
 
-    `again` has those of its control, where what a case is compared with is both.
+    `again` has those of its control, where what a case is compared with is both. `elsewhere` has those of the
+    same case in further sittings of the block.
     """
 
     block: int
     has_path: bool | None
     slices: Slices
     again: Turns | None = None
+    elsewhere: tuple[Turns, ...] = ()
 
     @property
     def sitting(self) -> tuple[int, int]:
@@ -197,9 +199,17 @@ def turns(record: TrialRecord, control: TrialRecord | None = None) -> Turns | No
 
 
 def together(baseline: Turns, control: Turns | None) -> Turns:
-    """A baseline with its control, if the two took turns with each other."""
-    is_one_sitting = control is not None and control.sitting == baseline.sitting
-    return replace(baseline, again=control) if is_one_sitting else baseline
+    """A baseline with its control, where the two took turns with each other."""
+    if control is None:
+        return baseline
+    if control.sitting == baseline.sitting:
+        return replace(baseline, again=control)
+    return replace(baseline, elsewhere=tuple(together(other, control) for other in baseline.elsewhere))
+
+
+def alone(baseline: Turns) -> Turns:
+    """A baseline without its control."""
+    return replace(baseline, again=None, elsewhere=tuple(map(alone, baseline.elsewhere)))
 
 
 def values(record: TrialRecord) -> dict[str, float]:
@@ -242,11 +252,19 @@ def log_ratio_of_totals(name: str, slices: Sides) -> float | None:
 def _mean_over_each(
     of: Callable[[str, Turns, Turns], float | None], name: str, slices: Sides
 ) -> float | None:
-    own, other = slices
-    if name not in _COMPARED or own is None or other is None or own.sitting != other.sitting:
+    own, other = _of_one_sitting(*slices)
+    if name not in _COMPARED or own is None or other is None:
         return None
     found = [ratio for one in own.each for two in other.each if (ratio := of(name, one, two)) is not None]
     return fmean(found) if found else None
+
+
+def _of_one_sitting(own: Turns | None, other: Turns | None) -> Sides:
+    """What both did in turns with each other; None for trials that never did."""
+    if own is None or other is None:
+        return None, None
+    both = ((one, two) for one in (own, *own.elsewhere) for two in (other, *other.elsewhere))
+    return next((pair for pair in both if pair[0].sitting == pair[1].sitting), (None, None))
 
 
 def _of_neighbours(name: str, own: Turns, other: Turns) -> float | None:

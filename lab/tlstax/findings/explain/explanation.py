@@ -301,6 +301,8 @@ def _mean(pair: _Pair, place: Literal[0, 1], name: str) -> float | None:
 def _operation(case: Case) -> Literal["connection", "query", "operation"]:
     words: Mapping[str, Literal["connection", "query"]] = {
         "reconnect": "connection",
+        "reconnect-ping": "connection",
+        "ping": "query",
         "storm": "connection",
         "point-select": "query",
     }

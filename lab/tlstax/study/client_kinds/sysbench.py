@@ -13,7 +13,18 @@ NAME = "sysbench"
 _TEXT = frozenset({"insert", "reconnect"})
 """Built-in workloads that it does without preparing anything."""
 
-_HAS_NOT = ("people-", "words-", "session-", "answer-", "rows-", "sent-", "insert-", "connect-")
+_HAS_NOT = (
+    "people-",
+    "words-",
+    "session-",
+    "answer-",
+    "rows-",
+    "sent-",
+    "insert-",
+    "connect-",
+    "ping",
+    "reconnect-ping",
+)
 """How the names of the built-in workloads that it does not have begin."""
 
 _VERIFIES_UNASKED_BEFORE = (3, 4)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlstax.contract import Workload
+from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
 from tlstax.study.level_names import WORKLOADS as NAMES
-from tlstax.study.workloads import people, storm, sysbench_oltp, words
+from tlstax.study.workloads import people, ping, storm, sysbench_oltp, words
 from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.study.workloads.effects import (
     RowsChanged,
@@ -40,6 +41,7 @@ __all__ = [
     "draws_once",
     "in_words",
     "is_built_in",
+    "needs_table",
     "part_of",
     "put_back_sql",
     "returns_rows",
@@ -55,11 +57,14 @@ class _BuiltIn:
     table: Shape
     words: str
     made: Callable[[str, int], Workload]
+    reads_table: bool = True
 
 
 _BUILT_IN = {
     "point-select": _BuiltIn("sbtest", "point selects on kept connections", sysbench_oltp.point_select),
     "reconnect": _BuiltIn("sbtest", "reconnecting for every point select", sysbench_oltp.reconnect),
+    "ping": _BuiltIn("sbtest", "pings on kept connections", ping.ping, reads_table=False),
+    "reconnect-ping": _BuiltIn("sbtest", "reconnecting for every ping", ping.reconnect, reads_table=False),
     "storm": _BuiltIn("sbtest", "connection storms", storm.storm),
     "select-range": _BuiltIn("sbtest", "selects of 100 rows by key", sysbench_oltp.select_range),
     "insert": _BuiltIn("sbtest", "inserts of one row", sysbench_oltp.insert),
@@ -73,6 +78,12 @@ _BUILT_IN = {
     "people-delete": _BuiltIn("people", "deletes from people without an index", people.delete),
     "words-insert": _BuiltIn("words", "inserts of a word in one transaction", words.insert),
     "words-execute": _BuiltIn("words", "the same inserts by execute()", words.execute),
+}
+
+
+_OF_TABLE_THERE = {
+    TABLE_SELECT: "selects of a key on kept connections",
+    TABLE_RECONNECT: "reconnecting for every select of a key",
 }
 
 
@@ -102,6 +113,11 @@ def table_of(name: str) -> Shape:
     return "sbtest" if sized else _BUILT_IN[name].table
 
 
+def needs_table(name: str) -> bool:
+    """Whether the built-in workload has anything to do with its table."""
+    return name not in _BUILT_IN or _BUILT_IN[name].reads_table
+
+
 def changes_data(name: str) -> bool:
     """Whether the built-in workload changes its table. KeyError for another name."""
     return writes(built_in(name, TABLES[table_of(name)], 1))
@@ -123,4 +139,6 @@ def in_words(name: str) -> str:
     """What the workload is called in a report; a name that is not built in stands for itself."""
     if sized := by_numbers(name):
         return sized.words
+    if name in _OF_TABLE_THERE:
+        return _OF_TABLE_THERE[name]
     return _BUILT_IN[name].words if name in _BUILT_IN else name

@@ -163,6 +163,13 @@ def as_workload(own: UserWorkload, table: str, rows: int) -> Workload:
     )
 
 
+def names_table(own: UserWorkload) -> bool:
+    """Whether any of its statements has to do with the table that is filled for it."""
+    said = (sql for statements in own.said_by_themselves().values() for sql in statements)
+    operations = (each.sql for one in own.transactions for each in one.statements)
+    return any(TABLE in placeholders(sql) for sql in (*said, *operations))
+
+
 def is_one_sequence(own: UserWorkload) -> bool:
     """Whether each operation is the same statements, in no transaction, with no value that they share."""
     first = own.transactions[0]

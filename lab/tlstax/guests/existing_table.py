@@ -1,0 +1,110 @@
+"""A table that exists at an external server: from its key's name to statements that read one row each.
+
+Only the key is read, so that nothing of a row is kept or shown, and only by an index that begins with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlstax.guests import connection as guest_connection
+from tlstax.guests import refusals as guest_refusals
+from tlstax.guests.access import GuestAccess
+from tlstax.mysql import table_keys
+from tlstax.mysql.database import Database, SqlError
+from tlstax.study.workloads.table_there import reading_keys
+from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.support.credentials import quoted
+from tlstax.support.errors import UserMistake
+
+SHAPE = "write a table of the schema in the URL and its key, such as orders.id"
+
+_INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint"})
+_MOST = 2**63 - 1
+"""The largest that a load client draws."""
+
+
+@dataclass(frozen=True)
+class TableKey:
+    """A table and the column that its rows are read by, as they were typed."""
+
+    table: str
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """The lowest and the highest key that a table has."""
+
+    low: int
+    high: int
+
+
+UNKNOWN = KeyRange(1, 1)
+"""What stands for a range before it is asked for."""
+
+
+def parse(text: str) -> TableKey:
+    """From `orders.id`. Raises UserMistake."""
+    table, _, column = text.rpartition(".")
+    if not table or not column or any(forbidden in text for forbidden in "`\0"):
+        raise UserMistake(f"--table: {quoted(text)} is not a table and its key", remedy=SHAPE)
+    return TableKey(table, column)
+
+
+def workloads(key: TableKey, drawn_from: KeyRange) -> dict[str, UserWorkload]:
+    """The workloads that read rows of the table by keys of this range."""
+    return reading_keys(key.table, key.column, drawn_from.low, drawn_from.high)
+
+
+def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
+    """The range of the table's keys, asked in one connection that is closed before anything else is opened.
+
+    UserMistake where there is no such table or column, or rows cannot be read by it one at a time; as a
+    login raises it otherwise.
+    """
+    if access.address.schema is None:
+        raise UserMistake("--table names a table of a schema, and the URL names none", remedy=SHAPE)
+    database = guest_connection.connect(access, access.address.schema)
+    try:
+        return _asked(database, access, key)
+    except SqlError as error:
+        raise guest_refusals.fault_of(access, error) from error
+    finally:
+        guest_connection.close(database)
+
+
+def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
+    where = f"{access.address.schema} at {access.address}"
+    columns = table_keys.columns(database, key.table)
+    if not columns:
+        raise UserMistake(
+            f"--table: {access.user} sees no table {key.table} in {where}",
+            remedy="check its name, or grant SELECT on it",
+        )
+    kind = columns.get(key.column.lower())
+    if kind is None:
+        raise UserMistake(
+            f"--table: {key.table} in {where} has no column {key.column}",
+            remedy=f"it has {', '.join(sorted(columns)[:8])}",
+        )
+    if kind not in _INTEGERS:
+        raise UserMistake(
+            f"--table: {key} is of the type {kind}, and keys are drawn as whole numbers",
+            remedy="name a column of a whole-number type that has an index",
+        )
+    if not table_keys.begins_index(database, key.table, key.column):
+        raise UserMistake(
+            f"--table: no index of {key.table} begins with {key.column}, so that each statement would read "
+            "the whole table",
+            remedy="name the first column of its primary key",
+        )
+    found = table_keys.key_range(database, key.table, key.column)
+    if found is None:
+        raise UserMistake(f"--table: {key.table} in {where} has no rows", remedy="name a table that has some")
+    if found[1] > _MOST:
+        raise UserMistake(f"--table: keys of {key} are beyond {_MOST}", remedy="name another table")
+    return KeyRange(*found)

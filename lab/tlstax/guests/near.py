@@ -1,0 +1,101 @@
+"""An external server's process where it runs on this machine: found by the connection that ends at it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tlstax.mysql import answering
+from tlstax.mysql.database import Database
+from tlstax.observers.clock import CpuClock
+
+_SERVER = re.compile(r"(mysqld|mariadbd)([-._].*)?")
+"""What the programs of servers are called; others pass on what they get."""
+
+HELP = "run tlstax as root or as the server's own user, or give --server-host ssh://root@localhost"
+
+
+@dataclass(frozen=True)
+class Near:
+    """A server of this machine: its process, None where it is out of reach, and the CPUs that it may use.
+
+    `words` say which process it is, or why its CPU time is not read.
+    """
+
+    pid: int | None
+    cpus: frozenset[int]
+    words: str
+
+
+def near(database: Database) -> Near | None:
+    """The process that this connection ends at; None where that is on another machine or in a container.
+
+    A connection over TCP is looked for in this machine's own table of sockets (proc(5), /proc/net/tcp): who
+    has its other end is shown to root and to that user alone.
+    """
+    pid = answering.peer_of(database)
+    if pid is None:
+        ends = _ends(database)
+        if ends is None:
+            return None
+        found = [one for one in psutil.net_connections(kind="tcp") if _is(one, *ends)]
+        if not found:
+            return None
+        pid = found[0].pid
+    if pid is None:
+        why = "this machine shows whose process it is to root and to its own user alone"
+        return Near(None, frozenset(), f"the server's CPU time is not read: {why} ({HELP})")
+    return _of(pid)
+
+
+def _of(pid: int) -> Near:
+    program = answering.program_of(pid)
+    name = Path(program).name if program else _command(pid)
+    if not _SERVER.fullmatch(name):
+        why = f"the connection ends at {name or 'a process'} ({pid}), which passes it on"
+        return Near(None, frozenset(), f"the server's CPU time is not read: {why}")
+    try:
+        CpuClock(pid).read_us()
+        cpus = frozenset(os.sched_getaffinity(pid))
+    except OSError as error:
+        why = f"process {pid} ({name}) is out of reach ({error.strerror})"
+        return Near(None, frozenset(), f"the server's CPU time is not read: {why}; {HELP}")
+    return Near(pid, cpus, f"the server is process {pid} ({name}) of this machine: its CPU time is read")
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+End = tuple[str, int]
+
+
+def _ends(database: Database) -> tuple[End, End] | None:
+    """Our end of a connection over TCP, and the server's."""
+    channel = getattr(database, "_sock", None)
+    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
+        return None
+    ours, theirs = channel.getsockname(), channel.getpeername()
+    return (_plain(ours[0]), ours[1]), (_plain(theirs[0]), theirs[1])
+
+
+def _is(connection: Any, ours: End, theirs: End) -> bool:
+    """Whether this is the server's end of our connection."""
+    here, there = connection.laddr, connection.raddr
+    return bool(here and there) and (
+        (_plain(here.ip), here.port) == theirs and (_plain(there.ip), there.port) == ours
+    )
+
+
+def _plain(address: str) -> str:
+    """An IPv4 address that an IPv6 socket sees (RFC 4291, 2.5.5.2) as what it is."""
+    return address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]

@@ -1,0 +1,126 @@
+"""One external server by several ways: HAProxy in TCP mode and with TLS, and one that leads elsewhere."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from test_guest_run import SMALL, lent, sentence, tlstax_run, url_of
+
+from tlstax.paths.program import own_command
+from tlstax.specimens import shelf
+from tlstax.specimens.path_recipes import HAPROXY
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+
+SHORT = ("--rows", "500", "--budget", "10s", "--over-budget", "--connections", "2", "--tls", "1.3", "--json")
+CONFIGURATION = """
+global
+    maxconn 200
+defaults
+    mode tcp
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+listen mysql
+    bind 127.0.0.1:{port}
+    {servers}
+"""
+
+
+@pytest.fixture(scope="module")
+def house(mariadb_build: ServerBuild, session: Session) -> Iterator[PrivateServer]:
+    with lent(mariadb_build, session, ServerSettings(buffer_pool_bytes=SMALL)) as server:
+        yield server
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def haproxy(folder: Path, *backends: PrivateServer) -> Iterator[int]:
+    """HAProxy in front of these servers in turn; the port that it listens on."""
+    kept = shelf.obtain(HAPROXY, lambda _: None)
+    port = free_port()
+    servers = "\n    ".join(
+        f"server own{number} 127.0.0.1:{backend.endpoint().port}" for number, backend in enumerate(backends)
+    )
+    file = folder / f"haproxy-{port}.cfg"
+    file.write_text(CONFIGURATION.format(port=port, servers=servers), encoding="utf-8")
+    command = own_command(kept, kept.program, ["-f", str(file), "-db"])
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield port
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_what_a_proxy_costs_is_told_of_each_tls_level(house: PrivateServer, tmp_path: Path) -> None:
+    with haproxy(tmp_path, house) as port:
+        done = tlstax_run(tmp_path, url_of(house), *SHORT, "--address", f"direct,proxy=127.0.0.1:{port}")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    rates = {
+        (finding["case"]["workload"], finding["case"]["tls"], finding["case"]["address"]): finding["value"]
+        for finding in document["findings"]
+        if finding["outcome"] == "ops_per_s" and finding["role"] != "control"
+    }
+    for workload in ("point-select", "reconnect"):
+        for tls in ("off", "1.3"):
+            assert rates[workload, tls, "proxy"] < rates[workload, tls, "direct"], (
+                "bytes pass two more sockets"
+            )
+    contrasts = {
+        contrast["case"]["tls"] for contrast in document["contrasts"] if contrast["factor"] == "address"
+    }
+    assert contrasts == {"off", "1.3"}
+
+
+def test_a_way_to_another_server_is_refused(
+    house: PrivateServer, mariadb_build: ServerBuild, session: Session, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        other = stack.enter_context(lent(mariadb_build, session, ServerSettings(buffer_pool_bytes=SMALL)))
+        port = stack.enter_context(haproxy(tmp_path, house, other))
+        done = tlstax_run(tmp_path, url_of(house), *SHORT, "--address", f"proxy=127.0.0.1:{port}")
+        said = sentence(done, 2)
+    assert "leads to another server" in said
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("proxy", "not an address with a name"),
+        ("direct", "names no other way"),
+        ("a=127.0.0.1:1,a=127.0.0.1:2", "named twice"),
+        ("a=127.0.0.1:0", "not an address"),
+    ],
+)
+def test_an_address_has_a_name_and_a_port(tmp_path: Path, address: str, words: str) -> None:
+    said = sentence(tlstax_run(tmp_path, "mysql://ann@127.0.0.1:9/lent", *SHORT, "--address", address), 2)
+    assert words in said
+
+
+def test_where_nothing_listens_it_is_named(house: PrivateServer, tmp_path: Path) -> None:
+    address = f"proxy=127.0.0.1:{free_port()}"
+    said = sentence(tlstax_run(tmp_path, url_of(house), *SHORT, "--address", address), 2)
+    assert "--address proxy: nothing listens" in said
