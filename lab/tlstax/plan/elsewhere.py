@@ -129,13 +129,11 @@ class Room:
         return f"{self.max_connections} connections, {self.in_use} of them in use"
 
 
-OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 1.0
+OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 0.1
 """How many operations a slice has at the least at a server that is far away, together and of each connection:
-all of them begin at once, and the last is waited for. How long a slice gets for that."""
-
-ENOUGH_S, FEWEST_ROUNDS = 1.25, 3
-"""Of slices as long as a distance makes them fewer rounds are enough: the way, which takes most of the time,
-does not come in bursts. How long a case works in its rounds, and how many there are at least."""
+all of them begin at once, and the last is waited for. Where a slice had to last longer than this for that,
+cases take no turns: at 45 ms a block of slices of a second took the whole budget, and the way, which takes
+most of the time there, does not come in bursts."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,11 @@ class Elsewhere:
     def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
         """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
 
-        Each part has the baseline. Who has no room even with the baseline alone is in none.
+        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
+        everybody where the way is too long for turns.
         """
+        if self.is_too_far((trial.case.levels for trial in company), study):
+            return []
         baseline = next(trial for trial in company if trial.case.role == "baseline")
         others = [trial for trial in company if trial is not baseline]
         for count in range(1, len(others) + 1):
@@ -165,14 +166,13 @@ class Elsewhere:
         pairs = (_in_order([baseline, other]) for other in others)
         return [pair for pair in pairs if self._has_room(pair, study)]
 
+    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
+        """Whether operations of these cases take too long there to be many in a slice."""
+        return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
+
     def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
-        far_s = max(self._least_s(levels, study) for levels in cases)
-        return max(near_s, min(far_s, LONGEST_SLICE_S))
-
-    def rounds(self, slice_s: float, usual: int) -> int:
-        """How many rounds of such slices a sitting has at the least, where it has `usual` beside us."""
-        return min(usual, max(FEWEST_ROUNDS, round(ENOUGH_S / slice_s)))
+        return max([near_s, *(self._least_s(levels, study) for levels in cases)])
 
     def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most

@@ -180,10 +180,8 @@ def _sitting(
     full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
-    fewest_rounds = FEWEST_ROUNDS
     if elsewhere is not None:
         slice_s = elsewhere.slice_s(levels, study, slice_s)
-        fewest_rounds = elsewhere.rounds(slice_s, FEWEST_ROUNDS)
     number = min(trial.position for trial in company)
     if is_storm(company[0].case.levels):
         # The first of its rounds is watched alone.
@@ -195,7 +193,7 @@ def _sitting(
         number=number,
         trials=tuple(company),
         slice_s=slice_s,
-        rounds=max(fewest_rounds, round((of_each_s - watched_s) / slice_s)),
+        rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
         full_load=full_load,
     )

@@ -102,7 +102,7 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         here = server.near() if guest.host is None and fleet is None else None
         if here is not None:
             say(here.words)
-            client_cpus = client_cpus or _beside(here, say)
+            client_cpus = client_cpus or _beside(here, described.client_cpus)
             machine = machine.model_copy(update={"client_cpus": client_cpus})
         terms = own_terms.model_copy(
             update={
@@ -163,15 +163,14 @@ def _let_in(  # noqa: PLR0913, PLR0917 (what is asked of the server, and who hea
         return _LetIn(*opened, changed, needs, refusal.message)
 
 
-def _beside(here: Near, say: Say) -> tuple[int, ...]:
-    """The CPUs that a server of this machine leaves to the load client; none where it may use all of them."""
+def _beside(here: Near, usual: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPUs that a server of this machine leaves to the load client.
+
+    Where it may use all of them, those that a client has beside a server of ours (`usual`): one that stays on
+    its own disturbs the server less than one that goes from CPU to CPU.
+    """
     left = available_cpus() - here.cpus if here.cpus else set[int]()
-    if here.pid is not None and not left:
-        say(
-            "the server may use all processors of this machine, as the load client does: the two take them "
-            "from each other (taskset -a -p keeps a running server to some)"
-        )
-    return tuple(sorted(left))
+    return tuple(sorted(left)) or (usual if here.pid is not None else ())
 
 
 def _over_tls_alone(study: Study, refusal: UserMistake, leeway: Leeway) -> Study:

@@ -104,3 +104,12 @@ def test_why_nobody_took_turns_in_an_older_run_is_told_alike() -> None:
         "35 connections at once, and the server was promised at most 11 "
         "(--max-connections 35 lets all of them take turns)"
     )
+
+
+def test_a_server_that_is_too_far_away_for_turns_is_told_as_such() -> None:
+    found = admit(tax(), Room(151, 1), SERVER, fewer=True)
+    (said,) = without_room(found.study, found.record(0.0042, "", ""))
+    assert said.startswith(
+        "reconnecting for every point select, 8 connections: each by itself, since the server"
+    )
+    assert "answers after 4.2 ms" in said
