@@ -40,11 +40,6 @@ READS_ONLY = Intent()
 def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
     terms = own_account.terms(database)
-    if not tls_facts.offers_tls(database):
-        raise UserMistake(
-            f"{access.address} does not offer TLS, so there is nothing to compare",
-            remedy="turn TLS on at the server",
-        )
     _check_sessions(database, access, intent)
     for name, limit in terms.hourly:
         raise UserMistake(
@@ -59,8 +54,14 @@ def check(database: Database, access: GuestAccess, schema_name: str, intent: Int
 def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
     """That nobody logs in there in the clear, and what would change that; None where this account may.
 
-    Raises SqlError where the server does not answer.
+    UserMistake where it offers no TLS beside which plaintext would stand. Raises SqlError where the server
+    does not answer.
     """
+    if not tls_facts.offers_tls(database):
+        raise UserMistake(
+            f"{access.address} does not offer TLS, so there is nothing to compare",
+            remedy="turn TLS on at the server",
+        )
     if server_facts.requires_tls(database):
         return UserMistake(
             f"{access.address} accepts encrypted connections only (require_secure_transport is ON)",

@@ -326,7 +326,7 @@ def private_bench(
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[GuestServer, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
-    intent = Intent(makes=needs.data.makes_tables, writes=bool(needs.data.changed))
+    intent = Intent(makes=needs.data.makes_tables, writes=needs.data.writes)
     with GuestServer.open(access, warn, intent) as server:
         verification = Verification(
             verify=tls.verify,

@@ -21,13 +21,15 @@ Own = Mapping[str, UserWorkload]
 class DataNeeds:
     """The tables that a run's workloads read, those that they change, and the workloads of the user's own.
 
-    `answer_bytes` are the sizes that a table of answers holds.
+    `answer_bytes` are the sizes that a table of answers holds. `writes` is whether any of them changes data,
+    its own tables' too.
     """
 
     tables: tuple[Shape, ...] = ("sbtest",)
     changed: tuple[Shape, ...] = ()
     own: Own = field(default_factory=dict)
     answer_bytes: tuple[int, ...] = ()
+    writes: bool = False
 
     @property
     def makes_tables(self) -> bool:
@@ -42,11 +44,14 @@ def data_needs(study: Study) -> DataNeeds:
         table_of(levels, study.workloads) for levels in cases if needs_table(levels, study.workloads)
     )
     changed = dict.fromkeys(
-        table_of(levels, study.workloads) for levels in cases if changes_data(levels, study.workloads)
+        table_of(levels, study.workloads)
+        for levels in cases
+        if needs_table(levels, study.workloads) and changes_data(levels, study.workloads)
     )
     sized = {workloads.by_numbers(CaseLevels.of(levels).workload) for levels in cases}
     sizes = sorted({own.answer_bytes for own in sized if isinstance(own, workloads.Session)})
-    return DataNeeds(tuple(shapes), tuple(changed), study.workloads, tuple(sizes))
+    writes = any(changes_data(levels, study.workloads) for levels in cases)
+    return DataNeeds(tuple(shapes), tuple(changed), study.workloads, tuple(sizes), writes)
 
 
 def workload_of(levels: Levels, own: Own, tables: Mapping[Shape, str], rows: int) -> Workload:

@@ -17,6 +17,7 @@ from tlstax.study.changes import (
 )
 from tlstax.study.workload_level import data_needs, makes_connections, statements_of, workload_of
 from tlstax.study.workloads import TABLES
+from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake
 
 TAX = load_study("tax")
@@ -125,3 +126,13 @@ def test_each_way_is_compared_with_the_direct_one_and_with_itself_there() -> Non
 def test_a_way_has_a_name_a_host_and_a_port(text: str, host: str, port: int) -> None:
     ((_, address),) = ways.parse(["direct", text]).items()
     assert (address.host, address.port) == (host, port)
+
+
+def test_a_workload_that_writes_to_its_own_tables_alone_changes_none_of_ours() -> None:
+    """Of a table that is not made no copy can be kept."""
+    own = UserWorkload.model_validate(
+        {"name": "mine", "transactions": [{"statements": [{"sql": "DELETE FROM theirs WHERE id = 1"}]}]}
+    )
+    named = TAX.model_copy(update={"workloads": {"mine": own}})
+    needs = data_needs(override(named, "workload", ["mine"]))
+    assert (needs.tables, needs.changed, needs.writes) == ((), (), True)
