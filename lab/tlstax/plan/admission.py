@@ -100,21 +100,9 @@ def without_room(study: Study, external: ExternalServer | None) -> Iterator[str]
         )
     elsewhere = Elsewhere(external.at_most, external.round_trip_s)
     for company in _companies(study):
-        if elsewhere.is_too_far(_levels(company), study):
-            yield _too_far(company, study, external.round_trip_s)
-            continue
         parts = elsewhere.parted(company, study)
         if len(parts) != 1:
             yield turns_apart(company, study, external.at_most, parts=len(parts))
-
-
-def _too_far(company: Sequence[Trial], study: Study, round_trip_s: float) -> str:
-    group = group_label(company[0].case.levels, study)
-    return (
-        f"{f'{group}: ' if group else ''}each by itself, since the server answers after "
-        f"{round_trip_s * 1000:.2g} ms, and a turn would be long before it had some operations of each "
-        "connection"
-    )
 
 
 def turns_apart(company: Sequence[Trial], study: Study, at_most: int, *, parts: int) -> str:

@@ -69,15 +69,20 @@ class Promise:
         return CLOSED_BEFORE if self.closes else 0
 
     @property
+    def held(self) -> int:
+        """Those of the clients: who makes connections anew has none left when the next one's turn begins."""
+        return self.kept + self.made
+
+    @property
     def total(self) -> int:
         """All of them."""
-        return self.kept + self.made + self.winding_up + self.own
+        return self.held + self.winding_up + self.own
 
     def parts(self) -> str:
         """What they are for, such as "32 for 4 cases in turns, 3 of tlstax's own"."""
         holding = self.keeping + (self.made > 0)
         cases = f"{holding} cases in turns" if holding > 1 else "a case"
-        parts = [f"{self.kept + self.made} for {cases}"]
+        parts = [f"{self.held} for {cases}"]
         parts += [f"{self.winding_up} winding up"] if self.winding_up else []
         return f"{', '.join(parts)}, {self.own} of tlstax's own"
 
@@ -130,10 +135,14 @@ class Room:
 
 
 OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 0.1
-"""How many operations a slice has at the least at a server that is far away, together and of each connection:
-all of them begin at once, and the last is waited for. Where a slice had to last longer than this for that,
-cases take no turns: at 45 ms a block of slices of a second took the whole budget, and the way, which takes
-most of the time there, does not come in bursts."""
+"""How many operations a slice has at the least at a server that is some way off, together and of each
+connection: all of them begin at once, and the last is waited for. Where that takes longer than this, the way
+decides how long an operation takes, and not what else the processors do."""
+
+FAR_EACH, LONGEST_FAR_SLICE_S, FAR_ROUNDS = 3, 1.0, 1
+"""The same beyond that, and the fewest rounds: the way does not come in bursts, so that a few operations tell
+as much as many, and one pair of slices as much as five. Every operation takes its round trips, and what was
+begun in a slice counts to its answer, so that slices of one operation each are right, too."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +161,8 @@ class Elsewhere:
     def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
         """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
 
-        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
-        everybody where the way is too long for turns.
+        Each part has the baseline. Who has no room even with the baseline alone is in none.
         """
-        if self.is_too_far((trial.case.levels for trial in company), study):
-            return []
         baseline = next(trial for trial in company if trial.case.role == "baseline")
         others = [trial for trial in company if trial is not baseline]
         for count in range(1, len(others) + 1):
@@ -166,21 +172,24 @@ class Elsewhere:
         pairs = (_in_order([baseline, other]) for other in others)
         return [pair for pair in pairs if self._has_room(pair, study)]
 
-    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
-        """Whether operations of these cases take too long there to be many in a slice."""
-        return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
+    def is_far(self, cases: Iterable[Levels], study: Study) -> bool:
+        """Whether it is the way that decides how long operations of these cases take."""
+        return max(self._least_s(levels, study, OPERATIONS_EACH) for levels in cases) > LONGEST_SLICE_S
 
-    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
+    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
-        return max([near_s, *(self._least_s(levels, study) for levels in cases)])
+        far = self.is_far(cases, study)
+        each = FAR_EACH if far else OPERATIONS_EACH
+        least_s = max(self._least_s(levels, study, each) for levels in cases)
+        return max(near_s, min(least_s, LONGEST_FAR_SLICE_S) if far else least_s)
 
     def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
 
-    def _least_s(self, levels: Levels, study: Study) -> float:
+    def _least_s(self, levels: Levels, study: Study, each: int) -> float:
         if is_storm(levels):
             return 0.0
-        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
+        each = max(each, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
         return each * round_trips(levels, study) * self.round_trip_s
 
 

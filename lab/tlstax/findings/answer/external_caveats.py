@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tlstax.plan.admission import turns_apart, without_room
+from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
-from tlstax.plan.turns import held_at_once
 from tlstax.records.trial import StoredRun
 
 
@@ -30,5 +30,5 @@ def _of_older(stored: StoredRun) -> tuple[str, ...]:
         turns_apart(company, study, promised, parts=0)
         for company in companies(study, [one.trial for one in block])
         if not any(trial.position in in_turns for trial in company)
-        and held_at_once((trial.case.levels for trial in company), study) > promised
+        and Promise.of((trial.case.levels for trial in company), study).held > promised
     )
