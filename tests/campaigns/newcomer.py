@@ -71,6 +71,8 @@ class Typed:
 
 
 MEASURING = (
+    Typed(f"run {SMALL} --budget 3m --tls off,1.3", 130, interrupted_after_s=25.0),
+    Typed("run --budget 3m --tls off,1.3", 130, interrupted_after_s=1.0),
     Typed(f"run {SMALL} --tls off,1.3", is_short=True),
     Typed(f"run {SMALL} --workload reconnect --tls off,1.3 --report tls.html", file="tls.html"),
     Typed(f"run {SMALL} --tls off,1.3 --json > run.json", file="run.json"),
@@ -78,8 +80,6 @@ MEASURING = (
     Typed(f"ab --a tls=1.2 --b tls=1.3 {SMALL}"),
     Typed("storm --within 1s --budget 40s", 2, "has no room"),
     Typed("library-bench --library machine --measure signature --budget 3s -o bench.md", file="bench.md"),
-    Typed(f"run {SMALL} --budget 3m --tls off,1.3", 130, interrupted_after_s=25.0),
-    Typed("run --budget 3m --tls off,1.3", 130, interrupted_after_s=1.0),
 )
 READING = (
     Typed("report last", is_short=True),
@@ -260,7 +260,7 @@ def external_server() -> Iterator[int]:
 
 def main(parts: list[str]) -> int:
     """Type all of it; the status."""
-    # A shell that starts this in the background has Ctrl-C ignored, and what is started here would inherit that.
+    # A shell that starts this in the background has Ctrl-C ignored, which what is started here would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wrong: list[str] = []
     count = 0
