@@ -129,10 +129,12 @@ def _places(
     sitting: Sitting, where: Where, shortest_s: float, stack: ExitStack
 ) -> dict[int, tuple[Job, Bench]]:
     """Each trial's job and bench by its position; the servers run until the stack is left."""
-    found = {}
+    found, held = {}, set[int]()
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
-        bench.server.hold()
+        if id(bench) not in held:
+            bench.server.hold()
+            held.add(id(bench))
         found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 
