@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "run --budget 5m",
         "run --server mysql-8.0.33,mariadb-11.8 --workload reconnect",
         "run --server mysql://user@db.example:3306/scratch --report tls.html",
+        "run --server mysql://user@db.example/scratch,mariadb-11.8",
     ),
     "report": ("report last --format md > tls.md", "report last -o tls.html"),
     "explain": ("explain last", "explain last --json"),

@@ -1,8 +1,8 @@
-"""What an external server is promised: how many connections it gets at once, and who shares them. Pure."""
+"""What external servers are promised: how many connections one gets at once, and who shares them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,6 +12,7 @@ from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workload_level import makes_connections
+from tlstax.support.grouping import grouped
 
 OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
@@ -92,7 +93,7 @@ class Room:
     """How many connections an external server lets in, and how many are in use without this run's.
 
     `of_account` is the account's own limit (None: it has none), `by_account` how many it has in use. `asked`
-    is how many the user allows the run, None for a share of those that are free.
+    is how many the user allows the run, None for a share of those that are free. `server` is its address.
     """
 
     max_connections: int
@@ -100,6 +101,7 @@ class Room:
     of_account: int | None = None
     by_account: int = 0
     asked: int | None = None
+    server: str = "the server"
 
     @property
     def free(self) -> int:
@@ -149,23 +151,6 @@ class Elsewhere:
     round_trip_s: float
     reads_afar: bool = False
 
-    def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
-        """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
-
-        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
-        everybody where the way is too long for turns.
-        """
-        if self.is_too_far((trial.case.levels for trial in company), study):
-            return []
-        baseline = next(trial for trial in company if trial.case.role == "baseline")
-        others = [trial for trial in company if trial is not baseline]
-        for count in range(1, len(others) + 1):
-            parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
-            if all(self._has_room(part, study) for part in parts):
-                return parts
-        pairs = (_in_order([baseline, other]) for other in others)
-        return [pair for pair in pairs if self._has_room(pair, study)]
-
     def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
         """Whether operations of these cases take too long there to be many in a slice."""
         return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
@@ -174,7 +159,8 @@ class Elsewhere:
         """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
         return max([near_s, *(self._least_s(levels, study) for levels in cases)])
 
-    def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
+    def has_room(self, part: Iterable[Trial], study: Study) -> bool:
+        """Whether these trials can have their connections at once."""
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
 
     def _least_s(self, levels: Levels, study: Study) -> float:
@@ -182,6 +168,62 @@ class Elsewhere:
             return 0.0
         each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
         return each * round_trips(levels, study) * self.round_trip_s
+
+
+@dataclass(frozen=True)
+class ExternalLimits:
+    """The external servers of a run by their levels of `server`, None for one that no case names.
+
+    The other servers of its cases are our own. Cases of one company are at one server, or, where two sides
+    are servers, at two: then what holds for either holds for all of them.
+    """
+
+    servers: Mapping[str | None, Elsewhere]
+
+    def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
+        """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
+
+        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
+        everybody where the way is too long for turns.
+        """
+        if self.is_too_far((trial.case.levels for trial in company), study):
+            return []
+        return _parts(company, lambda part: self._has_room(part, study))
+
+    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
+        """Whether operations of these cases take too long at one of them to be many in a slice."""
+        levels = list(cases)
+        return any(own.is_too_far(levels, study) for own in self._of(levels))
+
+    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
+        """How long each slice of these cases lasts that would last `near_s` at servers beside us."""
+        levels = list(cases)
+        return max([near_s, *(own.slice_s(levels, study, near_s) for own in self._of(levels))])
+
+    def reads_afar(self, cases: Iterable[Levels]) -> bool:
+        """Whether the CPU clock of a server of these cases is read where it runs."""
+        return any(own.reads_afar for own in self._of(list(cases)))
+
+    def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
+        at = grouped(part, lambda trial: trial.case.typed.server)
+        return all(
+            self.servers[name].has_room(own, study) for name, own in at.items() if name in self.servers
+        )
+
+    def _of(self, cases: Sequence[Levels]) -> list[Elsewhere]:
+        named = {CaseLevels.of(levels).server for levels in cases}
+        return [own for name, own in self.servers.items() if name in named]
+
+
+def _parts(company: Sequence[Trial], has_room: Callable[[Sequence[Trial]], bool]) -> list[list[Trial]]:
+    baseline = next(trial for trial in company if trial.case.role == "baseline")
+    others = [trial for trial in company if trial is not baseline]
+    for count in range(1, len(others) + 1):
+        parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
+        if all(map(has_room, parts)):
+            return parts
+    pairs = (_in_order([baseline, other]) for other in others)
+    return [pair for pair in pairs if has_room(pair)]
 
 
 def _in_order(trials: Iterable[Trial]) -> list[Trial]:
