@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from fake_slices import in_turns, slices_of
 from fake_trials import TAX_TRUTHS, fake_run, whole_tax
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.external_caveats import of_external
 from tlstax.records.external import ExternalServer
-from tlstax.records.trial import StoredRun
+from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.study import override
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
@@ -63,3 +65,25 @@ def test_of_an_older_run_it_is_known_from_its_trials() -> None:
     )
     assert of_external(at_an_external_server(["point-select"], (), sliced=True)) == ()
     assert of_external(at_an_external_server(["reconnect"], ())) == ()
+
+
+def test_the_server_that_rules_something_out_is_the_one_that_is_named() -> None:
+    run = at_an_external_server(["point-select"], (), connections=4)
+    own = ALONE.model_copy(update={"server": "old.example:3306"})
+    other = own.model_copy(
+        update={"server": "new.example:3306", "no_tables": "new.example:3306 is read-only"}
+    )
+    header = run.header.model_copy(update={"external": (own, other)})
+    assert of_external(run.model_copy(update={"header": header})) == (
+        "statements that read nothing took the place of point selects: new.example:3306 is read-only",
+    )
+
+
+def test_a_run_from_before_there_could_be_several_servers_is_read() -> None:
+    header = at_an_external_server(["point-select"], ROOM).header
+    written = json.loads(header.model_dump_json())
+    del written["external"][0]["server"]
+    for older, now in ((written["external"][0], ROOM), (None, ()), ([], ())):
+        assert RunHeader.model_validate({**written, "external": older}).external == now
+    del written["external"]
+    assert RunHeader.model_validate(written).external == ()
