@@ -1,8 +1,8 @@
-"""What an external server is promised: how many connections it gets at once, and who shares them. Pure."""
+"""What external servers are promised: how many connections one gets at once, and who shares them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,6 +12,7 @@ from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workload_level import makes_connections
+from tlstax.support.grouping import grouped
 
 OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
@@ -97,7 +98,7 @@ class Room:
     """How many connections an external server lets in, and how many are in use without this run's.
 
     `of_account` is the account's own limit (None: it has none), `by_account` how many it has in use. `asked`
-    is how many the user allows the run, None for a share of those that are free.
+    is how many the user allows the run, None for a share of those that are free. `server` is its address.
     """
 
     max_connections: int
@@ -105,6 +106,7 @@ class Room:
     of_account: int | None = None
     by_account: int = 0
     asked: int | None = None
+    server: str = "the server"
 
     @property
     def free(self) -> int:
@@ -158,20 +160,6 @@ class Elsewhere:
     round_trip_s: float
     reads_afar: bool = False
 
-    def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
-        """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
-
-        Each part has the baseline. Who has no room even with the baseline alone is in none.
-        """
-        baseline = next(trial for trial in company if trial.case.role == "baseline")
-        others = [trial for trial in company if trial is not baseline]
-        for count in range(1, len(others) + 1):
-            parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
-            if all(self._has_room(part, study) for part in parts):
-                return parts
-        pairs = (_in_order([baseline, other]) for other in others)
-        return [pair for pair in pairs if self._has_room(pair, study)]
-
     def is_far(self, cases: Iterable[Levels], study: Study) -> bool:
         """Whether it is the way that decides how long operations of these cases take."""
         return max(self._least_s(levels, study, OPERATIONS_EACH) for levels in cases) > LONGEST_SLICE_S
@@ -183,7 +171,8 @@ class Elsewhere:
         least_s = max(self._least_s(levels, study, each) for levels in cases)
         return max(near_s, min(least_s, LONGEST_FAR_SLICE_S) if far else least_s)
 
-    def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
+    def has_room(self, part: Iterable[Trial], study: Study) -> bool:
+        """Whether these trials can have their connections at once."""
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
 
     def _least_s(self, levels: Levels, study: Study, each: int) -> float:
@@ -191,6 +180,57 @@ class Elsewhere:
             return 0.0
         each = max(each, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
         return each * round_trips(levels, study) * self.round_trip_s
+
+
+@dataclass(frozen=True)
+class ExternalLimits:
+    """The external servers of a run by their levels of `server`, None for one that no case names.
+
+    The other servers of its cases are our own. Cases of one company are at one server, or, where two sides
+    are servers, at two: then what holds for either holds for all of them.
+    """
+
+    servers: Mapping[str | None, Elsewhere]
+
+    def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
+        """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
+
+        Each part has the baseline. Who has no room even with the baseline alone is in none.
+        """
+        return _parts(company, lambda part: self._has_room(part, study))
+
+    def is_far(self, cases: Sequence[Levels], study: Study) -> bool:
+        """Whether at one of them it is the way that decides how long operations of these cases take."""
+        return any(own.is_far(cases, study) for own in self._of(cases))
+
+    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
+        """How long each slice of these cases lasts that would last `near_s` at servers beside us."""
+        return max([near_s, *(own.slice_s(cases, study, near_s) for own in self._of(cases))])
+
+    def reads_afar(self, cases: Sequence[Levels]) -> bool:
+        """Whether the CPU clock of a server of these cases is read where it runs."""
+        return any(own.reads_afar for own in self._of(cases))
+
+    def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
+        at = grouped(part, lambda trial: trial.case.typed.server)
+        return all(
+            self.servers[name].has_room(own, study) for name, own in at.items() if name in self.servers
+        )
+
+    def _of(self, cases: Sequence[Levels]) -> list[Elsewhere]:
+        named = {CaseLevels.of(levels).server for levels in cases}
+        return [own for name, own in self.servers.items() if name in named]
+
+
+def _parts(company: Sequence[Trial], has_room: Callable[[Sequence[Trial]], bool]) -> list[list[Trial]]:
+    baseline = next(trial for trial in company if trial.case.role == "baseline")
+    others = [trial for trial in company if trial is not baseline]
+    for count in range(1, len(others) + 1):
+        parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
+        if all(map(has_room, parts)):
+            return parts
+    pairs = (_in_order([baseline, other]) for other in others)
+    return [pair for pair in pairs if has_room(pair)]
 
 
 def _in_order(trials: Iterable[Trial]) -> list[Trial]:

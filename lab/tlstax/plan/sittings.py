@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import timing, turns
-from tlstax.plan.elsewhere import FAR_ROUNDS, Elsewhere, Promise
+from tlstax.plan.elsewhere import FAR_ROUNDS, ExternalLimits, Promise
 from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
@@ -72,14 +72,14 @@ def sittings(
     study: Study,
     block: Sequence[Trial],
     window_s: float,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: ExternalLimits | None = None,
     shared_slice_s: float | None = None,
 ) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
-    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
-    server: where it has no room for all of them at once, some sit together after the others, with the
+    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` has external
+    servers: where one has no room for all of them at once, some sit together after the others, with the
     baseline once more, whose further trials come after the last position of the block. Where several machines
     share the load, `shared_slice_s` is the shortest slice that they can begin together; None where one has
     it.
@@ -171,7 +171,7 @@ def _sitting(
     company: Sequence[Trial],
     study: Study,
     window_s: float,
-    elsewhere: Elsewhere | None,
+    elsewhere: ExternalLimits | None,
     shared_slice_s: float | None,
 ) -> Sitting:
     """One company's.
@@ -180,7 +180,7 @@ def _sitting(
     """
     levels = [trial.case.levels for trial in company]
     far = elsewhere is not None and elsewhere.is_far(levels, study)
-    whole = far or shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar)
+    whole = far or shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar(levels))
     full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)

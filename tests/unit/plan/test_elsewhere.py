@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tlstax.plan.elsewhere import Elsewhere, Promise, Room
+from tlstax.plan.elsewhere import Elsewhere, ExternalLimits, Promise, Room
 from tlstax.plan.jobs import lingering
 from tlstax.plan.order import blocks, trials_per_block
 from tlstax.plan.sittings import Sitting, most_connections, sittings
@@ -33,7 +33,8 @@ def study(workload: str, *connections: int) -> Study:
 
 
 def seated(of: Study, at_most: int, round_trip_s: float = NEAR_S) -> tuple[Sitting, ...]:
-    return sittings(of, next(blocks(of, seed=1)), 0.3, Elsewhere(at_most, round_trip_s))
+    limits = ExternalLimits({None: Elsewhere(at_most, round_trip_s)})
+    return sittings(of, next(blocks(of, seed=1)), 0.3, limits)
 
 
 def roles(sitting: Sitting) -> list[str]:

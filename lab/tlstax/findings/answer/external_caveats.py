@@ -1,4 +1,4 @@
-"""What was done otherwise at an external server: it had no room for all cases, or let nothing be made."""
+"""What was done otherwise at external servers: they had no room for all cases, or let nothing be made."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ def of_external(stored: StoredRun) -> tuple[str, ...]:
     header = stored.header
     if not header.guest or not stored.measured:
         return ()
-    if header.external is not None:
-        why = header.external.no_tables
-        no_tables = (f"statements that read nothing took the place of point selects: {why}",) if why else ()
+    if header.external:
+        no_tables = [
+            f"statements that read nothing took the place of point selects: {own.no_tables}"
+            for own in header.external
+            if own.no_tables
+        ]
         return (*no_tables, *without_room(header.study, header.external))
     return _of_older(stored)
 
