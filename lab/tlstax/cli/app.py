@@ -230,6 +230,13 @@ def run(
             help="With --server: other ways to it, such as direct,proxy=proxy.example:6033,tunnel=[::1]:3307."
         ),
     ] = None,
+    trust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Price this file of authorities (PEM) beside one with those that are needed alone.",
+        ),
+    ] = None,
     path: Annotated[
         str | None,
         typer.Option(
@@ -323,6 +330,7 @@ def run(
                 table=table,
                 share=share,
                 address=address,
+                trust=trust,
                 path=path,
                 rtt_ms=rtt_ms,
                 rows=rows,

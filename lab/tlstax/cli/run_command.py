@@ -15,6 +15,7 @@ from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests import existing_table, ways
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
 from tlstax.guests.tls import DEMANDING, GuestTls
@@ -24,9 +25,11 @@ from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
+from tlstax.specimens import authorities
+from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
-from tlstax.study.changes import at_an_external_server, by_addresses, without_plaintext
-from tlstax.study.level_names import STORM
+from tlstax.study.changes import at_an_external_server, by_addresses, trusting, without_plaintext
+from tlstax.study.level_names import EACH, RECONNECT, STORM
 from tlstax.study.needs import has_plaintext
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
@@ -51,6 +54,7 @@ class RunOptions:
     table: str | None = None
     share: str | None = None
     address: str | None = None
+    trust: str | None = None
     path: str | None = None
     rtt_ms: str | None = None
     rows: int | None = None
@@ -99,6 +103,9 @@ def run_command(options: RunOptions) -> int:
         check_budget(study, own_options=True)
     # Last, since it may ask for a password.
     guest = guest_of(options, study)
+    bundle = _bundle(options, guest)
+    if bundle is not None and guest is not None:
+        study = at_an_external_server(study_of(options, bundle))
     demanded_by = _demanded_by(options, guest, study)
     if demanded_by:
         study = _over_tls_alone(study)
@@ -130,6 +137,7 @@ def run_command(options: RunOptions) -> int:
         share=1.0 if options.share is None else quantities.share(options.share),
         addresses=_addresses(options),
         cpus=cpus,
+        bundle=bundle,
     )
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
@@ -191,6 +199,11 @@ def _check_cluster(options: RunOptions) -> None:
     cluster = options.cluster
     if cluster is None:
         return
+    if options.trust is not None:
+        raise UserMistake(
+            "--trust gives load clients a file of this machine, and with --ray they are on others",
+            remedy="leave one of the two out",
+        )
     if not options.guest.url:
         check_has_server(cluster)
         return
@@ -211,8 +224,11 @@ def _check_cluster(options: RunOptions) -> None:
         )
 
 
-def study_of(options: RunOptions) -> Study:
-    """The built-in study `tax` with what the options change. Raises UserMistake."""
+def study_of(options: RunOptions, bundle: Bundle | None = None) -> Study:
+    """The built-in study `tax` with what the options change. Raises UserMistake.
+
+    `bundle` is the file of authorities as an external server needs it, None where that is not known yet.
+    """
     study = load_study("tax")
     if options.table is not None:
         if options.workload is not None:
@@ -233,6 +249,8 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
+    if options.trust is not None:
+        study = _trusting(study, options, bundle or authorities.read(options.trust))
     if options.address is not None:
         study = by_addresses(study, list(_addresses(options)))
     if options.path is not None:
@@ -253,6 +271,38 @@ def study_of(options: RunOptions) -> Study:
         capture=options.capture,
         count=options.count,
     )
+
+
+def _trusting(study: Study, options: RunOptions, bundle: Bundle) -> Study:
+    """The study with the user's file of authorities beside one with those that are needed.
+
+    What a file costs is paid where a connection is made, and by whoever reads it for each: so, unless options
+    say otherwise, every operation makes a connection, the TLS version is left to both sides, since some
+    drivers keep a context where one is named, the engine reads the file for each, and there is one
+    connection at a time, since what is compared is the client's own work.
+    """
+    if options.workload is None:
+        study = override(study, "workload", [RECONNECT])
+    if options.tls is None:
+        study = override(study, "tls", ["default"])
+    if options.client is None:
+        study = override(study, "tls_context", [EACH])
+    if options.connections is None:
+        study = override(study, "connections", ["1"])
+    return trusting(study, bundle.needed_count, bundle.authorities)
+
+
+def _bundle(options: RunOptions, guest: GuestAccess | None) -> Bundle | None:
+    """The user's file of authorities, with those that the external server needs of it; None without."""
+    if options.trust is None:
+        return None
+    bundle = authorities.read(options.trust)
+    if noted := authorities.notes(options.trust, bundle):
+        warn(noted)
+    if guest is None:
+        return bundle
+    verified, sent = chain_verified_by(guest, options.trust, authorities.OPTION)
+    return authorities.with_needed(bundle, options.trust, authorities.needed_of(verified, sent))
 
 
 def _addresses(options: RunOptions) -> dict[str, GuestAddress]:

@@ -116,6 +116,16 @@ def shown(channel: ssl.SSLSocket) -> tuple[Certificate, ...]:
     return tuple(map(described, _encoded(channel)))
 
 
+def verified(channel: ssl.SSLSocket) -> tuple[list[bytes], list[bytes]]:
+    """The chain by which the server was verified, its own certificate first, and what it sent, as DER."""
+    public = getattr(channel, "get_verified_chain", None)
+    if public is not None:
+        return list(public()), _encoded(channel)
+    private = getattr(getattr(channel, "_sslobj", None), "get_verified_chain", None)
+    found = private() or () if private is not None else ()
+    return [certificate.public_bytes(DER) for certificate in found], _encoded(channel)
+
+
 def of_file(file: str) -> tuple[Certificate, ...]:
     """The certificates in a PEM file, as far as they can be read."""
     try:
