@@ -224,6 +224,13 @@ def run(
         str | None,
         typer.Option(help="With --server: the share of the time in which it is at work for tlstax (100%)."),
     ] = None,
+    full_load: Annotated[
+        bool,
+        typer.Option(
+            "--full-load",
+            help="With --server: as much load as on an idle server, whoever else is at work there.",
+        ),
+    ] = False,
     address: Annotated[
         str | None,
         typer.Option(
@@ -329,6 +336,7 @@ def run(
                 max_connections=max_connections,
                 table=table,
                 share=share,
+                full_load=full_load,
                 address=address,
                 trust=trust,
                 path=path,

@@ -53,6 +53,7 @@ class RunOptions:
     max_connections: int | None = None
     table: str | None = None
     share: str | None = None
+    full_load: bool = False
     address: str | None = None
     trust: str | None = None
     path: str | None = None
@@ -127,13 +128,7 @@ def run_command(options: RunOptions) -> int:
         ),
         tls_as_able=as_able,
         beside_others=options.beside_others,
-        leeway=Leeway(
-            at_most=options.max_connections,
-            fewer_connections=options.connections is None,
-            no_plaintext=not _asks_for_plaintext(options),
-            tls_demanded_by=demanded_by,
-            no_tables=options.workload is None and options.table is None,
-        ),
+        leeway=_leeway(options, demanded_by),
         share=1.0 if options.share is None else quantities.share(options.share),
         addresses=_addresses(options),
         cpus=cpus,
@@ -141,6 +136,24 @@ def run_command(options: RunOptions) -> int:
     )
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
+
+
+def _leeway(options: RunOptions, demanded_by: str) -> Leeway:
+    """How far the study may give way to an external server: where the user said nothing else."""
+    return Leeway(
+        at_most=options.max_connections,
+        fewer_connections=options.connections is None,
+        no_plaintext=not _asks_for_plaintext(options),
+        tls_demanded_by=demanded_by,
+        no_tables=options.workload is None and options.table is None,
+        looks=not options.full_load,
+        raises_load=not options.full_load and _leaves_the_load(options),
+    )
+
+
+def _leaves_the_load(options: RunOptions) -> bool:
+    """Whether the user said nothing of how much the server is to have to do."""
+    return options.connections is None and options.rate is None and options.share is None
 
 
 def _asks_for_plaintext(options: RunOptions) -> bool:
@@ -360,6 +373,7 @@ def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
             ("--max-connections", options.max_connections),
             ("--table", options.table),
             ("--share", options.share),
+            ("--full-load", options.full_load or None),
             ("--address", options.address),
         )
         for name, value in only_with_server:

@@ -8,12 +8,12 @@ there are to be; else fewer cases sit together, each of them beside the baseline
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlstax.plan.elsewhere import SHARE, Elsewhere, Promise, Room
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import companies
-from tlstax.records.external import ExternalServer
+from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study, override
 from tlstax.study.labels import group_label
@@ -28,7 +28,8 @@ class Leeway:
     cases have fewer each than the study says where that is too few, and with `no_plaintext` those in the
     clear are left out where server or account rule them out; `tls_demanded_by` is what the user did that by
     already. With `no_tables` statements that read nothing take the place of point selects where nothing may
-    be made.
+    be made. With `looks` it is seen first whether others are at work there; with `raises_load` cases have
+    only as many connections then as the server bears beside them.
     """
 
     at_most: int | None = None
@@ -36,6 +37,8 @@ class Leeway:
     no_plaintext: bool = False
     tls_demanded_by: str = ""
     no_tables: bool = False
+    looks: bool = False
+    raises_load: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Admission:
     promise: Promise
     room: Room
     fewer_than: int | None = None
+    at_work: AtWork | None = None
 
     def words(self) -> str:
         """For example "at most 35 connections at once (of 151 connections, 3 of them in use): 32 for …"."""
@@ -66,6 +70,7 @@ class Admission:
             round_trip_s=round_trip_s,
             no_plaintext=no_plaintext,
             no_tables=no_tables,
+            at_work=self.at_work,
         )
 
 
@@ -88,12 +93,24 @@ def admit(study: Study, room: Room, server: str, *, fewer: bool) -> Admission:
     return Admission(fitting, promise, room, fewer_than)
 
 
+def beside_others(admission: Admission, seen: AtWork) -> Admission:
+    """The same where others are at work, with the number of connections that was taken beside them.
+
+    What was promised stays: the load was raised within it.
+    """
+    study = admission.study
+    if seen.taken != seen.most:
+        study = override(study, "connections", [str(seen.taken)])
+    return replace(admission, study=study, at_work=seen)
+
+
 def without_room(study: Study, external: ExternalServer | None) -> Iterator[str]:
     """What a run does otherwise since an external server has no room for all, a sentence each."""
     if external is None:
         return
     if external.fewer_than is not None:
-        (now,) = _connections(study)
+        seen = external.at_work
+        now = seen.most if seen is not None else _connections(study)[0]
         yield (
             f"{now} of {external.fewer_than} connections for each case, so that all that are compared take "
             f"turns within {external.at_most} of the server's connections (--max-connections allows more)"

@@ -18,9 +18,11 @@ from tlstax.guests.server import GuestServer
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, check_usable, describe_machine
-from tlstax.plan.admission import Leeway, admit
+from tlstax.plan import at_work
+from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import JobTerms
+from tlstax.run.at_work import found_there
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
 from tlstax.run.benches import Benches, Say, client_program, option_of, paths_of_libraries, with_counters
 from tlstax.specimens.resolve import named_tls_library
@@ -74,8 +76,7 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
     """The bench on an external server. UserMistake where the study needs a private one, or has no room there.
 
     `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had. With a `fleet` the load comes from there. `addresses` are others by
-    which the server is reached.
+    UserMistake where those cannot be had. With a `fleet` the load comes from there; `addresses` are more of it.
     """
     check_external(study)
     check_usable(AskedCpus(client=client_cpus))
@@ -115,6 +116,7 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         bench.client_claims = {name: library.claim() for name, library in libraries.items()}
         bench.counted_events, bench.clients = events, programs
         bench.fleet, bench.near = fleet, here.pid if here is not None else None
+        admission = _beside_others(admission, bench, leeway, say)
         used = [server.specimen, *(library.specimen for library in libraries.values())]
         used += [program.specimen for program in programs.values()]
         round_trip_s = server_facts.round_trip_s(bench.admin)
@@ -161,6 +163,15 @@ def _let_in(  # noqa: PLR0913, PLR0917 (what is asked of the server, and who hea
         needs = replace(needs, data=data_needs(changed))
         opened = stack.enter_context(guest_terms(guest, needs, warn))
         return _LetIn(*opened, changed, needs, refusal.message)
+
+
+def _beside_others(admission: Admission, bench: Bench, leeway: Leeway, say: Say) -> Admission:
+    """What a run takes once it is known whether others are at work; as it was where nobody is to look."""
+    if not leeway.looks:
+        return admission
+    seen = found_there(admission.study, bench, raises=leeway.raises_load)
+    say(at_work.words(seen) or f"nobody else is at work at {bench.server.specimen.name}")
+    return beside_others(admission, seen)
 
 
 def _beside(here: Near, usual: tuple[int, ...]) -> tuple[int, ...]:
