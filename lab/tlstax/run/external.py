@@ -76,7 +76,7 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
     """The bench on an external server. UserMistake where the study needs a private one, or has no room there.
 
     `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had. With a `fleet` the load comes from there; `addresses` are more of it.
+    UserMistake where those cannot be had. With a `fleet` the load comes from there. `addresses` lead there.
     """
     check_external(study)
     check_usable(AskedCpus(client=client_cpus))
