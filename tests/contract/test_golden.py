@@ -57,6 +57,7 @@ def test_there_is_an_example_of_every_event_and_of_both_schedules() -> None:
     for form in ("mix", "storm", "statements"):
         assert {bool(job["workload"][form]) for job in jobs} == {True, False}
     assert {job["tls"].get("weak_dh") for job in jobs} == {None, True, False}
+    assert {job["tls"].get("own_context") for job in jobs} == {None, True}
     assert {job["tls"].get("get_server_public_key") for job in jobs} == {None, False}
 
 

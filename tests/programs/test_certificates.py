@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from planted_certificates import KINDS, Kind
 
 from tlstax.guests.chain import of_file
 from tlstax.guests.tls import GuestTls
+from tlstax.specimens.certificates import issue
+
+V3 = b"\xa0\x03\x02\x01\x02"
+"""The version of a certificate, after which its number stands (RFC 5280, 4.1)."""
 
 CHAIN_FAULTS = {
     "no intermediate": "CN=an intermediate",
@@ -59,3 +64,17 @@ def test_a_certificate_is_read(name: str, is_so: Callable[..., bool], tmp_path: 
     (kind,) = (own for own in KINDS if own.name == name)
     chain, _, _ = kind.make().files(tmp_path)
     assert is_so(of_file(str(chain))[0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_old_certificate_in_a_file_is_read_without_a_word_and_a_broken_one_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    """One with a negative number, of which cryptography warns, is in the files of most distributions."""
+    own = ssl.PEM_cert_to_DER_cert(issue(tmp_path).ca_file.read_text(encoding="ascii"))
+    number = own.index(V3) + len(V3) + 2
+    negative = own[:number] + b"\x80" + own[number + 1 :]
+    pem = map(ssl.DER_cert_to_PEM_cert, (own[:60], negative, own))
+    (tmp_path / "bundle.pem").write_text("".join(pem), encoding="ascii")
+    found = of_file(str(tmp_path / "bundle.pem"))
+    assert [one.subject for one in found] == ["CN=tlstax private authority"] * 2

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsView
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.level_names import EACH
 from tlstax.study.server_words import chain_words, trust_words
 
 
@@ -42,6 +43,32 @@ def trust(trial: Complete) -> Iterator[Doubt]:
         )
     if not loaded:
         yield _unseen(trial, f"the client trusted {trust_words(wanted)}")
+
+
+LEAST_PEM_BYTES, FEWEST_READ = 300, 16
+"""A certificate with the shortest key and signature (Ed25519) has more bytes than that as PEM. With
+fewer than so many authorities, what a client reads otherwise may be as much."""
+
+
+def context(trial: Complete) -> Iterator[Doubt]:
+    """The client read its authorities for each connect exactly where the case has a TLS context for each.
+
+    The kernel counts what a process reads from files.
+    """
+    count, window = trial.case.trust, trial.evidence.window
+    connects = trial.evidence.watched_operations
+    if "tls_context" not in trial.levels or not trial.case.is_encrypted or not trial.case.reconnects:
+        return
+    read = None if window is None or window.client is None else window.client.counters.get("read_bytes")
+    if count is None or count < FEWEST_READ or not connects:
+        return
+    if read is None:
+        yield Doubt("unknown", "it is not known how often the client read its authorities")
+        return
+    wanted, each = trial.case.tls_context == EACH, read / connects >= count * LEAST_PEM_BYTES
+    if wanted != each:
+        how = "for each connect" if each else "fewer times than it connected"
+        yield Doubt("invalid", f"the client read its authorities {how}, where the case has it otherwise")
 
 
 def client_certificate(trial: Complete) -> Iterator[Doubt]:

@@ -53,6 +53,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     settings.certificate,
     credentials.chain,
     credentials.trust,
+    credentials.context,
     credentials.client_certificate,
     settings.tls_switch,
     settings.durability,

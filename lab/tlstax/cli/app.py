@@ -225,10 +225,24 @@ def run(
         str | None,
         typer.Option(help="With --server: the share of the time in which it is at work for tlstax (100%)."),
     ] = None,
+    full_load: Annotated[
+        bool,
+        typer.Option(
+            "--full-load",
+            help="With --server: as much load as on an idle server, whoever else is at work there.",
+        ),
+    ] = False,
     address: Annotated[
         str | None,
         typer.Option(
             help="With --server: other ways to it, such as direct,proxy=proxy.example:6033,tunnel=[::1]:3307."
+        ),
+    ] = None,
+    trust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Price this file of authorities (PEM) beside one with those that are needed alone.",
         ),
     ] = None,
     path: Annotated[
@@ -308,7 +322,9 @@ def run(
                 connections=connections,
                 table=table,
                 share=share,
+                full_load=full_load,
                 address=address,
+                trust=trust,
                 path=path,
                 rtt_ms=rtt_ms,
                 rows=rows,

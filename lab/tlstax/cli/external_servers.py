@@ -170,11 +170,13 @@ def typed_servers(settings: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a command lets an external server change of its study: see `Leeway`; `asks_plaintext` if named."""
+    """What a command lets external servers change of its study: see `Leeway`; `asks_plaintext` if named."""
 
     fewer_connections: bool = False
     no_tables: bool = False
     asks_plaintext: bool = False
+    looks: bool = False
+    raises_load: bool = False
 
 
 def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[Study, ExternalRequest]:
@@ -209,6 +211,8 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
         no_plaintext=not allowed.asks_plaintext,
         tls_demanded_by=demanded_by,
         no_tables=allowed.no_tables,
+        looks=allowed.looks,
+        raises_load=allowed.raises_load,
     )
     return study, ExternalRequest(accesses, leeway)
 

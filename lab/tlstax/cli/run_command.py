@@ -16,17 +16,21 @@ from tlstax.cli.external_servers import (
     let_in,
     needs_external,
 )
+from tlstax.cli.lent_server import warn
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
+from tlstax.specimens import authorities
+from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
-from tlstax.study.changes import at_external_servers, by_addresses
-from tlstax.study.level_names import STORM
+from tlstax.study.changes import at_external_servers, by_addresses, trusting
+from tlstax.study.level_names import EACH, RECONNECT, STORM
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
@@ -48,7 +52,9 @@ class RunOptions:
     connections: str | None = None
     table: str | None = None
     share: str | None = None
+    full_load: bool = False
     address: str | None = None
+    trust: str | None = None
     path: str | None = None
     rtt_ms: str | None = None
     rows: int | None = None
@@ -99,7 +105,8 @@ def run_command(options: RunOptions) -> int:
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     if len(_typed(options)) == 1 and servers:
         servers = servers.alone()
-    study = study_of(options, servers)
+    bundle = _bundle(options)
+    study = study_of(options, servers, bundle)
     if servers:
         study = at_external_servers(study, servers.by_level)
         check_external(study, servers.by_level)
@@ -118,6 +125,7 @@ def run_command(options: RunOptions) -> int:
         beside_others=options.beside_others,
         share=1.0 if options.share is None else quantities.share(options.share),
         cpus=cpus,
+        bundle=bundle,
     )
     if servers:
         # Last, since it may ask for a password.
@@ -132,13 +140,27 @@ def _at_external_servers(request: Request, servers: ExternalServers, options: Ru
         fewer_connections=options.connections is None,
         no_tables=options.workload is None and options.table is None,
         asks_plaintext=_asks_for_plaintext(options),
+        looks=not options.full_load,
+        raises_load=not options.full_load and _leaves_the_load(options),
     )
     study, external = let_in(request.study, servers, allowed)
+    bundle = request.bundle
+    if bundle is not None and options.trust is not None:
+        (access,) = external.servers.values()
+        needed = authorities.needed_of(*chain_verified_by(access, options.trust, authorities.OPTION))
+        bundle = authorities.with_needed(bundle, options.trust, needed)
+        study = trusting(study, bundle.needed_count, bundle.authorities)
     if options.table is not None:
         key = existing_table.parse(options.table)
         (access,) = external.servers.values()
         study = reading(study, key, existing_table.key_range(access, key))
-    return replace(request, study=study, external=replace(external, addresses=_addresses(options)))
+    external = replace(external, addresses=_addresses(options))
+    return replace(request, study=study, external=external, bundle=bundle)
+
+
+def _leaves_the_load(options: RunOptions) -> bool:
+    """Whether the user said nothing of how much the server is to have to do."""
+    return options.connections is None and options.rate is None and options.share is None
 
 
 def _typed(options: RunOptions) -> tuple[str, ...]:
@@ -173,6 +195,7 @@ def _check_external_options(options: RunOptions, servers: ExternalServers) -> No
     for option, value, why in (
         ("--address", options.address, "ways to one server are compared, not to several"),
         ("--table", options.table, "a table that is there is one server's"),
+        ("--trust", options.trust, "each server needs other authorities of the file"),
         ("--ray", True if options.cluster else None, "a cluster's machines load that one, or private ones"),
     ):
         if value is not None:
@@ -192,6 +215,11 @@ def _check_cluster(options: RunOptions, servers: ExternalServers) -> None:
     cluster = options.cluster
     if cluster is None:
         return
+    if options.trust is not None:
+        raise UserMistake(
+            "--trust gives load clients a file of this machine, and with --ray they are on others",
+            remedy="leave one of the two out",
+        )
     if not servers:
         check_has_server(cluster)
         return
@@ -212,10 +240,14 @@ def _check_cluster(options: RunOptions, servers: ExternalServers) -> None:
         )
 
 
-def study_of(options: RunOptions, servers: ExternalServers = ExternalServers()) -> Study:  # noqa: B008 (frozen)
+def study_of(
+    options: RunOptions,
+    servers: ExternalServers = ExternalServers(),  # noqa: B008 (frozen)
+    bundle: Bundle | None = None,
+) -> Study:
     """The built-in study `tax` with what the options change. Raises UserMistake.
 
-    `servers` are the external ones among the servers that were typed.
+    `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities.
     """
     study = load_study("tax")
     if options.table is not None:
@@ -238,6 +270,7 @@ def study_of(options: RunOptions, servers: ExternalServers = ExternalServers()) 
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
+    study = _trusting(study, options, bundle)
     if options.address is not None:
         study = by_addresses(study, list(_addresses(options)))
     if options.path is not None:
@@ -258,6 +291,37 @@ def study_of(options: RunOptions, servers: ExternalServers = ExternalServers()) 
         capture=options.capture,
         count=options.count,
     )
+
+
+def _trusting(study: Study, options: RunOptions, bundle: Bundle | None) -> Study:
+    """The study with the user's file of authorities beside one with those that are needed.
+
+    What a file costs is paid where a connection is made, and by whoever reads it for each: so, unless options
+    say otherwise, every operation makes a connection, the TLS version is left to both sides, since some
+    drivers keep a context where one is named, the engine reads the file for each, and there is one
+    connection at a time, since what is compared is the client's own work.
+    """
+    if bundle is None:
+        return study
+    if options.workload is None:
+        study = override(study, "workload", [RECONNECT])
+    if options.tls is None:
+        study = override(study, "tls", ["default"])
+    if options.client is None:
+        study = override(study, "tls_context", [EACH])
+    if options.connections is None:
+        study = override(study, "connections", ["1"])
+    return trusting(study, bundle.needed_count, bundle.authorities)
+
+
+def _bundle(options: RunOptions) -> Bundle | None:
+    """The user's file of authorities as a server of ours needs it; None without. Raises UserMistake."""
+    if options.trust is None:
+        return None
+    bundle = authorities.read(options.trust)
+    if noted := authorities.notes(options.trust, bundle):
+        warn(noted)
+    return bundle
 
 
 def _addresses(options: RunOptions) -> dict[str, GuestAddress]:

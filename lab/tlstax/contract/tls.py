@@ -32,7 +32,10 @@ class TlsOn(Frozen):
     `cipher_list` (TLS 1.2 and before), `ciphersuites` (TLS 1.3) and `groups` are in OpenSSL's own
     syntax; None leaves the library's default. `library` is the path of a libssl, None the machine's. With
     `weak_dh`, Diffie-Hellman groups of any size are taken, which OpenSSL refuses below 1024 bits even at its
-    lowest security level (SSL_CTX_set_security_level(3)).
+    lowest security level (SSL_CTX_set_security_level(3)). With `own_context` each connection makes a TLS
+    context of its own and reads its files for it, as many drivers do; a session belongs to the context that
+    it was made in, so that none is resumed then. It is written only where it is true, since no driver is told
+    how to go about that.
     """
 
     mode: Literal["on"] = "on"
@@ -48,6 +51,7 @@ class TlsOn(Frozen):
     key_file: str | None = None
     resumption: bool = False
     weak_dh: bool = False
+    own_context: bool = Field(default=False, exclude_if=lambda own: own is False)
     library: str | None = None
     keylog_file: str | None = None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import ssl
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +13,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tlstax.results.inspection import Certificate
@@ -27,6 +29,8 @@ RSA_PSS = "1.2.840.113549.1.1.10"
 """id-RSASSA-PSS, of a key that signs in no other way (RFC 4055, section 1.2)."""
 
 VERSIONS = {b"\3\0": "SSL 3.0", b"\3\1": "TLS 1.0", b"\3\2": "TLS 1.1", b"\3\3": "TLS 1.2"}
+
+_PEM = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 PURPOSES = {
     ExtendedKeyUsageOID.SERVER_AUTH: "serverAuth",
@@ -116,17 +120,44 @@ def shown(channel: ssl.SSLSocket) -> tuple[Certificate, ...]:
     return tuple(map(described, _encoded(channel)))
 
 
+def verified(channel: ssl.SSLSocket) -> tuple[list[bytes], list[bytes]]:
+    """The chain by which the server was verified, its own certificate first, and what it sent, as DER."""
+    public = getattr(channel, "get_verified_chain", None)
+    if public is not None:
+        return list(public()), _encoded(channel)
+    private = getattr(getattr(channel, "_sslobj", None), "get_verified_chain", None)
+    found = private() or () if private is not None else ()
+    return [certificate.public_bytes(DER) for certificate in found], _encoded(channel)
+
+
 def of_file(file: str) -> tuple[Certificate, ...]:
-    """The certificates in a PEM file, as far as they can be read."""
+    """The certificates in a PEM file, each as far as it can be read: one that cannot hides no other."""
     try:
-        held = x509.load_pem_x509_certificates(Path(file).read_bytes())
-    except (OSError, ValueError):
+        blocks = _PEM.findall(Path(file).read_bytes().decode(errors="replace"))
+    except OSError:
         return ()
-    return tuple(filter(None, (_described(own.public_bytes(Encoding.DER)) for own in held)))
+    return tuple(filter(None, map(_of_block, blocks)))
+
+
+def _of_block(block: str) -> Certificate | None:
+    try:
+        return _described(ssl.PEM_cert_to_DER_cert(block))
+    except ValueError:
+        return None
 
 
 def described(encoded: bytes) -> Certificate:
-    """One certificate from its DER. Raises ValueError where it is not one."""
+    """One certificate from its DER. Raises ValueError where it is not one.
+
+    What cryptography thinks of old ones, such as those with a negative number in many a distribution's file,
+    concerns nobody who measures.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+        return _read(encoded)
+
+
+def _read(encoded: bytes) -> Certificate:
     found = x509.load_der_x509_certificate(encoded)
     signature = found.signature_hash_algorithm
     return Certificate(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import socket
 import ssl
 from contextlib import suppress
+from dataclasses import replace
 
 from tlstax.guests import authentication, greeting
+from tlstax.guests import chain as chains
 from tlstax.guests import failures as guest_failures
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.chain import Handshake
-from tlstax.guests.tls import DEMANDING
+from tlstax.guests.tls import DEMANDING, VERIFYING, SslMode
 from tlstax.mysql import login, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.guarded_connection import GuardedConnection
+from tlstax.support.errors import MachineFault
 
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 600.0
@@ -92,6 +95,28 @@ def connect(
         channel.close()
         raise
     return connection
+
+
+def chain_verified_by(access: GuestAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
+    """Log in once, verifying the server with the authorities in `file`: the verified chain, what was sent.
+
+    Both as DER, the server's own certificate first. UserMistake or MachineFault where that does not succeed,
+    above all where the file does not verify the server; `option` is what named it.
+    """
+    mode: SslMode = access.tls.mode if access.tls.mode in VERIFYING else "VERIFY_CA"
+    tls = replace(access.tls, mode=mode, ca_file=file, mode_by=option, ca_by=option)
+    database = connect(replace(access, tls=tls), access.address.schema)
+    try:
+        channel = getattr(database, "_sock", None)
+        chain, sent = chains.verified(channel) if isinstance(channel, ssl.SSLSocket) else ([], [])
+    finally:
+        close(database)
+    if not chain:
+        raise MachineFault(
+            f"this Python does not tell by which authority {access.address} was verified",
+            remedy="leave --trust out",
+        )
+    return chain, sent
 
 
 def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database, SqlError
@@ -18,6 +19,23 @@ _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.001
 def read_status(connection: Database) -> dict[str, int]:
     """Every numeric counter of SHOW GLOBAL STATUS; needs no privilege on MySQL or MariaDB."""
     return _numbers(connection, "SHOW GLOBAL STATUS")
+
+
+class Traffic(NamedTuple):
+    """How many statements a server has had of everybody (`Questions`), and when that was asked for."""
+
+    statements: int
+    at_s: float
+
+
+def traffic(connection: Database) -> Traffic:
+    """The server's count of statements; the question for it is one of them. Raises MachineFault."""
+    began_s = time.monotonic()
+    try:
+        row = answers.row(connection, "SHOW GLOBAL STATUS LIKE 'Questions'", columns=2)
+    except SqlError as error:
+        raise MachineFault(f"the server's counters could not be read ({answers.message_of(error)})") from None
+    return Traffic(answers.number(row[1]), (began_s + time.monotonic()) / 2)
 
 
 def connected(counters: Mapping[str, int]) -> int:

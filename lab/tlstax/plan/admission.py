@@ -7,13 +7,13 @@ there are to be; else fewer cases sit together, each of them beside the baseline
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tlstax.plan.elsewhere import SHARE, Elsewhere, ExternalLimits, Promise, Room
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import companies
-from tlstax.records.external import ExternalServer
+from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study, override
 from tlstax.study.labels import group_label
@@ -28,7 +28,9 @@ class Leeway:
     `fewer_connections` cases have fewer each than the study says where that is too few, and with
     `no_plaintext` those in the clear are left out where a server or its account rule them out;
     `tls_demanded_by` is what the user did that by already, by the level of the server that it is for. With
-    `no_tables` statements that read nothing take the place of point selects where nothing may be made.
+    `no_tables` statements that read nothing take the place of point selects where nothing may be made. With
+    `looks` it is seen first whether others are at work there; with `raises_load` cases have only as many
+    connections then as the server bears beside them.
     """
 
     at_most: int | None = None
@@ -36,6 +38,8 @@ class Leeway:
     no_plaintext: bool = False
     tls_demanded_by: Mapping[str | None, str] = field(default_factory=dict)
     no_tables: bool = False
+    looks: bool = False
+    raises_load: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,13 +101,23 @@ def admit(
     return fitting, tuple(admitted)
 
 
+def beside_others(study: Study, seen: Iterable[AtWork]) -> Study:
+    """The study with as many connections as each server bears beside others who are at work there.
+
+    What was promised stays: the load was raised within it.
+    """
+    fewer = [one.taken for one in seen if one.taken != one.most]
+    return override(study, "connections", [str(min(fewer))]) if fewer else study
+
+
 def without_room(study: Study, external: Sequence[ExternalServer]) -> Iterator[str]:
     """What a run does otherwise since external servers have no room for all, a sentence each."""
     if not external:
         return
     tightest = min(external, key=lambda own: own.at_most)
     if tightest.fewer_than is not None:
-        (now,) = _connections(study)
+        seen = tightest.at_work
+        now = seen.most if seen is not None else _connections(study)[0]
         whose = "the server's" if tightest.server is None else f"{tightest.server}'s"
         yield (
             f"{now} of {tightest.fewer_than} connections for each case, so that all that are compared take "

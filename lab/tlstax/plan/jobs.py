@@ -24,7 +24,7 @@ from tlstax.contract import (
 from tlstax.study import Levels, legacy_tls
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
+from tlstax.study.level_names import EACH, GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
 from tlstax.study.workload_level import changes_data, table_of, workload_of
 from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
@@ -275,6 +275,7 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
         certificate_file=own.certificate_file,
         key_file=own.key_file,
         resumption=case.resumes,
+        own_context=case.tls_context == EACH,
         library=None if library == OWN else terms.client_libraries[library],
     )
 

@@ -36,6 +36,10 @@ times what a full handshake takes one processor. Of a client that reports what i
 ends are left out, and a third of that is enough."""
 
 
+AUTHORITY_S = 0.00015
+"""About how long a client takes at the most to read one authority, which many do for each connection: OpenSSL
+3.0 (docs/trust.md). Of 145 of them a connection takes longer than a slice would last otherwise."""
+
 COMMIT_S, TIMES_AN_OPERATION = 0.004, 20
 """About how long a commit takes that waits for the disk, and how many times as long as an operation a slice
 lasts in which operations commit. Of inserts of 5 ms each connection had four in 20 ms, and of sysbench's
@@ -129,5 +133,7 @@ def _least_s(case: CaseLevels, *, whole: bool) -> float:
     operations_s = OPERATIONS_EACH * OPERATION_S * case.connections * statements
     if case.reconnects:
         each_s = WHOLE_RECONNECT_S if whole else RECONNECT_S
+        if case.trust is not None:
+            each_s = max(each_s, OPERATIONS_EACH * AUTHORITY_S * case.trust)
         return max(shortest_s, each_s * case.connections, operations_s)
     return max(shortest_s, operations_s)

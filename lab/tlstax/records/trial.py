@@ -288,6 +288,38 @@ class Machine(Frozen):
     pilot: Pilot | None = None
 
 
+class TrustFile(Frozen):
+    """A user's file of authorities by which clients verified the server, beside one with those needed.
+
+    `authorities` are those in it, each once; `needed` is how many of them the server's chain needs, in
+    `needed_bytes`, or 0 bytes where it is a private server's own authority that comes to the file. `repeated`
+    are there more than once, `expired` are out of date, `others` are certificates of no authority.
+    """
+
+    sha256: str
+    size_bytes: int
+    authorities: int
+    needed: int
+    needed_bytes: int = 0
+    repeated: int = 0
+    expired: int = 0
+    others: int = 0
+
+    @property
+    def more_bytes(self) -> int:
+        """How many more bytes clients read than of the file that it is compared with."""
+        return self.size_bytes - self.needed_bytes
+
+    def peculiarities(self) -> str:
+        """What is odd about it, such as "3 have expired, 2 are there again"; empty where nothing is."""
+        found = (
+            (self.expired, "has expired", "have expired"),
+            (self.repeated, "is there again", "are there again"),
+            (self.others, "is no authority's", "are no authorities'"),
+        )
+        return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in found if count)
+
+
 class LoadMachines(Frozen):
     """The machines that a run's load comes from, by their names, and where their clients reach the server.
 
@@ -337,7 +369,7 @@ class RunHeader(Frozen):
     measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
     `load` has the machines that the load comes from, None where that is the server's own or, for an external
     server, this one. `external` is what each external server (there is one: `guest`) was promised; none in
-    older runs.
+    older runs. `trust` is the file of authorities that the user named.
     """
 
     run: RunName
@@ -353,6 +385,7 @@ class RunHeader(Frozen):
     machines: dict[str, Machine] = {}
     load: LoadMachines | None = None
     external: Annotated[tuple[ExternalServer, ...], BeforeValidator(_of_one_server)] = ()
+    trust: TrustFile | None = Field(default=None, exclude_if=lambda trust: trust is None)
 
     @property
     def all_machines(self) -> dict[str, Machine]:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.profiles.stacks import Side
-from tlstax.records.trial import Machine, Specimen
+from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
@@ -359,6 +359,7 @@ class RunDocument(Frozen):
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust: tuple[TrustCost, ...] = Field(default=(), exclude_if=_is_nothing)
+    trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()

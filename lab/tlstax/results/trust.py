@@ -10,7 +10,7 @@ from tlstax.study import Level
 
 
 class TrustCost(Frozen):
-    """A client with so many authorities in its file, against one: what each connect takes more.
+    """A client with so many authorities in its file, against those `needed`: what each connect takes more.
 
     `reads` is how often the file was read for a connect, from the bytes that the client read from files; None
     where the kernel did not count them. `more_us` is of the mean time of an operation, a connect with one
@@ -20,6 +20,7 @@ class TrustCost(Frozen):
     case: dict[str, Level]
     label: str
     authorities: PositiveInt
+    needed: PositiveInt = 1
     reads: NonNegativeFloat | None
     more_us: Interval | None
     more_cpu_us: Interval | None

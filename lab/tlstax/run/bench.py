@@ -31,6 +31,7 @@ from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
+from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
@@ -47,6 +48,7 @@ from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape
+from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.support.here import LOOPBACK
 
@@ -230,7 +232,10 @@ class Bench:
 
 @dataclass(frozen=True)
 class Needs:
-    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data."""
+    """What trials ask of a bench: rows, connections at once, a seed, their length, loop and data.
+
+    `bundle` is the user's file of authorities that clients are to be given.
+    """
 
     rows: int
     connections: int
@@ -238,6 +243,7 @@ class Needs:
     duration_s: float
     schedule: Schedule = field(default_factory=ClosedLoop)
     data: DataNeeds = field(default_factory=DataNeeds)
+    bundle: Bundle | None = None
 
 
 @dataclass(frozen=True)
@@ -327,7 +333,7 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
     intent = Intent(makes=needs.data.makes_tables, writes=needs.data.writes)
-    with GuestServer.open(access, warn, intent) as server:
+    with GuestServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:
         verification = Verification(
             verify=tls.verify,
             ca_file=tls.ca_file,
@@ -337,7 +343,25 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
             # TLS is enough (see `trial`).
             get_server_public_key=False,
         )
-        yield server, _terms(server, verification, needs).model_copy(update={"counts_lingering": True})
+        if trusted:
+            verify = "ca" if tls.verify == "none" else tls.verify
+            few = {"verify": verify, "ca_file": trusted[min(trusted)]}
+            verification = verification.model_copy(update=few)
+        own = {"counts_lingering": True, "trust_files": trusted}
+        yield server, _terms(server, verification, needs).model_copy(update=own)
+
+
+@contextmanager
+def _trusted(bundle: Bundle | None) -> Iterator[dict[int, str]]:
+    """The user's file of authorities and one of those that the server needs, by how many are in each.
+
+    A copy is given to clients, so that it is the same file to the end. Empty where there is none.
+    """
+    if bundle is None:
+        yield {}
+        return
+    with temporary.directory() as folder:
+        yield write_trusted(folder, bundle)
 
 
 @contextmanager

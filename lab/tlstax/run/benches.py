@@ -300,7 +300,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
             terms = {
                 "client_libraries": libraries,
                 "accounts": _accounts(study, bench, choice),
-                **identity_terms(study, bench, choice),
+                **identity_terms(study, bench, choice, needs.bundle),
             }
             bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients

@@ -18,11 +18,13 @@ from tlstax.guests.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
-from tlstax.plan.admission import Admission, Leeway, admit
+from tlstax.plan import at_work
+from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import JobTerms
-from tlstax.records.external import ExternalServer
+from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Machine
+from tlstax.run.at_work import found_there
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
 from tlstax.run.benches import (
     Benches,
@@ -123,10 +125,11 @@ class _Party:
     no_plaintext: Reasons
     ways: Mapping[str, Way]
 
-    def record(self, admission: Admission, round_trip_s: float) -> ExternalServer:
-        """What the run's header has of a server that answers within this."""
+    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> ExternalServer:
+        """What the run's header has of a server that answers within this; `seen` is what others do there."""
         level = admission.server
-        return admission.record(round_trip_s, self.no_plaintext.get(level, ""), self.no_tables.get(level, ""))
+        left_out = self.no_plaintext.get(level, ""), self.no_tables.get(level, "")
+        return admission.record(round_trip_s, *left_out).model_copy(update={"at_work": seen})
 
 
 @contextmanager
@@ -166,17 +169,27 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
             here = [own.near for own in party.members if own.near is not None]
             machine = _of_client_alone(described, cpus, here)
             benches = Benches(machine, specimens.described(), guest=True, fleet=fleet)
-        benches.admitted = party.study
+        seen: dict[str | None, AtWork] = {}
         for own, admission in zip(party.members, party.admitted, strict=True):
             bench = _furnished(stack, own, party, specimens, benches.machine, say)
             bench.counted_events, bench.fleet = events, fleet
+            if asked.leeway.looks:
+                seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
             round_trip_s = server_facts.round_trip_s(bench.admin)
             farthest_s = max([round_trip_s, *(way.round_trip_s for way in party.ways.values())])
-            benches.external = (*benches.external, party.record(admission, farthest_s))
+            benches.external = (*benches.external, party.record(admission, farthest_s, seen.get(own.level)))
             benches.specimens = (own.server.specimen, *benches.specimens)
             benches.add(ServerChoice(own.level), bench)
             stack.enter_context(_watched_there(own.access, bench, say))
+        benches.admitted = beside_others(party.study, seen.values())
         yield benches
+
+
+def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
+    """Whether others are at work at this server, and how much load it bears beside them."""
+    seen = found_there(study, own.level, bench, raises=leeway.raises_load)
+    say(at_work.words(seen) or f"nobody else is at work at {own.access.address}")
+    return seen
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,29 @@ from typing import Any
 
 from tlstax.plan.jobs import ClientProof
 from tlstax.run.bench import Bench
+from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import Study
 from tlstax.study.case_levels import ServerChoice
 
 
-def identity_terms(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Any]:
+def identity_terms(
+    study: Study, bench: Bench, choice: ServerChoice, bundle: Bundle | None = None
+) -> dict[str, Any]:
     """The fields of the server's job terms that its cases need for `trust` and `client_certificate`.
 
-    Files of authorities are written beside the server's own, and go with them.
+    Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
     """
     if not isinstance(bench.server, PrivateServer):
         return {}
     cases = [case for case in study.typed() if case.server_choice == choice]
     files = bench.server.certificates
     trusted: dict[int, str] = {}
-    for count in dict.fromkeys(case.trust for case in cases if case.trust is not None):
+    if bundle is not None:
+        trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
+    wanted = dict.fromkeys(case.trust for case in cases if case.trust is not None)
+    for count in wanted.keys() - trusted.keys():
         file = files.ca_file.with_name(f"authorities-{count}.pem")
         write_authorities(file, files.ca_file, count)
         trusted[count] = str(file)

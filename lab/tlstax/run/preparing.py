@@ -26,6 +26,7 @@ from tlstax.run.external import ExternalRequest, check_external, open_guest
 from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
+from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
 from tlstax.study.workload_level import data_needs
@@ -76,7 +77,8 @@ class Request:
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. Of the time in
     which cases take turns a server is at work for `share` of it. `cpus` are those that the user asked for.
-    `load` says which other machines the load comes from, None where it comes from here.
+    `load` says which other machines the load comes from, None where it comes from here. `bundle` is a file of
+    authorities of the user's, None where clients are given what the laboratory has.
     """
 
     study: Study
@@ -90,6 +92,7 @@ class Request:
     share: float = 1.0
     cpus: AskedCpus = field(default_factory=AskedCpus)
     load: LoadFrom | None = None
+    bundle: Bundle | None = None
 
 
 def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
@@ -102,7 +105,15 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
         # What rests between turns measures less within its budget.
         whole_s = trial_duration_s(study, cases(study)) * request.share
         duration_s = whole_s if duration_s is None else duration_s
-    return Needs(study.rows, most_held(study, seed), seed, duration_s, study.schedule, data_needs(study))
+    return Needs(
+        study.rows,
+        most_held(study, seed),
+        seed,
+        duration_s,
+        study.schedule,
+        data_needs(study),
+        request.bundle,
+    )
 
 
 @contextmanager
@@ -165,6 +176,7 @@ def begun(request: Request, study: Study, needs: Needs, place: Furnished, store:
         changes=request.changes,
         load=place.load,
         external=place.external,
+        trust=request.bundle.record() if request.bundle is not None else None,
     )
     store.begin(header)
     return header

@@ -321,6 +321,7 @@ def _header_fields(names: _Names) -> Fields:
             "notes": _sentence,
         },
         ExternalServer: {"server": names.level, "no_plaintext": _sentence, "no_tables": _sentence},
+        trial.TrustFile: {"sha256": texts.DIGEST},
         trial.LoadMachines: {"server_address": texts.host, "machines": Texts(names.machine)},
         trial.Specimen: {
             "name": names.level,

@@ -22,6 +22,7 @@ from tlstax.study.level_names import (
     OWN,
     POINT_SELECT,
     RECONNECTING,
+    SHARED,
     UNSET,
     Level,
     Levels,
@@ -140,6 +141,7 @@ class CaseLevels:
     certificate: str = DEFAULT_CERTIFICATE
     chain: int | None = None
     trust: int | None = None
+    tls_context: str = SHARED
     client_certificate: str = "off"
     auth: str = DEFAULT_AUTH
     batch: int = 1

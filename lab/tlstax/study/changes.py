@@ -158,6 +158,28 @@ def by_addresses(study: Study, names: Sequence[str]) -> Study:
     )
 
 
+def trusting(study: Study, few: int, many: int) -> Study:
+    """The study with so many authorities in clients' files, `many` beside `few`, as `--trust` asks.
+
+    A file is read where a connection is made: so its cases make one for each operation, unless others were
+    asked for. What many cost beside few is told of each TLS level. A study that has other numbers of
+    authorities has these instead.
+    """
+    encrypted = tuple(level for level in study.levels_of().get("tls", ()) if level != "off")
+    if not encrypted:
+        raise UserMistake("--trust: in the clear no authority is needed", remedy="name TLS levels with --tls")
+    in_the_clear = Exclusion(levels={"trust": many, "tls": "off"}, why="in the clear no authority is needed")
+    beside = Contrast(factor="trust", baseline=few)
+    return rebuilt(
+        study,
+        "--trust",
+        factors={**study.factors, "trust": (few, many)},
+        baseline={**study.baseline, "trust": few},
+        exclude=(*(own for own in study.exclude if "trust" not in own.levels), in_the_clear),
+        contrasts=(*(own for own in study.contrasts if own.factor != "trust"), beside),
+    )
+
+
 def without_tls_by(study: Study, names: Collection[str]) -> Study:
     """The study without encrypted cases by these addresses, at which no TLS is offered."""
     encrypted = tuple(level for level in study.levels_of().get("tls", ()) if level != "off")

@@ -6,7 +6,7 @@ from tlstax.contract import OpenLoop
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.kind import ClientKind, Wanted
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import AUTH_PLUGINS, LEFT_TO_THE_DRIVER, STORM
+from tlstax.study.level_names import AUTH_PLUGINS, EACH, ENGINE, LEFT_TO_THE_DRIVER, STORM
 from tlstax.study.workloads.bulk import Rows
 
 
@@ -17,7 +17,7 @@ def why_not(wanted: Wanted) -> str:
     """
     kind = kind_of(wanted.case.client)
     words = what_it_lacks(wanted) or _why_no_driver(kind, wanted.case) or _why_no_turns(kind, wanted.case)
-    words = words or _why_not_compressed(wanted.case)
+    words = words or _why_not_compressed(wanted.case) or _why_no_context(wanted.case)
     if words or wanted.case.workload == STORM:
         return words or _why_no_storm(kind, wanted)
     return kind.why_not(wanted)
@@ -51,6 +51,15 @@ def _why_no_turns(kind: ClientKind, case: CaseLevels) -> str:
     if not case.slice_ms or kind.takes_turns:
         return ""
     return f"{kind.name} cannot stop in the middle of a run, to take turns with others"
+
+
+def _why_no_context(case: CaseLevels) -> str:
+    """Why the client cannot make the TLS contexts that the case names; empty where it can."""
+    if case.tls_context != EACH:
+        return ""
+    if case.client != ENGINE:
+        return f"{case.client} makes its TLS contexts as it is built to"
+    return "a session is resumed in the context that it was made in" if case.resumes else ""
 
 
 def _why_not_compressed(case: CaseLevels) -> str:

@@ -15,6 +15,7 @@ from tlstax.study.level_names import (
     CERTIFICATES,
     CIPHERS,
     COMPRESSIONS,
+    CONTEXTS,
     DEFAULT_AUTH,
     DURABILITY,
     FAULTS,
@@ -115,6 +116,11 @@ FACTORS: dict[str, Factor] = {
             "chain", "how many certificates the server sends: its own, and those up to the root, without it"
         ),
         Factor("trust", "how many authorities are in the client's file, the server's among them"),
+        Factor(
+            "tls_context",
+            "have all connections of the engine one TLS context, or does each make its own?",
+            CONTEXTS,
+        ),
         Factor("client_certificate", "does the client prove itself by a certificate?", ("off", "on")),
         Factor("auth", "the plugin by which the client's account is proved", (DEFAULT_AUTH, *AUTH_PLUGINS)),
         Factor("batch", "how many operations a driver is handed at once, to be sent as one batch"),

@@ -46,6 +46,11 @@ OBSERVERS = {"all": "all observers", "none": "no observers"}
 
 TLS_SWITCH = {"client": "TLS switched at the client", "server": "TLS switched at the server"}
 
+TLS_CONTEXT = {
+    "shared": "one TLS context for all connections",
+    "each": "a TLS context for each connection",
+}
+
 DURABILITY = {
     "full": "a commit is on the disk",
     "write": "a commit is with the operating system",
@@ -74,6 +79,7 @@ _IN_WORDS = {
     "compression": COMPRESSION,
     "tls_switch": TLS_SWITCH,
     "protocol": PROTOCOL,
+    "tls_context": TLS_CONTEXT,
     "durability": DURABILITY,
     "observers": OBSERVERS,
 }

@@ -22,6 +22,9 @@ CIPHERS = (
 COMPRESSIONS = ("off", "zlib", "zstd")
 """Levels of `compression`, by the names that MySQL's own options have for them."""
 
+SHARED, EACH = CONTEXTS = ("shared", "each")
+"""Levels of `tls_context`: the engine's connections have one TLS context, or each makes one of its own."""
+
 OWN = "own"
 """The level of `tls_library` and `client_tls_library` that leaves a program the library it comes with."""
 

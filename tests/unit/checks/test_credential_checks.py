@@ -11,6 +11,7 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import credentials
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import ProcessUse, Window
 from tlstax.study import Level, load_study
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
@@ -69,6 +70,28 @@ def test_a_driver_does_not_tell_and_was_given_no_other_file() -> None:
         ((weight, words),) = doubts(check, record(), by_driver)
         assert weight == "note"
         assert "does not report" in words
+
+
+@pytest.mark.parametrize(
+    ("context", "bytes_per_op", "weights"),
+    [
+        ("each", 150_000, []),
+        ("shared", 300, []),
+        ("each", 300, ["invalid"]),
+        ("shared", 150_000, ["invalid"]),
+        ("each", None, ["unknown"]),
+    ],
+)
+def test_how_often_the_authorities_were_read_is_counted_by_the_kernel(
+    context: str, bytes_per_op: int | None, weights: list[str]
+) -> None:
+    made = record(authorities=128)
+    operations = made.watched_operations
+    read = {} if bytes_per_op is None else {"read_bytes": bytes_per_op * operations}
+    window = Window(client=ProcessUse(counters=read), took_s=0.1, cpus=(), operations=operations)
+    asked = levels(trust=128, tls_context=context, workload="reconnect")
+    found = doubts(credentials.context, made.model_copy(update={"window": window}), asked)
+    assert [weight for weight, _ in found] == weights
 
 
 def client_certificate(wanted: str, **made: Any) -> list[str]:

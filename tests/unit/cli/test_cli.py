@@ -67,6 +67,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ),
         (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
         (("study", "run", "taxs"), "did you mean 'tax'?"),
+        (("run", "--trust", "/nowhere/bundle.pem"), "/nowhere/bundle.pem of --trust does not exist"),
         (("run", "--ssl-ca", "ca.pem"), "--ssl-ca needs --server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),

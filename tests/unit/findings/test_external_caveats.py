@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from fake_slices import in_turns, slices_of
 from fake_trials import TAX_TRUTHS, fake_run, whole_tax
 from tlstax.findings.answer.document import document
-from tlstax.findings.answer.external_caveats import of_external
-from tlstax.records.external import ExternalServer
-from tlstax.records.trial import RunHeader, StoredRun
+from tlstax.findings.answer.external_caveats import of_external, others_per_s
+from tlstax.plan.at_work import words
+from tlstax.records.external import AtWork, ExternalServer, LoadStep
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
+from tlstax.records.window import Window
 from tlstax.study import override
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
@@ -47,6 +51,31 @@ def test_fewer_connections_than_the_study_says_are_told() -> None:
     assert said.startswith(
         "2 of 8 connections for each case, so that all that are compared take turns within 20 of the server's"
     )
+
+
+def test_what_others_did_before_and_meanwhile_is_told() -> None:
+    steps = tuple(
+        LoadStep(connections=count, per_s=per_s, others_per_s=100, took_s=0.5)
+        for count, per_s in ((1, 1000.0), (2, 1100.0))
+    )
+    seen = AtWork(others_per_s=100, most=4, taken=1, steps=steps)
+    beside = (ALONE.model_copy(update={"at_work": seen}),)
+    run = at_an_external_server(["point-select"], beside, connections=1)
+    assert of_external(run) == (words(seen),)
+    trials = tuple(_beside(record, selects=20, writes=10) for record in run.trials)
+    watched = run.model_copy(update={"trials": trials})
+    assert others_per_s(watched) == pytest.approx(300)
+    assert of_external(watched)[-1].startswith("others ran about 300 statements a second at the server while")
+    alone = run.model_copy(update={"trials": tuple(_beside(one, selects=0, writes=0) for one in run.trials)})
+    assert others_per_s(alone) == 0
+    assert others_per_s(at_an_external_server(["reconnect"], ROOM)) is None
+
+
+def _beside(record: TrialRecord, *, selects: int, writes: int) -> TrialRecord:
+    """The record, where others ran so many statements in a tenth of a second while it was watched."""
+    counted = {"Com_select": record.watched_operations + selects, "Com_update": writes, "Com_show_status": 9}
+    window = Window(took_s=0.1, operations=record.watched_operations, status_delta=counted)
+    return record.model_copy(update={"window": window})
 
 
 def test_nothing_is_said_where_all_took_turns_nor_of_a_server_of_our_own() -> None:

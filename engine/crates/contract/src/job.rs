@@ -205,6 +205,10 @@ pub struct TlsSettings {
     /// Take Diffie-Hellman groups of any size, which OpenSSL's lowest security level does not.
     #[serde(default)]
     pub weak_dh: bool,
+    /// Whether every connection makes a context of its own and reads its files for it, in place of one context
+    /// for all connections.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub own_context: bool,
     /// Path of the libssl to load; absent: the machine's.
     #[serde(default)]
     pub library: Option<PathBuf>,
@@ -324,6 +328,11 @@ fn yes() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // what serde hands over
 fn is_yes(said: &bool) -> bool {
     *said
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // what serde hands over
+fn is_no(said: &bool) -> bool {
+    !*said
 }
 
 fn one() -> u32 {

@@ -48,6 +48,11 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         Tls::On(settings) if settings.resumption => Resumption::On,
         _ => Resumption::Off,
     };
+    if matches!(&job.tls, Tls::On(settings) if settings.own_context && settings.resumption) {
+        let message = "job field tls: a session is resumed in the context that it was made in, so own_context \
+                       and resumption do not go together";
+        return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+    }
     let library = OnceLock::new();
     let tls = terms(job, &library)?;
     let local_socket = matches!(job.endpoint, Endpoint::Unix { .. });
@@ -104,7 +109,9 @@ fn terms(job: &Job, loaded: &OnceLock<Library>) -> Result<Option<TlsTerms>, Fail
         return Ok(None);
     };
     let library = Library::load(settings.library.as_deref())?;
-    let context = Context::new(library, &config(settings))?;
+    let config = config(settings);
+    // One is made in any case, so that what is refused is known before anybody connects.
+    let context = Context::new(library, &config)?;
     let host = match &job.endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
         Endpoint::Unix { .. } => None,
@@ -114,6 +121,7 @@ fn terms(job: &Job, loaded: &OnceLock<Library>) -> Result<Option<TlsTerms>, Fail
     let server_name = settings.server_name.clone().or(host);
     Ok(Some(TlsTerms {
         context,
+        each: settings.own_context.then_some((library, config)),
         server_name,
         resumption: settings.resumption,
     }))

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use fastrand::Rng;
 use tlstax_contract::{ErrorKind, Fault, Negotiated, TlsLibrary};
-use tlstax_tls::{Context, Library};
+use tlstax_tls::{Config, Context, Library};
 use tlstax_wire::LoginConfig;
 
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ use crate::supply::Supply;
 pub struct TlsTerms {
     /// Settings and trusted certificates, read once.
     pub context: Context,
+    /// What each connection makes a context of its own of; none where all have the one above.
+    pub each: Option<(Library, Config)>,
     /// The name to send and to check.
     pub server_name: Option<String>,
     /// Whether sessions are taken up again.

@@ -92,6 +92,7 @@ _BY_PARAMETER = {
             "output",
             "file",
             "ssl_ca",
+            "trust",
             "ssl_cert",
             "ssl_key",
             "defaults_file",

@@ -57,7 +57,6 @@ def document(stored: StoredRun) -> RunDocument:
     header, study = stored.header, stored.header.study
     values = valid_values(study, stored.measured)
     found = estimates(study, stored.measured, values)
-    block_s = seconds_of_a_block(stored.measured)
     busy = caveats.busy_clients(study, found, values)
     measured = series(study, stored.measured, values)
     sampled = profiling(stored)
@@ -72,7 +71,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        findings=tuple(_findings(found, stored, busy, block_s)),
+        findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
         contrasts=contrasts(measured),
@@ -81,7 +80,8 @@ def document(stored: StoredRun) -> RunDocument:
         pool=savings(measured),
         scaling=scalings(measured),
         bulk=bulk(measured),
-        trust=trust_costs(measured),
+        trust=trust_costs(measured, header.trust),
+        trust_file=header.trust,
         two_sides=side_effects(measured),
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),

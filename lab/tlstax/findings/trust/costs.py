@@ -8,6 +8,7 @@ from statistics import fmean
 
 from tlstax.findings.core.judgements import judge_difference
 from tlstax.findings.core.series import Series, frozen
+from tlstax.records.trial import TrustFile
 from tlstax.results.interval import Interval
 from tlstax.results.trust import TrustCost
 from tlstax.study import Levels
@@ -22,25 +23,32 @@ AUTHORITY_BYTES = 1_160
 """How long each authority is in the files that the laboratory makes, as PEM (`specimens/certificates.py`)."""
 
 
-def trust_costs(series: Series) -> tuple[TrustCost, ...]:
-    """Each client with more authorities than one, in the plan's order; nothing where no study varies them."""
+def trust_costs(series: Series, file: TrustFile | None = None) -> tuple[TrustCost, ...]:
+    """Each client with more authorities than those needed, in the plan's order; nothing where none is varied.
+
+    `file` is the user's own, where they are its.
+    """
     named = [case.levels for case in series.cases.values() if TRUST in case.levels]
     clients = grouped(named, lambda levels: frozen(levels, TRUST))
-    return tuple(cost for own in clients.values() for cost in _of_client(series, own))
+    return tuple(cost for own in clients.values() for cost in _of_client(series, own, file))
 
 
-def _of_client(series: Series, several: Sequence[Levels]) -> Iterator[TrustCost]:
+def _of_client(series: Series, several: Sequence[Levels], file: TrustFile | None) -> Iterator[TrustCost]:
     by_size = {int(levels[TRUST]): levels for levels in several}
-    one = by_size.get(ONE)
+    few = ONE if file is None else file.needed
+    one = by_size.get(few)
     for size, levels in sorted(by_size.items()):
-        if one is None or size == ONE:
+        if one is None or size == few:
             continue
         more_us = _more(series, levels, one, TIME)
         cost = TrustCost(
             case={name: level for name, level in levels.items() if name != TRUST},
             label=_label(series, levels),
             authorities=size,
-            reads=_reads(series, levels, one, size),
+            needed=few,
+            reads=_reads(
+                series, levels, one, (size - ONE) * AUTHORITY_BYTES if file is None else file.more_bytes
+            ),
             more_us=more_us,
             more_cpu_us=_more(series, levels, one, CLIENT_CPU),
             judgement=judge_difference(more_us, None, _margin(series, one)) if more_us is not None else None,
@@ -77,7 +85,7 @@ def _differences(series: Series, levels: Levels, one: Levels, outcome: str) -> M
     return {block: exp(many[block]) - exp(few[block]) for block in sorted(many.keys() & few.keys())}
 
 
-def _reads(series: Series, levels: Levels, one: Levels, size: int) -> float | None:
+def _reads(series: Series, levels: Levels, one: Levels, more_bytes: int) -> float | None:
     """How many times the further authorities' bytes were read for each connect."""
     more = _differences(series, levels, one, READ)
-    return max(0.0, fmean(more.values()) / ((size - ONE) * AUTHORITY_BYTES)) if more else None
+    return max(0.0, fmean(more.values()) / more_bytes) if more else None

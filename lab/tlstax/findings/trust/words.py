@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlstax.findings.core.wording import MINUS
+from tlstax.records.trial import TrustFile
 from tlstax.results.interval import Interval
 from tlstax.results.trust import TrustCost
 from tlstax.support.grouping import grouped
@@ -17,8 +18,29 @@ ONCE = 0.5
 """Read for fewer than half of all connects, a file is not read for each."""
 
 
-def trust_sentences(found: Sequence[TrustCost]) -> list[str]:
-    """For each client whether it reads the file for every connect, and what its largest file costs."""
+def trust_sentences(found: Sequence[TrustCost], file: TrustFile | None = None) -> list[str]:
+    """For each client whether it reads the file for every connect, and what its largest file costs.
+
+    Before that, what the user's own `file` is, where there is one.
+    """
+    about = [] if file is None else [_about(file)]
+    return [*about, *_of_clients(found)]
+
+
+def _about(file: TrustFile) -> str:
+    own = "" if file.needed_bytes else ", to which a private server's own came"
+    odd = f"; {odd}" if (odd := file.peculiarities()) else ""
+    return (
+        f"the file has {_authorities(file.authorities)} in {file.size_bytes:,} bytes{own} "
+        f"(SHA-256 {file.sha256[:16]}…){odd}"
+    )
+
+
+def _authorities(count: int) -> str:
+    return "one authority" if count == 1 else f"{count:,} authorities"
+
+
+def _of_clients(found: Sequence[TrustCost]) -> list[str]:
     return [_sentence(max(own, key=lambda cost: cost.authorities)) for own in grouped(found, _who).values()]
 
 
@@ -32,13 +54,14 @@ def _sentence(cost: TrustCost) -> str:
     if more_us is None:
         return f"{cost.label} {how}"
     many = f"{cost.authorities} of them"
+    few = "one" if cost.needed == 1 else f"the {cost.needed} that are needed"
     if cost.judgement == "alike":
-        return f"{cost.label} {how}: a connect with {many} takes as long as with one"
+        return f"{cost.label} {how}: a connect with {many} takes as long as with {few}"
     more = f"{more_us.point / 1000:.3g} ms{_ends(more_us)} more".replace("-", MINUS)
     if cost.judgement == "higher":
-        return f"{cost.label} {how}: {many} take {more} than a file with one"
-    few = f" by {counted(more_us.blocks, 'block')}" if more_us.blocks < FEWEST_BLOCKS else ""
-    return f"{cost.label} {how}: what {many} take is inconclusive{few}, {more}"
+        return f"{cost.label} {how}: {many} take {more} than a file with {few}"
+    blocks = f" by {counted(more_us.blocks, 'block')}" if more_us.blocks < FEWEST_BLOCKS else ""
+    return f"{cost.label} {how}: what {many} take is inconclusive{blocks}, {more}"
 
 
 def _ends(more_us: Interval) -> str:

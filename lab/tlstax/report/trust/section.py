@@ -26,7 +26,10 @@ def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
     found = document.trust
     if not found:
         return
-    said = Items(tuple(map(capitalised, trust_sentences(found))), TITLE if detail == "short" else "")
+    said = Items(
+        tuple(map(capitalised, trust_sentences(found, document.trust_file))),
+        TITLE if detail == "short" else "",
+    )
     if detail == "short":
         yield Section((said,))
         return

@@ -1,7 +1,7 @@
 //! A connection on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
 
 use rustix::event::epoll::{self, EventData};
-use tlstax_tls::{Connection as TlsConnection, HandshakeStatus};
+use tlstax_tls::{Connection as TlsConnection, Context, HandshakeStatus};
 use tlstax_wire::{Algorithm, LoginReport, LoginStep};
 
 use super::asking::READS_AT_ONCE;
@@ -109,9 +109,13 @@ impl Connection {
         self.turns.sent_ahead();
         let bare = self.transport.take().ok_or_else(|| internal("no socket"))?;
         let session = self.session.as_ref().filter(|_| terms.resumption);
+        let own = match &terms.each {
+            Some((library, config)) => Some(Context::new(*library, config)?),
+            None => None,
+        };
         self.transport = Some(bare.wrap(|socket| {
             Ok(TlsConnection::new(
-                &terms.context,
+                own.as_ref().unwrap_or(&terms.context),
                 socket,
                 terms.server_name.as_deref(),
                 session,

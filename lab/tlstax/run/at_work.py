@@ -1,0 +1,86 @@
+"""Whether others are at work at an external server, and how much load it bears beside them: its own counters.
+
+A look lasts a second, with nothing of ours but two questions; the load is raised in steps of half a second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tlstax.clients.process import ClientFailure
+from tlstax.mysql import status
+from tlstax.mysql.status import Traffic
+from tlstax.plan import at_work
+from tlstax.plan.jobs import job_for
+from tlstax.records.external import AtWork, LoadStep
+from tlstax.run.bench import Bench
+from tlstax.run.gathering import GRACE_S
+from tlstax.study import Levels, Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.workload_level import statements_of
+from tlstax.support import interruption
+
+Say = Callable[[str], None]
+
+
+def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool) -> AtWork:
+    """What others do at this level of `server`, and how much load is taken beside it, where that is raised.
+
+    MachineFault where the server does not tell.
+    """
+    others_per_s = _looked(bench)
+    if at_work.is_at_work(others_per_s):
+        # Who asks once every few seconds is not taken for somebody at work.
+        others_per_s = min(others_per_s, _looked(bench))
+    most = max(int(level) for level in study.levels_of().get("connections", (1,)))
+    case = at_work.load_case(study, server) if raises and at_work.is_at_work(others_per_s) else None
+    if case is None:
+        return AtWork(others_per_s=others_per_s, most=most, taken=most)
+    steps: list[LoadStep] = []
+    for connections in at_work.steps_to(most):
+        interruption.check()
+        try:
+            steps.append(_step({**case, "connections": connections}, study, bench))
+        except ClientFailure:
+            # What keeps a client from working is told by the first trial.
+            break
+        if at_work.is_enough(steps, others_per_s):
+            break
+    own = at_work.taken(steps, others_per_s) if steps else 1
+    return AtWork(others_per_s=others_per_s, most=most, taken=own, steps=tuple(steps))
+
+
+def _looked(bench: Bench) -> float:
+    """How many statements a second others run, over a second."""
+    before = status.traffic(bench.admin)
+    time.sleep(at_work.LOOK_S)
+    return _others_per_s(before, status.traffic(bench.admin), own=0)
+
+
+def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
+    """Less `own`, and the second question itself."""
+    return max(0.0, (after.statements - before.statements - 1 - own) / (after.at_s - before.at_s))
+
+
+def _step(levels: Levels, study: Study, bench: Bench) -> LoadStep:
+    """What so many connections bring, and what others run beside them. Raises ClientFailure."""
+    window = {"duration_s": at_work.STEP_S}
+    connections = CaseLevels.of(levels).connections
+    job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=connections)
+    within_s, stays = job.timeout_s + GRACE_S, bench.server.connected()
+    with bench.client(levels, job, None) as client:
+        client.wait_ready(within_s)
+        before = status.traffic(bench.admin)
+        did = client.slice(at_work.STEP_S, at_work.STEP_S + within_s)
+        after = status.traffic(bench.admin)
+        client.wind_up()
+        client.finish(within_s)
+    bench.server.wait_until_gone(stays)
+    own = did.operations * statements_of(levels, study.workloads)
+    return LoadStep(
+        connections=connections,
+        per_s=did.operations / did.elapsed_s,
+        others_per_s=_others_per_s(before, after, own),
+        took_s=after.at_s - before.at_s,
+    )
