@@ -13,7 +13,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "run --budget 5m --trust /etc/ssl/certs/ca-certificates.crt",
         "run --server mysql-8.0.33,mariadb-11.8 --workload reconnect",
         "run --server mysql://user@db.example:3306/scratch --report tls.html",
-        "run --server mysql://user@db.example/scratch,mariadb-11.8",
     ),
     "report": ("report last --format md > tls.md", "report last -o tls.html"),
     "explain": ("explain last", "explain last --json"),
@@ -24,7 +23,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ab": (
         "ab --a server=mysql-9.7 --b server=my-build --max-regression 1%",
         "ab --a configuration=default --b 'configuration=performance_schema=OFF'",
-        "ab --a tls=1.2 --b tls=1.3-resumed --workload reconnect",
         "ab --a server=mysql://user@old.example/scratch --b server=mysql://user@new.example/scratch",
     ),
     "check": (
