@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def run_command(options: RunOptions) -> int:
             remedy="leave it out, or leave --ray out",
         )
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
-    study = study_of(options)
+    addresses = _addresses(options)
+    study = study_of(options, addresses)
     if options.guest.url:
         study = at_an_external_server(study)
         check_external(study)
@@ -128,7 +130,7 @@ def run_command(options: RunOptions) -> int:
             no_tables=options.workload is None and options.table is None,
         ),
         share=1.0 if options.share is None else quantities.share(options.share),
-        addresses=_addresses(options),
+        addresses=addresses,
         cpus=cpus,
     )
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
@@ -211,8 +213,8 @@ def _check_cluster(options: RunOptions) -> None:
         )
 
 
-def study_of(options: RunOptions) -> Study:
-    """The built-in study `tax` with what the options change. Raises UserMistake."""
+def study_of(options: RunOptions, addresses: Collection[str] = ()) -> Study:
+    """The built-in study `tax` with what the options change, by these addresses too. Raises UserMistake."""
     study = load_study("tax")
     if options.table is not None:
         if options.workload is not None:
@@ -233,8 +235,8 @@ def study_of(options: RunOptions) -> Study:
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
-    if options.address is not None:
-        study = by_addresses(study, list(_addresses(options)))
+    if addresses:
+        study = by_addresses(study, list(addresses))
     if options.path is not None:
         study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import psutil
 
 from tlstax.mysql import answering
+from tlstax.mysql.answering import End
 from tlstax.mysql.database import Database
 from tlstax.observers.clock import CpuClock
 
@@ -41,7 +41,7 @@ def near(database: Database) -> Near | None:
     """
     pid = answering.peer_of(database)
     if pid is None:
-        ends = _ends(database)
+        ends = answering.ends_of(database)
         if ends is None:
             return None
         found = [one for one in psutil.net_connections(kind="tcp") if _is(one, *ends)]
@@ -76,24 +76,17 @@ def _command(pid: int) -> str:
         return ""
 
 
-End = tuple[str, int]
-
-
-def _ends(database: Database) -> tuple[End, End] | None:
-    """Our end of a connection over TCP, and the server's."""
-    channel = getattr(database, "_sock", None)
-    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
-        return None
-    ours, theirs = channel.getsockname(), channel.getpeername()
-    return (_plain(ours[0]), ours[1]), (_plain(theirs[0]), theirs[1])
-
-
 def _is(connection: Any, ours: End, theirs: End) -> bool:
     """Whether this is the server's end of our connection."""
     here, there = connection.laddr, connection.raddr
-    return bool(here and there) and (
-        (_plain(here.ip), here.port) == theirs and (_plain(there.ip), there.port) == ours
+    return bool(here and there) and (_key(here.ip, here.port), _key(there.ip, there.port)) == (
+        _key(*theirs),
+        _key(*ours),
     )
+
+
+def _key(address: str, port: int) -> tuple[str, int]:
+    return _plain(address), port
 
 
 def _plain(address: str) -> str:

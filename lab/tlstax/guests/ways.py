@@ -6,8 +6,8 @@ Whatever stands there is proved to lead to the same server, before anything is m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from tlstax.contract import Endpoint
@@ -16,7 +16,7 @@ from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.mysql import server_facts, tls_facts
-from tlstax.mysql.database import SqlError
+from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import TlstaxError, UserMistake
@@ -61,36 +61,46 @@ def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestA
     """
     if not addresses:
         return {}
-    own = _seen(access, schema)
+    with _logged_in(access, schema) as database:
+        own = server_facts.identity(database).node
     found = {}
     for name, address in addresses.items():
         there = replace(
             access, address=replace(address, user=access.address.user, schema=access.address.schema)
         )
-        for _ in range(TRIED):
-            try:
-                node, way = _seen(there, schema)
-            except TlstaxError as fault:
-                raise type(fault)(f"--address {name}: {fault.message}", remedy=fault.remedy) from fault
-            if node != own[0]:
-                raise UserMistake(
-                    f"--address {name}: {address} leads to another server than {access.address}",
-                    remedy="name a way to the same server: what lies between them would be compared with it",
+        try:
+            for _ in range(TRIED - 1):
+                with _logged_in(there, schema) as database:
+                    _check_same(database, own)
+            with _logged_in(there, schema) as database:
+                _check_same(database, own)
+                found[name] = Way(
+                    address.endpoint, server_facts.round_trip_s(database), tls_facts.offers_tls(database)
                 )
-        found[name] = way
+        except _AnotherServer as another:
+            raise UserMistake(
+                f"--address {name}: {address} leads to another server than {access.address}",
+                remedy="name a way to the same server: what lies between them would be compared with it",
+            ) from another
+        except TlstaxError as fault:
+            raise type(fault)(f"--address {name}: {fault.message}", remedy=fault.remedy) from fault
     return found
 
 
-def _seen(access: GuestAccess, schema: str | None) -> tuple[str, Way]:
-    """Which server answers at this address, and how."""
+class _AnotherServer(Exception):
+    """A login came to another server."""
+
+
+def _check_same(database: Database, node: str) -> None:
+    if server_facts.identity(database).node != node:
+        raise _AnotherServer
+
+
+@contextmanager
+def _logged_in(access: GuestAccess, schema: str | None) -> Iterator[Database]:
+    """A connection of the user's account there; what the server refuses meanwhile is told in a sentence."""
     with closing(guest_connection.connect(access, schema)) as database:
         try:
-            node = server_facts.identity(database).node
-            way = Way(
-                access.address.endpoint,
-                server_facts.round_trip_s(database),
-                tls_facts.offers_tls(database),
-            )
+            yield database
         except SqlError as error:
             raise guest_refusals.fault_of(access, error) from error
-    return node, way

@@ -186,13 +186,13 @@ def _over_tls_alone(study: Study, refusal: UserMistake, leeway: Leeway) -> Study
 @contextmanager
 def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
     """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
-    client_end = answering.own_end(bench.admin) if guest.host is not None else None
-    if guest.host is None or client_end is None:
+    ends = answering.ends_of(bench.admin) if guest.host is not None else None
+    if guest.host is None or ends is None:
         yield
         return
     say(f"looking for the server's process at {guest.host}")
     program = built_beside("tlstax-watch")
-    with FarProcess(guest.host, program, ConnectionEnds(client_end, guest.address.port)) as process:
+    with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
         bench.far = process
         yield
