@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, ClientCpus, Json, ServerCpus
+from tlstax.cli.options import (
+    BesideOthers,
+    ClientCpus,
+    DefaultsFile,
+    Json,
+    LoginPath,
+    MaxConnections,
+    ServerCpus,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
+)
 
 benches_app = typer.Typer()
 
@@ -166,6 +178,7 @@ def library_bench(
 
 @benches_app.command("storm")
 def storm(
+    context: typer.Context,
     steady: Annotated[
         bool,
         typer.Option("--steady", help="Instead: the highest rate of new connections, an open loop."),
@@ -181,18 +194,41 @@ def storm(
         str, typer.Option(help="Time to spend at the most, such as 90s; all kinds get as much of it.")
     ] = "6m",
     server: Annotated[
-        str | None, typer.Option(help="Which private server, such as mysql-8.0.33. Default: MySQL 9.7.")
+        str | None,
+        typer.Option(
+            help="A private server, such as mysql-8.0.33; or mysql://user@host:port, an external one. "
+            "Default: MySQL 9.7."
+        ),
     ] = None,
+    max_connections: MaxConnections = None,
     back_log: Annotated[
         int | None, typer.Option(min=1, help="The server's back_log; 4096 where it is not said.")
     ] = None,
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """The largest storm, or rate, of new connections that a private server takes in time, by kind of TLS."""
+    """The largest storm, or rate, of new connections that a server takes in time, by kind of TLS."""
     from tlstax.cli.storm_command import StormOptions, storm_command
+    from tlstax.guests.access import GuestOptions
 
+    is_external = server is not None and "://" in server
+    external = GuestOptions(
+        url=server if server is not None and is_external else "",
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        given_password=context.obj,
+    )
     options = StormOptions(
         steady=steady,
         within=within,
@@ -200,7 +236,9 @@ def storm(
         most=most,
         lasting=lasting,
         budget=budget,
-        server=server,
+        server=None if is_external else server,
+        max_connections=max_connections,
+        external=external,
         back_log=back_log,
         seed=seed,
         beside_others=beside_others,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -98,6 +99,22 @@ On = Annotated[
     typer.Option("--on", help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),
 ]
 
+SslMode = Annotated[str | None, typer.Option(help="PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")]
+SslCa = Annotated[str | None, typer.Option(help="Trusted certificates (PEM).")]
+SslCert = Annotated[str | None, typer.Option(help="A client certificate (PEM).")]
+SslKey = Annotated[str | None, typer.Option(help="Its key (PEM).")]
+DefaultsFile = Annotated[
+    Path | None, typer.Option(help="A my.cnf whose [client] section has user and password.")
+]
+LoginPath = Annotated[str | None, typer.Option(help="A login path of mysql_config_editor.")]
+MaxConnections = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many connections an external server gets at once, all in all (a quarter of those that "
+        "are free).",
+    ),
+]
 ServerHost = Annotated[
     str | None,
     typer.Option(

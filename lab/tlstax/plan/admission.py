@@ -7,7 +7,7 @@ there are to be; else fewer cases sit together, each of them beside the baseline
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.plan.elsewhere import SHARE, Elsewhere, Promise, Room
@@ -49,11 +49,7 @@ class Admission:
 
     def words(self) -> str:
         """For example "at most 35 connections at once (of 151 connections, 3 of them in use): 32 for …"."""
-        own = "; --max-connections takes fewer" if self.room.asked is None else ""
-        return (
-            f"at most {self.promise.total} connections at once (of {self.room.words()}): "
-            f"{self.promise.parts()}{own}"
-        )
+        return words_of(self.promise, self.room)
 
     def record(self, round_trip_s: float, no_plaintext: str, no_tables: str) -> ExternalServer:
         """What a run's header has of it, with how fast the server answers and why something was left out."""
@@ -74,11 +70,7 @@ def admit(study: Study, room: Room, server: str, *, fewer: bool) -> Admission:
 
     UserMistake where one of its cases needs more by itself than the run may have.
     """
-    if room.asked is not None and room.asked > room.free:
-        raise UserMistake(
-            f"--max-connections {room.asked} is more than {server} has free ({room.words()})",
-            remedy=f"give at most {room.free}",
-        )
+    _check_asked(room, server)
     fitting = _with_fewer(study, room.at_most) if fewer else study
     elsewhere = Elsewhere(room.at_most, round_trip_s=0.0)
     promise = max(_promises(fitting, elsewhere), key=lambda one: one.total)
@@ -86,6 +78,33 @@ def admit(study: Study, room: Room, server: str, *, fewer: bool) -> Admission:
         raise _too_many(study, promise, room, server)
     fewer_than = _connections(study)[-1] if fitting != study else None
     return Admission(fitting, promise, room, fewer_than)
+
+
+def words_of(promise: Promise, room: Room) -> str:
+    """What a server is promised, and of how many; with how to make it fewer, where nobody said how many."""
+    own = "; --max-connections takes fewer" if room.asked is None else ""
+    return f"at most {promise.total} connections at once (of {room.words()}): {promise.parts()}{own}"
+
+
+def most_that_fits(of: Callable[[int], Promise], room: Room, server: str, *, least: int, most: int) -> int:
+    """As many connections as a server has room for, up to `most`; `of` says what so many are promised as.
+
+    UserMistake where it has no room for `least`.
+    """
+    _check_asked(room, server)
+    fitting = (count for count in range(min(most, room.at_most), 0, -1) if of(count).total <= room.at_most)
+    found = next(fitting, 0)
+    if found >= least:
+        return found
+    raise _no_room(of(least), room, server, "")
+
+
+def _check_asked(room: Room, server: str) -> None:
+    if room.asked is not None and room.asked > room.free:
+        raise UserMistake(
+            f"--max-connections {room.asked} is more than {server} has free ({room.words()})",
+            remedy=f"give at most {room.free}",
+        )
 
 
 def without_room(study: Study, external: ExternalServer | None) -> Iterator[str]:
@@ -173,6 +192,20 @@ def _connections(study: Study) -> list[int]:
 
 def _too_many(study: Study, promise: Promise, room: Room, server: str) -> UserMistake:
     """That the run needs more than it may have, with the option that helps."""
+    if promise.total <= room.free:
+        fitting = _fitting(study, room.at_most)
+        fewer = f", or ask for fewer with --connections {fitting}" if fitting else ""
+    elif fitting := _fitting(study, room.free):
+        total = _most_alone(override(study, "connections", [str(fitting)]))
+        allowing = f" --max-connections {total}" if total > room.at_most else ""
+        fewer = f", or ask for fewer with --connections {fitting}{allowing}"
+    else:
+        fewer = ""
+    return _no_room(promise, room, server, fewer)
+
+
+def _no_room(promise: Promise, room: Room, server: str, remedy_beside: str) -> UserMistake:
+    """That more is needed than may be had; `remedy_beside` goes behind what allows or makes room for it."""
     has = f"{server} has {room.free} free ({room.words()})"
     needed = f"at most {promise.total} connections at once are needed: {promise.parts()}"
     if promise.total <= room.free:
@@ -181,17 +214,10 @@ def _too_many(study: Study, promise: Promise, room: Room, server: str) -> UserMi
             if room.asked is None
             else f"and --max-connections {room.asked} allows fewer"
         )
-        remedy = f"allow it with --max-connections {promise.total}"
-        fitting = _fitting(study, room.at_most)
-        remedy += f", or ask for fewer with --connections {fitting}" if fitting else ""
+        remedy = f"allow it with --max-connections {promise.total}{remedy_beside}"
         return UserMistake(f"{needed}; {has}, {allowed}", remedy=remedy)
     limit = "the account's MAX_USER_CONNECTIONS" if room.is_the_accounts else "max_connections"
-    remedy = f"raise {limit}"
-    if fitting := _fitting(study, room.free):
-        total = _most_alone(override(study, "connections", [str(fitting)]))
-        allowing = f" --max-connections {total}" if total > room.at_most else ""
-        remedy += f", or ask for fewer with --connections {fitting}{allowing}"
-    return UserMistake(f"{needed}; {has}", remedy=remedy)
+    return UserMistake(f"{needed}; {has}", remedy=f"raise {limit}{remedy_beside}")
 
 
 def _fitting(study: Study, at_most: int) -> int:

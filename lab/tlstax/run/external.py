@@ -15,11 +15,13 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.conditions import NothingMayBeMade
 from tlstax.guests.near import Near
 from tlstax.guests.server import GuestServer
+from tlstax.guests.tls import DEMANDING
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, check_usable, describe_machine
 from tlstax.plan.admission import Leeway, admit
 from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.plan.elsewhere import Room
 from tlstax.plan.jobs import JobTerms
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
 from tlstax.run.benches import Benches, Say, client_program, option_of, paths_of_libraries, with_counters
@@ -131,6 +133,45 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         benches.add(ServerChoice(), bench)
         stack.enter_context(_watched_there(guest, bench, say))
         yield benches
+
+
+class QuietBench(NamedTuple):
+    """An external server at which nothing is made, the bench on it, and its room before that was opened.
+
+    `no_plaintext` says who rules out connections in the clear; empty where nobody does. `near` is its process
+    on this machine, None where it is elsewhere.
+    """
+
+    bench: Bench
+    room: Room
+    no_plaintext: str
+    near: Near | None
+
+
+@contextmanager
+def open_quiet_bench(
+    access: GuestAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
+) -> Iterator[QuietBench]:
+    """The bench on an external server for what is no study: statements that read nothing, and no table.
+
+    `at_most` is how many connections the user allows it at once. UserMistake or MachineFault where nobody is
+    let in, or the server's process cannot be read at the host that was named.
+    """
+    engine_command()
+    machine = describe_machine()
+    with ExitStack() as stack:
+        server, terms = stack.enter_context(guest_terms(access, needs, warn))
+        refusal = server.no_plaintext()
+        demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
+        room = server.room(at_most)
+        here = server.near() if access.host is None else None
+        cpus = () if here is None else _beside(here, machine.client_cpus)
+        machine = machine.model_copy(update={"server_cpus": (), "client_cpus": cpus})
+        terms = terms.model_copy(update={"client_cpus": cpus})
+        bench = stack.enter_context(furnished(server, terms, needs, machine, say))
+        bench.near = here.pid if here is not None else None
+        stack.enter_context(_watched_there(access, bench, say))
+        yield QuietBench(bench, room, demanded if refusal is None else refusal.message, here)
 
 
 class _LetIn(NamedTuple):
