@@ -25,12 +25,22 @@ HELP = "run tlstax as root or as the server's own user, or give --server-host ss
 class Near:
     """A server of this machine: its process, None where it is out of reach, and the CPUs that it may use.
 
-    `words` say which process it is, or why its CPU time is not read.
+    `why_not` says why it is out of reach, empty where it is not.
     """
 
     pid: int | None
     cpus: frozenset[int]
-    words: str
+    name: str = ""
+    why_not: str = ""
+    remedy: str = ""
+
+    @property
+    def words(self) -> str:
+        """Which process it is, or why its CPU time is not read, and what helps."""
+        if self.pid is None:
+            helps = f" ({self.remedy})" if self.remedy else ""
+            return f"the server's CPU time is not read: {self.why_not}{helps}"
+        return f"the server is process {self.pid} ({self.name}) of this machine: its CPU time is read"
 
 
 def near(database: Database) -> Near | None:
@@ -50,7 +60,7 @@ def near(database: Database) -> Near | None:
         pid = found[0].pid
     if pid is None:
         why = "this machine shows whose process it is to root and to its own user alone"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why} ({HELP})")
+        return Near(None, frozenset(), why_not=why, remedy=HELP)
     return _of(pid)
 
 
@@ -59,14 +69,14 @@ def _of(pid: int) -> Near:
     name = Path(program).name if program else _command(pid)
     if not _SERVER.fullmatch(name):
         why = f"the connection ends at {name or 'a process'} ({pid}), which passes it on"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why}")
+        return Near(None, frozenset(), why_not=why)
     try:
         CpuClock(pid).read_us()
         cpus = frozenset(os.sched_getaffinity(pid))
     except OSError as error:
         why = f"process {pid} ({name}) is out of reach ({error.strerror})"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why}; {HELP}")
-    return Near(pid, cpus, f"the server is process {pid} ({name}) of this machine: its CPU time is read")
+        return Near(None, frozenset(), why_not=why, remedy=HELP)
+    return Near(pid, cpus, name)
 
 
 def _command(pid: int) -> str:
