@@ -30,6 +30,7 @@ RUNS = {
     "several numbers": ("--workload", "reconnect", "--tls", "1.3", "--connections", "2,11"),
     "kept, of which not all have room": ("--connections", "8", "--workload", "point-select"),
     "a storm": ("--workload", "storm", "--tls", "1.3", "--connections", "30"),
+    "through paths of ours": (*RECONNECTING, "--path", "haproxy,router-passthrough,router-reencrypt"),
 }
 
 

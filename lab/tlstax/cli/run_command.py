@@ -264,6 +264,11 @@ def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
     found = ways.parse(quantities.names(options.address, "--address"))
     if not found:
         raise UserMistake("--address names no other way than the direct one", remedy=ways.SHAPE)
+    if options.path is not None:
+        raise UserMistake(
+            "--path leads to the server's own address, and --address names others",
+            remedy="leave one of the two out",
+        )
     if options.client is not None:
         raise UserMistake(
             "--address is measured with tlstax's own engine", remedy="leave one of --address and --client out"

@@ -15,6 +15,7 @@ from tlstax.guests import connection as guest_connection
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.tls import GuestTls
 from tlstax.mysql import server_facts, tls_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
@@ -54,9 +55,16 @@ def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
     return found
 
 
-def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestAddress]) -> dict[str, Way]:
+def look(
+    access: GuestAccess,
+    schema: str | None,
+    addresses: Mapping[str, GuestAddress],
+    option: str = "--address",
+    tls: GuestTls | None = None,
+) -> dict[str, Way]:
     """Log in through each of these addresses, and see that the server of `access` is behind it every time.
 
+    `option` is what they were named by, `tls` how TLS is used there, None for as at the server itself.
     UserMistake where another one is, or nobody is let in; MachineFault where nothing answers.
     """
     if not addresses:
@@ -65,9 +73,8 @@ def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestA
         own = server_facts.identity(database).node
     found = {}
     for name, address in addresses.items():
-        there = replace(
-            access, address=replace(address, user=access.address.user, schema=access.address.schema)
-        )
+        own_address = replace(address, user=access.address.user, schema=access.address.schema)
+        there = replace(access, address=own_address, tls=tls or access.tls)
         try:
             for _ in range(TRIED - 1):
                 with _logged_in(there, schema) as database:
@@ -79,11 +86,11 @@ def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestA
                 )
         except _AnotherServer as another:
             raise UserMistake(
-                f"--address {name}: {address} leads to another server than {access.address}",
+                f"{option} {name}: {address} leads to another server than {access.address}",
                 remedy="name a way to the same server: what lies between them would be compared with it",
             ) from another
         except TlstaxError as fault:
-            raise type(fault)(f"--address {name}: {fault.message}", remedy=fault.remedy) from fault
+            raise type(fault)(f"{option} {name}: {fault.message}", remedy=fault.remedy) from fault
     return found
 
 

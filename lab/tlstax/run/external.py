@@ -23,14 +23,16 @@ from tlstax.plan.admission import Leeway, admit
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
 from tlstax.plan.jobs import JobTerms
+from tlstax.run import external_paths
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
 from tlstax.run.benches import Benches, Say, client_program, option_of, paths_of_libraries, with_counters
+from tlstax.run.external_paths import check_paths
 from tlstax.specimens.resolve import named_tls_library
 from tlstax.study import Level, Study
-from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, ServerChoice
+from tlstax.study.case_levels import DISTANCE_FACTORS, SERVER_FACTORS, STATE_FACTORS, ServerChoice
 from tlstax.study.changes import without_plaintext, without_tables, without_tls_by
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, ENGINE
+from tlstax.study.level_names import DEFAULT_AUTH, ENGINE
 from tlstax.study.needs import clients, has_plaintext, tls_libraries
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workload_level import data_needs
@@ -41,11 +43,11 @@ def check_external(study: Study) -> None:
     """UserMistake where the study needs a private server."""
     own: dict[str, set[Level]] = {
         "tls_switch": {"client"},
-        "path": {DIRECT},
         "rtt_ms": {0},
         "auth": {DEFAULT_AUTH},
     }
-    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth"):
+    check_paths(study)
+    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *DISTANCE_FACTORS, "observers", "auth"):
         if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
             raise UserMistake(
                 f"an external server keeps what it has: {factor} cannot be chosen there",
@@ -80,10 +82,12 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
     which the server is reached.
     """
     check_external(study)
+    external_paths.check_ends(study, guest)
     check_usable(AskedCpus(client=client_cpus))
     engine_command()
     libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
     programs = {name: client_program(study, name, say) for name in clients(study)}
+    between = external_paths.obtained(study, say)
     described, events = with_counters(describe_machine())
     machine = described.model_copy(
         update={"server_cpus": (), "client_cpus": client_cpus, "cpus_asked_for": bool(client_cpus)}
@@ -106,6 +110,7 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
             say(here.words)
             client_cpus = client_cpus or _beside(here, described.client_cpus)
             machine = machine.model_copy(update={"client_cpus": client_cpus})
+        external_paths.check_reach(study, guest, here)
         terms = own_terms.model_copy(
             update={
                 "client_libraries": paths_of_libraries(libraries),
@@ -118,9 +123,10 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         bench.counted_events, bench.clients = events, programs
         bench.fleet, bench.near = fleet, here.pid if here is not None else None
         used = [server.specimen, *(library.specimen for library in libraries.values())]
-        used += [program.specimen for program in programs.values()]
+        used += [*between, *(program.specimen for program in programs.values())]
+        along = stack.enter_context(external_paths.open_paths(study, guest, bench))
         round_trip_s = server_facts.round_trip_s(bench.admin)
-        farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways.values())])
+        farthest_s = max([round_trip_s, *(way.round_trip_s for way in {**found_ways, **along}.values())])
         no_plaintext = leeway.tls_demanded_by if refusal is None else refusal.message
         benches = Benches(
             machine,

@@ -46,8 +46,8 @@ class KindOfConnection(Frozen):
 class TlsAdds(Frozen):
     """What a version of TLS adds to a connection in the clear, round by round.
 
-    `rss_ratio` is the mean slope under TLS divided by that in the clear, without a unit; null where memory did
-    not grow with connections in the clear.
+    `rss_ratio` is the mean slope under TLS divided by that in the clear, without a unit; null where
+    memory did not grow with connections in the clear.
     """
 
     tls: Tls
