@@ -23,7 +23,7 @@ from tlstax.guests.workload_guard import check_workloads
 from tlstax.plan.admission import Leeway
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
-from tlstax.run.external import check_external
+from tlstax.run.external import check_clients, check_external
 from tlstax.run.preparing import Request
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.changes import at_an_external_server, by_addresses, without_plaintext
@@ -104,6 +104,8 @@ def run_command(options: RunOptions) -> int:
     demanded_by = _demanded_by(options, guest, study)
     if demanded_by:
         study = _over_tls_alone(study)
+    if guest is not None:
+        check_clients(study, guest, allow_plaintext=options.allow_plaintext)
     if guest is not None and options.table is not None:
         key = existing_table.parse(options.table)
         study = reading(study, key, existing_table.key_range(guest, key))

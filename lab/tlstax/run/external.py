@@ -19,6 +19,7 @@ from tlstax.guests.tls import DEMANDING
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, check_usable, describe_machine
+from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Leeway, admit
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
@@ -32,7 +33,8 @@ from tlstax.study import Level, Study
 from tlstax.study.case_levels import DISTANCE_FACTORS, SERVER_FACTORS, STATE_FACTORS, ServerChoice
 from tlstax.study.changes import without_plaintext, without_tables, without_tls_by
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import DEFAULT_AUTH, ENGINE
+from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.level_names import DEFAULT_AUTH, ENGINE, UNSET
 from tlstax.study.needs import clients, has_plaintext, tls_libraries
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workload_level import data_needs
@@ -60,6 +62,30 @@ def check_external(study: Study) -> None:
                 "made to log it",
                 remedy=f"choose another client ({option_of(study, 'client')}{ENGINE}), or name a specimen",
             )
+
+
+def check_clients(study: Study, guest: GuestAccess, *, allow_plaintext: bool) -> None:
+    """UserMistake where a load client of other makers is not to log in there, or cannot without a file.
+
+    In the clear they encrypt a password, where one is asked for, with a key that they take from whoever
+    answers; none of them can be told not to. On this machine nobody is between.
+    """
+    others = [case for case in study.typed() if case.client != ENGINE]
+    in_the_clear = next((case for case in others if case.tls in {"off", UNSET}), None)
+    address = guest.address
+    is_here = address.socket is not None or is_loopback(address.host)
+    if in_the_clear is not None and not is_here and not allow_plaintext:
+        raise UserMistake(
+            f"without TLS {in_the_clear.client} gives the password to whoever answers in the place of "
+            f"{address}, encrypted with a key of theirs, if they ask for it",
+            remedy="permit it with --allow-plaintext where nobody is between, or measure TLS alone with "
+            "--ssl-mode=REQUIRED",
+        )
+    if guest.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
+        raise UserMistake(
+            f"{SYSBENCH} begins no TLS without the file of an authority",
+            remedy="name the server's with --ssl-ca (with --allow-plaintext, since that demands TLS)",
+        )
 
 
 @contextmanager
