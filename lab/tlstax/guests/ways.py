@@ -32,11 +32,15 @@ _FORM = re.compile(r"([a-z][a-z0-9-]{0,31})=(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]/@\s
 
 @dataclass(frozen=True)
 class Way:
-    """What was seen of an address: where load clients connect, how soon it answers, whether it offers TLS."""
+    """What was seen of an address: where load clients connect, how soon it answers, whether it offers TLS.
+
+    `takes_plaintext` is whether a login without TLS succeeds there, None where that was not tried.
+    """
 
     endpoint: Endpoint
     round_trip_s: float
     offers_tls: bool
+    takes_plaintext: bool | None = None
 
 
 def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
@@ -55,17 +59,20 @@ def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
     return found
 
 
-def look(
+def look(  # noqa: PLR0913 (who logs in where, and three with a default)
     access: GuestAccess,
     schema: str | None,
     addresses: Mapping[str, GuestAddress],
+    *,
     option: str = "--address",
     tls: GuestTls | None = None,
+    in_the_clear: bool = False,
 ) -> dict[str, Way]:
     """Log in through each of these addresses, and see that the server of `access` is behind it every time.
 
-    `option` is what they were named by, `tls` how TLS is used there, None for as at the server itself.
-    UserMistake where another one is, or nobody is let in; MachineFault where nothing answers.
+    `option` is what they were named by, `tls` how TLS is used there, None for as at the server itself. One
+    that has let somebody in over TLS is tried `in_the_clear` as well. UserMistake where another server is
+    there, or nobody is let in; MachineFault where nothing answers.
     """
     if not addresses:
         return {}
@@ -81,9 +88,10 @@ def look(
                     _check_same(database, own)
             with _logged_in(there, schema) as database:
                 _check_same(database, own)
-                found[name] = Way(
-                    address.endpoint, server_facts.round_trip_s(database), tls_facts.offers_tls(database)
-                )
+                offers_tls = tls_facts.offers_tls(database)
+                round_trip_s = server_facts.round_trip_s(database)
+            takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
+            found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)
         except _AnotherServer as another:
             raise UserMistake(
                 f"{option} {name}: {address} leads to another server than {access.address}",
@@ -92,6 +100,15 @@ def look(
         except TlstaxError as fault:
             raise type(fault)(f"{option} {name}: {fault.message}", remedy=fault.remedy) from fault
     return found
+
+
+def _takes_plaintext(access: GuestAccess, schema: str | None) -> bool:
+    """Whether this account, which is let in there over TLS, is let in without."""
+    try:
+        with _logged_in(replace(access, tls=GuestTls(mode="DISABLED")), schema):
+            return True
+    except TlstaxError:
+        return False
 
 
 class _AnotherServer(Exception):

@@ -31,7 +31,12 @@ from tlstax.run.external_paths import check_paths
 from tlstax.specimens.resolve import named_tls_library
 from tlstax.study import Level, Study
 from tlstax.study.case_levels import DISTANCE_FACTORS, SERVER_FACTORS, STATE_FACTORS, ServerChoice
-from tlstax.study.changes import without_plaintext, without_tables, without_tls_by
+from tlstax.study.changes import (
+    without_plaintext,
+    without_plaintext_by,
+    without_tables,
+    without_tls_by,
+)
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
 from tlstax.study.level_names import DEFAULT_AUTH, ENGINE, UNSET
@@ -125,8 +130,11 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         if refusal is not None:
             study = _over_tls_alone(study, refusal, leeway)
             say(f"{refusal.message}: plaintext is left out")
-        found_ways = ways.look(guest, server.load_account.database, addresses or {})
+        schema = server.load_account.database
+        found_ways = ways.look(guest, schema, addresses or {}, in_the_clear=has_plaintext(study))
         study = without_tls_by(study, [name for name, way in found_ways.items() if not way.offers_tls])
+        demanding = [name for name, way in found_ways.items() if way.takes_plaintext is False]
+        study = without_plaintext_by(study, demanding)
         admission = admit(
             study, server.room(leeway.at_most), str(guest.address), fewer=leeway.fewer_connections
         )

@@ -122,7 +122,7 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[Mappi
                 at = {name: GuestAddress(host=entry.host, port=entry.port)}
                 # One that begins TLS itself is for clients that have none.
                 tls = GuestTls() if name in BEGINS_TLS - ENDS_TLS else None
-                seen |= ways.look(guest, bench.terms.account.database, at, "--path", tls)
+                seen |= ways.look(guest, bench.terms.account.database, at, option="--path", tls=tls)
             except TlstaxError as error:
                 raise left_out(error, study, {"path": name}) from error
             bench.paths[name, False] = path
