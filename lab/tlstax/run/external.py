@@ -16,6 +16,7 @@ from tlstax.guests.conditions import NothingMayBeMade
 from tlstax.guests.near import Near
 from tlstax.guests.server import GuestServer
 from tlstax.guests.tls import DEMANDING
+from tlstax.guests.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, check_usable, describe_machine
@@ -126,15 +127,8 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
     with ExitStack() as stack:
         found = _let_in(stack, study, guest, needs, leeway, say, warn or say)
         server, own_terms, study, needs = found.server, found.terms, found.study, found.needs
-        refusal = server.no_plaintext() if has_plaintext(study) else None
-        if refusal is not None:
-            study = _over_tls_alone(study, refusal, leeway)
-            say(f"{refusal.message}: plaintext is left out")
-        schema = server.load_account.database
-        found_ways = ways.look(guest, schema, addresses or {}, in_the_clear=has_plaintext(study))
-        study = without_tls_by(study, [name for name, way in found_ways.items() if not way.offers_tls])
-        demanding = [name for name, way in found_ways.items() if way.takes_plaintext is False]
-        study = without_plaintext_by(study, demanding)
+        study, no_plaintext = _as_let_in(study, server, leeway, say)
+        study, found_ways = _as_reached(study, guest, server, addresses or {})
         admission = admit(
             study, server.room(leeway.at_most), str(guest.address), fewer=leeway.fewer_connections
         )
@@ -161,7 +155,6 @@ def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three wi
         along = stack.enter_context(external_paths.open_paths(study, guest, bench))
         round_trip_s = server_facts.round_trip_s(bench.admin)
         farthest_s = max([round_trip_s, *(way.round_trip_s for way in {**found_ways, **along}.values())])
-        no_plaintext = leeway.tls_demanded_by if refusal is None else refusal.message
         benches = Benches(
             machine,
             tuple(used),
@@ -252,6 +245,27 @@ def _beside(here: Near, usual: tuple[int, ...]) -> tuple[int, ...]:
     """
     left = available_cpus() - here.cpus if here.cpus else set[int]()
     return tuple(sorted(left)) or (usual if here.pid is not None else ())
+
+
+def _as_let_in(study: Study, server: GuestServer, leeway: Leeway, say: Say) -> tuple[Study, str]:
+    """The study without cases in the clear where those are ruled out, and by whom (empty: by nobody)."""
+    refusal = server.no_plaintext() if has_plaintext(study) else None
+    if refusal is None:
+        return study, leeway.tls_demanded_by
+    changed = _over_tls_alone(study, refusal, leeway)
+    say(f"{refusal.message}: plaintext is left out")
+    return changed, refusal.message
+
+
+def _as_reached(
+    study: Study, guest: GuestAccess, server: GuestServer, addresses: Mapping[str, GuestAddress]
+) -> tuple[Study, dict[str, Way]]:
+    """The study without the cases that cannot be by these addresses, and what was seen of each."""
+    schema = server.load_account.database
+    found = ways.look(guest, schema, addresses, in_the_clear=has_plaintext(study))
+    study = without_tls_by(study, [name for name, way in found.items() if not way.offers_tls])
+    demanding = [name for name, way in found.items() if way.takes_plaintext is False]
+    return without_plaintext_by(study, demanding), found
 
 
 def _over_tls_alone(study: Study, refusal: UserMistake, leeway: Leeway) -> Study:

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
-from tlstax.guests import ways
+from tlstax.guests import conditions, ways
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.near import Near
 from tlstax.guests.tls import GuestTls
 from tlstax.guests.ways import Way
-from tlstax.mysql import server_facts
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.records.trial import Specimen
@@ -28,8 +27,8 @@ from tlstax.study.needs import paths
 from tlstax.study.path_exclusions import BEGINS_TLS, ENDS_TLS, LEADS_ANYWHERE
 from tlstax.support.errors import TlstaxError, UserMistake
 
-LEAST_CONNECT_ERRORS = 10
-"""A path is up when it brings a server's greeting, and that connection is broken off."""
+BROKEN_OFF = 10
+"""How many connects may be broken off when paths are started: each is up when it brings a greeting."""
 
 
 def check_paths(study: Study) -> None:
@@ -103,13 +102,7 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[Mappi
     if not names:
         yield {}
         return
-    errors = server_facts.most_connect_errors(bench.admin)
-    if errors is not None and errors < LEAST_CONNECT_ERRORS:
-        raise UserMistake(
-            f"{guest.address} blocks a host after {errors} connects in a row that are broken off "
-            "(max_connect_errors), and starting a path breaks off some",
-            remedy=f"SET GLOBAL max_connect_errors = 100 there for the run, or leave {names[0]} out",
-        )
+    conditions.check_connect_errors(bench.admin, guest, BROKEN_OFF, "starting a path")
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
         ends = _ends(guest, bench, session)

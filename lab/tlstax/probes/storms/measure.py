@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tlstax.contract import Done
+from tlstax.guests import conditions
 from tlstax.guests.access import GuestAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
@@ -168,14 +169,10 @@ def _external(request: StormRequest, watcher: Watcher) -> Iterator[_Subject]:
     needs = replace(_needs(request), data=DataNeeds(tables=()))
     opened = open_quiet_bench(access, needs, watcher.step, watcher.warn, request.max_connections)
     with opened as (bench, room, no_plaintext, _):
-        errors = server_facts.most_connect_errors(bench.admin)
         least = LEAST_AT_ONCE if is_rate else LOWEST["connections"]
-        if errors is not None and errors <= least:
-            raise UserMistake(
-                f"{access.address} blocks a host after {errors} connects in a row that are broken off "
-                "(max_connect_errors), and a storm that is too large breaks off more",
-                remedy="SET GLOBAL max_connect_errors = 100 there for the search",
-            )
+        errors = conditions.check_connect_errors(
+            bench.admin, access, least, "a storm that is too large for it"
+        )
         most = min(request.at_once, request.at_once if errors is None else errors - 1)
         of = partial(_promise, is_rate=is_rate)
         count = most_that_fits(of, room, str(access.address), least=min(least, most), most=most)
