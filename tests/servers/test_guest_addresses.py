@@ -6,15 +6,19 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from test_guest_run import SMALL, lent, sentence, tlstax_run, url_of
 
+from tlstax.contract import TcpEndpoint
+from tlstax.paths.ends import Ends
+from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.program import own_command
 from tlstax.specimens import shelf
+from tlstax.specimens.certificates import issue
 from tlstax.specimens.path_recipes import HAPROXY
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -31,7 +35,7 @@ defaults
     timeout client 60s
     timeout server 60s
 listen mysql
-    bind 127.0.0.1:{port}
+    bind 127.0.0.1:{port}{tls}
     {servers}
 """
 
@@ -51,13 +55,31 @@ def free_port() -> int:
 @contextmanager
 def haproxy(folder: Path, *backends: PrivateServer) -> Iterator[int]:
     """HAProxy in front of these servers in turn; the port that it listens on."""
+    with _haproxy(folder, [f"127.0.0.1:{backend.endpoint().port}" for backend in backends]) as port:
+        yield port
+
+
+@contextmanager
+def haproxy_with_tls(folder: Path, *backends: PrivateServer) -> Iterator[int]:
+    """Two of them, with TLS in between, since HAProxy cannot begin it within MySQL's protocol."""
+    issued = issue(folder)
+    both = folder / "both.pem"
+    both.write_bytes(issued.certificate_file.read_bytes() + issued.key_file.read_bytes())
+    behind = [f"127.0.0.1:{backend.endpoint().port}" for backend in backends]
+    with (
+        _haproxy(folder, behind, f" ssl crt {both} ssl-min-ver TLSv1.3") as far,
+        _haproxy(folder, [f"127.0.0.1:{far} ssl ca-file {issued.ca_file} verify required"]) as near,
+    ):
+        yield near
+
+
+@contextmanager
+def _haproxy(folder: Path, backends: Sequence[str], tls: str = "") -> Iterator[int]:
     kept = shelf.obtain(HAPROXY, lambda _: None)
     port = free_port()
-    servers = "\n    ".join(
-        f"server own{number} 127.0.0.1:{backend.endpoint().port}" for number, backend in enumerate(backends)
-    )
+    servers = "\n    ".join(f"server own{number} {backend}" for number, backend in enumerate(backends))
     file = folder / f"haproxy-{port}.cfg"
-    file.write_text(CONFIGURATION.format(port=port, servers=servers), encoding="utf-8")
+    file.write_text(CONFIGURATION.format(port=port, tls=tls, servers=servers), encoding="utf-8")
     command = own_command(kept, kept.program, ["-f", str(file), "-db"])
     child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
@@ -95,12 +117,51 @@ def test_what_a_proxy_costs_is_told_of_each_tls_level(house: PrivateServer, tmp_
     assert contrasts == {"off", "1.3"}
 
 
+@pytest.mark.long
+def test_of_each_proxy_it_is_told_what_the_server_sees_behind_it(
+    house: PrivateServer, session: Session, tmp_path: Path
+) -> None:
+    """MySQL Router that ends TLS, one that begins it, and a pair of HAProxy with TLS in between."""
+    ends = Ends(session, house.endpoint().port, house.certificates)
+    with ExitStack() as stack:
+        ways = [f"tunnel=127.0.0.1:{stack.enter_context(haproxy_with_tls(tmp_path, house))}"]
+        for name in ("router-terminate", "router-encrypt"):
+            obtain_path(name, lambda _: None)
+            entry = stack.enter_context(open_path(name, ends)).entry
+            assert isinstance(entry, TcpEndpoint)
+            ways.append(f"{name}=127.0.0.1:{entry.port}")
+        done = tlstax_run(tmp_path, url_of(house), *SHORT, "--address", ",".join(("direct", *ways)))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    measured = {
+        (finding["case"]["address"], finding["case"]["tls"])
+        for finding in document["findings"]
+        if finding["role"] != "control"
+    }
+    assert measured == {
+        *(("direct", tls) for tls in ("off", "1.3")),
+        *(("tunnel", tls) for tls in ("off", "1.3")),
+        ("router-terminate", "1.3"),  # which lets nobody in without
+        ("router-encrypt", "off"),  # which offers none
+    }
+    said = " ".join(document["caveats"])
+    assert "behind router-terminate the server sees no TLS where the client has TLS 1.3" in said
+    assert "behind router-encrypt the server sees TLSv1.3 where the client has plaintext" in said
+    assert "no TLS where the client has plaintext" in said
+
+
+@pytest.mark.parametrize("before", [haproxy, pytest.param(haproxy_with_tls, marks=pytest.mark.long)])
 def test_a_way_to_another_server_is_refused(
-    house: PrivateServer, mariadb_build: ServerBuild, session: Session, tmp_path: Path
+    house: PrivateServer,
+    mariadb_build: ServerBuild,
+    session: Session,
+    tmp_path: Path,
+    before: Callable[..., AbstractContextManager[int]],
 ) -> None:
     with ExitStack() as stack:
         other = stack.enter_context(lent(mariadb_build, session, ServerSettings(buffer_pool_bytes=SMALL)))
-        port = stack.enter_context(haproxy(tmp_path, house, other))
+        port = stack.enter_context(before(tmp_path, house, other))
         done = tlstax_run(tmp_path, url_of(house), *SHORT, "--address", f"proxy=127.0.0.1:{port}")
         said = sentence(done, 2)
     assert "leads to another server" in said

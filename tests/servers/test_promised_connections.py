@@ -30,6 +30,7 @@ RUNS = {
     "several numbers": ("--workload", "reconnect", "--tls", "1.3", "--connections", "2,11"),
     "kept, of which not all have room": ("--connections", "8", "--workload", "point-select"),
     "a storm": ("--workload", "storm", "--tls", "1.3", "--connections", "30"),
+    "through paths of ours": (*RECONNECTING, "--path", "haproxy,router-passthrough,router-reencrypt"),
 }
 
 
@@ -88,6 +89,48 @@ def test_an_inspection_has_no_more_than_it_said_beforehand(house: PrivateServer,
     said = re.search(r"no more than (\d+) at once", done.stderr)
     assert said is not None, done.stderr
     assert 1 <= most_used(house) <= int(said[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["a storm", "a rate"])
+def test_a_search_for_storms_has_no_more_than_it_said_beforehand(
+    house: PrivateServer, tmp_path: Path, kind: str
+) -> None:
+    forget_most_used(house)
+    rate = ("--steady", "--lasting", "500ms") if kind == "a rate" else ()
+    arguments = ("--within", "200ms", "--most", "16", "--budget", "24s", "--max-connections", "36", *rate)
+    with busy_machine():
+        done = tlstax_run(tmp_path, url_of(house), *arguments, command=("storm", "--server"))
+    assert done.returncode == 0, done.stderr
+    assert 16 < most_used(house) <= promised(done.stderr)
+    assert re.search("TLS 1.3 +16|TLS 1.3: its limit is", done.stdout), done.stdout
+    assert as_owner(house, "SHOW TABLES FROM lent") == ()
+
+
+@pytest.mark.parametrize(
+    ("free", "arguments", "words"),
+    [
+        (
+            20,
+            (),
+            "at most 22 connections at once are needed: 16 for a storm, 3 winding up, 3 of tlstax's own",
+        ),
+        (30, (), "allow it with --max-connections 22"),
+        (30, ("--max-connections", "12"), "--max-connections 12 allows fewer"),
+        (30, ("--max-connections", "31"), "--max-connections 31 is more than"),
+    ],
+)
+def test_a_storm_without_room_is_refused_before_it_begins(
+    house: PrivateServer, tmp_path: Path, free: int, arguments: tuple[str, ...], words: str
+) -> None:
+    limit(house, free)
+    forget_most_used(house)
+    try:
+        done = tlstax_run(tmp_path, url_of(house), *arguments, command=("storm", "--server"))
+        assert words in sentence(done, 2)
+        assert most_used(house) <= 3
+    finally:
+        limit(house, 0)
 
 
 def limit(server: PrivateServer, connections: int) -> None:

@@ -31,7 +31,7 @@ SERVER_ERRORS = (
         UserMistake,
         "{where} refused the user {user} with this password{plain}",
         "check the user, the password (prompt, {variable} or file), from which hosts it may log in, and "
-        "whether it must show a certificate (--ssl-cert, --ssl-key)",
+        "{certificate}",
         in_trials="use an account that is let in without TLS as well, and without a certificate",
     ),
     ServerError(

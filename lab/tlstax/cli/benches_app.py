@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, ClientCpus, Json, ServerCpus
+from tlstax.cli.options import (
+    BesideOthers,
+    ClientCpus,
+    DefaultsFile,
+    Json,
+    LoginPath,
+    MaxConnections,
+    ServerCpus,
+    ServerHost,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
+)
 
 benches_app = typer.Typer()
 
@@ -166,6 +179,7 @@ def library_bench(
 
 @benches_app.command("storm")
 def storm(
+    context: typer.Context,
     steady: Annotated[
         bool,
         typer.Option("--steady", help="Instead: the highest rate of new connections, an open loop."),
@@ -181,18 +195,41 @@ def storm(
         str, typer.Option(help="Time to spend at the most, such as 90s; all kinds get as much of it.")
     ] = "6m",
     server: Annotated[
-        str | None, typer.Option(help="Which private server, such as mysql-8.0.33. Default: MySQL 9.7.")
+        str | None,
+        typer.Option(
+            help="A private server, such as mysql-8.0.33; or mysql://user@host:port, an external one. "
+            "Default: MySQL 9.7."
+        ),
     ] = None,
+    max_connections: MaxConnections = None,
     back_log: Annotated[
         int | None, typer.Option(min=1, help="The server's back_log; 4096 where it is not said.")
     ] = None,
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """The largest storm, or rate, of new connections that a private server takes in time, by kind of TLS."""
+    """The largest storm, or rate, of new connections that a server takes in time, by kind of TLS."""
     from tlstax.cli.storm_command import StormOptions, storm_command
+    from tlstax.guests.access import GuestOptions
 
+    is_external = server is not None and "://" in server
+    external = GuestOptions(
+        url=server if server is not None and is_external else "",
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        given_password=context.obj,
+    )
     options = StormOptions(
         steady=steady,
         within=within,
@@ -200,7 +237,9 @@ def storm(
         most=most,
         lasting=lasting,
         budget=budget,
-        server=server,
+        server=None if is_external else server,
+        max_connections=max_connections,
+        external=external,
         back_log=back_log,
         seed=seed,
         beside_others=beside_others,
@@ -211,29 +250,61 @@ def storm(
 
 @benches_app.command("memory")
 def memory(
+    context: typer.Context,
     server: Annotated[
         str | None,
-        typer.Option(help="Private servers, such as mysql-9.7,mariadb-11.8, in turn. Default: MySQL 9.7."),
+        typer.Option(
+            help="Private servers, such as mysql-9.7,mariadb-11.8, in turn; or mysql://user@host:port, an "
+            "external one. Default: MySQL 9.7."
+        ),
     ] = None,
     tls_library: Annotated[
         str | None, typer.Option(help="TLS libraries under each, such as openssl-3.6; comma-separated.")
     ] = None,
     certificate: Annotated[
-        str, typer.Option(help="Keys of their certificates, such as rsa-4096,ec-p256; comma-separated.")
-    ] = "rsa-2048",
+        str | None,
+        typer.Option(
+            help="Keys of their certificates, such as rsa-4096,ec-p256; comma-separated (rsa-2048)."
+        ),
+    ] = None,
     connections: Annotated[
-        str, typer.Option(help="How many are kept, two numbers or more.")
-    ] = "100,500,2000",
-    rounds: Annotated[int, typer.Option(min=1, help="Processes of each server for each kind.")] = 3,
+        str | None, typer.Option(help="How many are kept, two numbers or more (100,500,2000).")
+    ] = None,
+    max_connections: MaxConnections = None,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Processes of each server for each kind; of an external one, steps.")
+    ] = 3,
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    server_host: ServerHost = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat the order.")] = None,
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """What a connection that is kept costs private servers in memory, in the clear and under TLS."""
+    """What a connection that is kept costs servers in memory, in the clear and under TLS."""
     from tlstax.cli.memory_command import MemoryOptions, memory_command
+    from tlstax.guests.access import GuestOptions
 
+    is_external = server is not None and "://" in server
+    external = GuestOptions(
+        url=server if server is not None and is_external else "",
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        server_host=server_host,
+        given_password=context.obj,
+    )
     options = MemoryOptions(
-        server=server,
+        server=None if is_external else server,
+        external=external,
+        max_connections=max_connections,
         tls_library=tls_library,
         certificate=certificate,
         connections=connections,

@@ -15,7 +15,7 @@ from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
 from tlstax.guests.tls import DEMANDING, GuestTls
 from tlstax.guests.workload_guard import check_workloads
 from tlstax.plan.admission import Leeway
-from tlstax.run.external import ExternalRequest
+from tlstax.run.external import ExternalRequest, check_clients
 from tlstax.specimens.resolve import check_server_name
 from tlstax.study import Study
 from tlstax.study.changes import without_plaintext
@@ -203,7 +203,8 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     }
     if demanded_by:
         study = _over_tls_alone(study)
-    for access in accesses.values():
+    for level, access in accesses.items():
+        check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
         check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, GUEST_TABLES)
     leeway = Leeway(
         at_most=servers.options.max_connections,

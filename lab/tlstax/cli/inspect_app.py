@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Json, ServerHost
+from tlstax.cli.options import (
+    DefaultsFile,
+    Json,
+    LoginPath,
+    ServerHost,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
+)
 
 inspect_app = typer.Typer()
 
@@ -20,14 +29,6 @@ Url = Annotated[
         metavar="URL",
     ),
 ]
-SslMode = Annotated[str | None, typer.Option(help="PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")]
-SslCa = Annotated[str | None, typer.Option(help="Trusted certificates (PEM).")]
-SslCert = Annotated[str | None, typer.Option(help="A client certificate (PEM).")]
-SslKey = Annotated[str | None, typer.Option(help="Its key (PEM).")]
-DefaultsFile = Annotated[
-    Path | None, typer.Option(help="A my.cnf whose [client] section has user and password.")
-]
-LoginPath = Annotated[str | None, typer.Option(help="A login path of mysql_config_editor.")]
 Watch = Annotated[str, typer.Option(help="How long its counters are watched, such as 5s or 1m.")]
 
 

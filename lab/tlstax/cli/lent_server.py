@@ -24,18 +24,28 @@ def warn(sentence: str) -> None:
     tell(f"tlstax: {sentence}")
 
 
+def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:
+    """How to get into the external server that was named; None where none was. UserMistake."""
+    if options.url:
+        if "," in options.url:
+            raise UserMistake(
+                "--server: an external server is measured by itself",
+                remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
+            )
+        return settle(options, _asking(), warn=warn)
+    if max_connections is not None:
+        raise _needs_address("max_connections")
+    _check_private(options)
+    return None
+
+
 @contextmanager
 def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[GuestAccess]:
     """How to get into it; a private one runs until the block is left. Raises UserMistake for bad options."""
     if "://" in options.url:
-        yield settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
+        yield settle(options, _asking(), warn=warn)
         return
-    for name in ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host"):
-        if getattr(options, name) is not None:
-            raise UserMistake(
-                f"--{name.replace('_', '-')} needs the address of an external server",
-                remedy="give its mysql:// address, or leave the option out",
-            )
+    _check_private(options)
     if options.url and not is_specimen_name(options.url):
         raise UserMistake(
             "what was given is neither the URL of a server nor the name of a private one",
@@ -43,6 +53,24 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
         )
     with private_access(options.url or None, say) as access:
         yield access
+
+
+def _asking() -> Callable[[str], str] | None:
+    return getpass.getpass if sys.stdin.isatty() else None
+
+
+def _check_private(options: GuestOptions) -> None:
+    """UserMistake for what a private server is not given."""
+    for name in ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host"):
+        if getattr(options, name) is not None:
+            raise _needs_address(name)
+
+
+def _needs_address(name: str) -> UserMistake:
+    return UserMistake(
+        f"--{name.replace('_', '-')} needs the address of an external server",
+        remedy="give its mysql:// address, or leave the option out",
+    )
 
 
 @contextmanager

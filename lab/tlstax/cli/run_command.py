@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -106,7 +107,8 @@ def run_command(options: RunOptions) -> int:
     if len(_typed(options)) == 1 and servers:
         servers = servers.alone()
     bundle = _bundle(options)
-    study = study_of(options, servers, bundle)
+    addresses = _addresses(options)
+    study = study_of(options, servers, bundle, addresses)
     if servers:
         study = at_external_servers(study, servers.by_level)
         check_external(study, servers.by_level)
@@ -129,12 +131,14 @@ def run_command(options: RunOptions) -> int:
     )
     if servers:
         # Last, since it may ask for a password.
-        request = _at_external_servers(request, servers, options)
+        request = _at_external_servers(request, servers, options, addresses)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
 
 
-def _at_external_servers(request: Request, servers: ExternalServers, options: RunOptions) -> Request:
+def _at_external_servers(
+    request: Request, servers: ExternalServers, options: RunOptions, addresses: Mapping[str, GuestAddress]
+) -> Request:
     """The request with how to get into its external servers, and how far its study may give way to them."""
     allowed = Allowed(
         fewer_connections=options.connections is None,
@@ -154,7 +158,7 @@ def _at_external_servers(request: Request, servers: ExternalServers, options: Ru
         key = existing_table.parse(options.table)
         (access,) = external.servers.values()
         study = reading(study, key, existing_table.key_range(access, key))
-    external = replace(external, addresses=_addresses(options))
+    external = replace(external, addresses=addresses)
     return replace(request, study=study, external=external, bundle=bundle)
 
 
@@ -244,10 +248,12 @@ def study_of(
     options: RunOptions,
     servers: ExternalServers = ExternalServers(),  # noqa: B008 (frozen)
     bundle: Bundle | None = None,
+    addresses: Collection[str] = (),
 ) -> Study:
     """The built-in study `tax` with what the options change. Raises UserMistake.
 
-    `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities.
+    `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities,
+    `addresses` are other ways to one of them.
     """
     study = load_study("tax")
     if options.table is not None:
@@ -271,8 +277,8 @@ def study_of(
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
     study = _trusting(study, options, bundle)
-    if options.address is not None:
-        study = by_addresses(study, list(_addresses(options)))
+    if addresses:
+        study = by_addresses(study, list(addresses))
     if options.path is not None:
         study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:
@@ -331,6 +337,11 @@ def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
     found = ways.parse(quantities.names(options.address, "--address"))
     if not found:
         raise UserMistake("--address names no other way than the direct one", remedy=ways.SHAPE)
+    if options.path is not None:
+        raise UserMistake(
+            "--path leads to the server's own address, and --address names others",
+            remedy="leave one of the two out",
+        )
     if options.client is not None:
         raise UserMistake(
             "--address is measured with tlstax's own engine", remedy="leave one of --address and --client out"

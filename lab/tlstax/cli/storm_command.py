@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.lent_server import external_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
 from tlstax.contract import HIGHEST_RATE_PER_S
+from tlstax.guests.access import GuestOptions
 from tlstax.probes.storms.document import Sought
 from tlstax.probes.storms.measure import StormRequest, storm_limits
 from tlstax.probes.storms.table import storm_text
@@ -33,10 +35,12 @@ class StormOptions:
     lasting: str | None = None
     budget: str = "6m"
     server: str | None = None
+    max_connections: int | None = None
     back_log: int | None = None
     seed: int | None = None
     beside_others: bool = False
     json: bool = False
+    external: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
 
 
 def storm_command(options: StormOptions) -> int:
@@ -57,6 +61,12 @@ def _request(options: StormOptions) -> StormRequest:
         raise UserMistake(
             "--lasting goes with --steady", remedy="a storm lasts until all are up; leave it out"
         )
+    access = external_of(options.external, options.max_connections)
+    if access is not None and options.back_log is not None:
+        raise UserMistake(
+            "--back-log starts a private server with it, and an external one keeps what it has",
+            remedy="leave one of --back-log and --server out",
+        )
     whole = options.share.strip() in {"1", "100%", "100 %"}
     return StormRequest(
         sought=sought,
@@ -69,6 +79,8 @@ def _request(options: StormOptions) -> StormRequest:
         back_log=options.back_log,
         seed=options.seed,
         beside_others=options.beside_others,
+        external=access,
+        max_connections=options.max_connections,
     )
 
 

@@ -75,6 +75,21 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
     return None
 
 
+def check_connect_errors(database: Database, access: GuestAccess, least: int, what_for: str) -> int | None:
+    """UserMistake where the server blocks a host after no more than `least` broken connects in a row.
+
+    `what_for` breaks off as many. Returns the limit, None where the server does not tell.
+    """
+    limit = server_facts.most_connect_errors(database)
+    if limit is None or limit > least:
+        return limit
+    raise UserMistake(
+        f"{access.address} blocks a host after {counted(limit, 'connect')} in a row that is broken off "
+        f"(max_connect_errors), and {what_for} breaks off more",
+        remedy="SET GLOBAL max_connect_errors = 100 there for the time",
+    )
+
+
 def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> None:
     """UserMistake where what the server sets for all connections keeps load clients from their work."""
     defaults = session.defaults(database)

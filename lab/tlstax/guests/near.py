@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import psutil
 
 from tlstax.mysql import answering
+from tlstax.mysql.answering import End
 from tlstax.mysql.database import Database
 from tlstax.observers.clock import CpuClock
 
@@ -25,12 +25,22 @@ HELP = "run tlstax as root or as the server's own user, or give --server-host ss
 class Near:
     """A server of this machine: its process, None where it is out of reach, and the CPUs that it may use.
 
-    `words` say which process it is, or why its CPU time is not read.
+    `why_not` says why it is out of reach, empty where it is not.
     """
 
     pid: int | None
     cpus: frozenset[int]
-    words: str
+    name: str = ""
+    why_not: str = ""
+    remedy: str = ""
+
+    @property
+    def words(self) -> str:
+        """Which process it is, or why its CPU time is not read, and what helps."""
+        if self.pid is None:
+            helps = f" ({self.remedy})" if self.remedy else ""
+            return f"the server's CPU time is not read: {self.why_not}{helps}"
+        return f"the server is process {self.pid} ({self.name}) of this machine: its CPU time is read"
 
 
 def near(database: Database) -> Near | None:
@@ -41,7 +51,7 @@ def near(database: Database) -> Near | None:
     """
     pid = answering.peer_of(database)
     if pid is None:
-        ends = _ends(database)
+        ends = answering.ends_of(database)
         if ends is None:
             return None
         found = [one for one in psutil.net_connections(kind="tcp") if _is(one, *ends)]
@@ -50,7 +60,7 @@ def near(database: Database) -> Near | None:
         pid = found[0].pid
     if pid is None:
         why = "this machine shows whose process it is to root and to its own user alone"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why} ({HELP})")
+        return Near(None, frozenset(), why_not=why, remedy=HELP)
     return _of(pid)
 
 
@@ -59,14 +69,14 @@ def _of(pid: int) -> Near:
     name = Path(program).name if program else _command(pid)
     if not _SERVER.fullmatch(name):
         why = f"the connection ends at {name or 'a process'} ({pid}), which passes it on"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why}")
+        return Near(None, frozenset(), why_not=why)
     try:
         CpuClock(pid).read_us()
         cpus = frozenset(os.sched_getaffinity(pid))
     except OSError as error:
         why = f"process {pid} ({name}) is out of reach ({error.strerror})"
-        return Near(None, frozenset(), f"the server's CPU time is not read: {why}; {HELP}")
-    return Near(pid, cpus, f"the server is process {pid} ({name}) of this machine: its CPU time is read")
+        return Near(None, frozenset(), why_not=why, remedy=HELP)
+    return Near(pid, cpus, name)
 
 
 def _command(pid: int) -> str:
@@ -76,24 +86,17 @@ def _command(pid: int) -> str:
         return ""
 
 
-End = tuple[str, int]
-
-
-def _ends(database: Database) -> tuple[End, End] | None:
-    """Our end of a connection over TCP, and the server's."""
-    channel = getattr(database, "_sock", None)
-    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
-        return None
-    ours, theirs = channel.getsockname(), channel.getpeername()
-    return (_plain(ours[0]), ours[1]), (_plain(theirs[0]), theirs[1])
-
-
 def _is(connection: Any, ours: End, theirs: End) -> bool:
     """Whether this is the server's end of our connection."""
     here, there = connection.laddr, connection.raddr
-    return bool(here and there) and (
-        (_plain(here.ip), here.port) == theirs and (_plain(there.ip), there.port) == ours
+    return bool(here and there) and (_key(here.ip, here.port), _key(there.ip, there.port)) == (
+        _key(*theirs),
+        _key(*ours),
     )
+
+
+def _key(address: str, port: int) -> tuple[str, int]:
+    return _plain(address), port
 
 
 def _plain(address: str) -> str:

@@ -23,6 +23,11 @@ def fault_of(access: GuestAccess, error: SqlError) -> TlstaxError:
         "schema": access.address.schema,
         "said": f"error {code}: {message}",
         "variable": PASSWORD_VARIABLE,
+        "certificate": (
+            f"whether it must show another certificate than {access.tls.certificate_file}"
+            if access.tls.certificate_file
+            else "whether it must show a certificate (--ssl-cert, --ssl-key)"
+        ),
         "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
     }
     return known.fault(known.message.format_map(names), remedy=known.remedy.format_map(names))

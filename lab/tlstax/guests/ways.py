@@ -6,8 +6,8 @@ Whatever stands there is proved to lead to the same server, before anything is m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from tlstax.contract import Endpoint
@@ -15,8 +15,9 @@ from tlstax.guests import connection as guest_connection
 from tlstax.guests import refusals as guest_refusals
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import GuestAddress
+from tlstax.guests.tls import GuestTls
 from tlstax.mysql import server_facts, tls_facts
-from tlstax.mysql.database import SqlError
+from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import TlstaxError, UserMistake
@@ -31,11 +32,15 @@ _FORM = re.compile(r"([a-z][a-z0-9-]{0,31})=(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]/@\s
 
 @dataclass(frozen=True)
 class Way:
-    """What was seen of an address: where load clients connect, how soon it answers, whether it offers TLS."""
+    """What was seen of an address: where load clients connect, how soon it answers, whether it offers TLS.
+
+    `takes_plaintext` is whether a login without TLS succeeds there, None where that was not tried.
+    """
 
     endpoint: Endpoint
     round_trip_s: float
     offers_tls: bool
+    takes_plaintext: bool | None = None
 
 
 def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
@@ -54,30 +59,46 @@ def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
     return found
 
 
-def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestAddress]) -> dict[str, Way]:
+def look(  # noqa: PLR0913 (who logs in where, and three with a default)
+    access: GuestAccess,
+    schema: str | None,
+    addresses: Mapping[str, GuestAddress],
+    *,
+    option: str = "--address",
+    tls: GuestTls | None = None,
+    in_the_clear: bool = False,
+) -> dict[str, Way]:
     """Log in through each of these addresses, and see that the server of `access` is behind it every time.
 
-    UserMistake where another one is, or nobody is let in; MachineFault where nothing answers.
+    `option` is what they were named by, `tls` how TLS is used there, None for as at the server itself. One
+    that has let somebody in over TLS is tried `in_the_clear` as well. UserMistake where another server is
+    there, or nobody is let in; MachineFault where nothing answers.
     """
     if not addresses:
         return {}
-    own = _seen(access, schema)
+    with _logged_in(access, schema) as database:
+        own = server_facts.identity(database).node
     found = {}
     for name, address in addresses.items():
-        there = replace(
-            access, address=replace(address, user=access.address.user, schema=access.address.schema)
-        )
-        for _ in range(TRIED):
-            try:
-                node, way = _seen(there, schema)
-            except TlstaxError as fault:
-                raise type(fault)(f"--address {name}: {fault.message}", remedy=fault.remedy) from fault
-            if node != own[0]:
-                raise UserMistake(
-                    f"--address {name}: {address} leads to another server than {access.address}",
-                    remedy="name a way to the same server: what lies between them would be compared with it",
-                )
-        found[name] = way
+        own_address = replace(address, user=access.address.user, schema=access.address.schema)
+        there = replace(access, address=own_address, tls=tls or access.tls)
+        try:
+            for _ in range(TRIED - 1):
+                with _logged_in(there, schema) as database:
+                    _check_same(database, own)
+            with _logged_in(there, schema) as database:
+                _check_same(database, own)
+                offers_tls = tls_facts.offers_tls(database)
+                round_trip_s = server_facts.round_trip_s(database)
+            takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
+            found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)
+        except _AnotherServer as another:
+            raise UserMistake(
+                f"{option} {name}: {address} leads to another server than {access.address}",
+                remedy="name a way to the same server: what lies between them would be compared with it",
+            ) from another
+        except TlstaxError as fault:
+            raise type(fault)(f"{option} {name}: {fault.message}", remedy=fault.remedy) from fault
     return found
 
 
@@ -89,7 +110,8 @@ def check_are_several(servers: Sequence[GuestAccess]) -> None:
     """
     known: dict[str, GuestAccess] = {}
     for access in servers:
-        node, _ = _seen(access, access.address.schema)
+        with _logged_in(access, access.address.schema) as database:
+            node = server_facts.identity(database).node
         if node in known:
             raise UserMistake(
                 f"{known[node].address} and {access.address} are one server, which would be compared with "
@@ -99,16 +121,29 @@ def check_are_several(servers: Sequence[GuestAccess]) -> None:
         known[node] = access
 
 
-def _seen(access: GuestAccess, schema: str | None) -> tuple[str, Way]:
-    """Which server answers at this address, and how."""
+def _takes_plaintext(access: GuestAccess, schema: str | None) -> bool:
+    """Whether this account, which is let in there over TLS, is let in without."""
+    try:
+        with _logged_in(replace(access, tls=GuestTls(mode="DISABLED")), schema):
+            return True
+    except TlstaxError:
+        return False
+
+
+class _AnotherServer(Exception):
+    """A login came to another server."""
+
+
+def _check_same(database: Database, node: str) -> None:
+    if server_facts.identity(database).node != node:
+        raise _AnotherServer
+
+
+@contextmanager
+def _logged_in(access: GuestAccess, schema: str | None) -> Iterator[Database]:
+    """A connection of the user's account there; what the server refuses meanwhile is told in a sentence."""
     with closing(guest_connection.connect(access, schema)) as database:
         try:
-            node = server_facts.identity(database).node
-            way = Way(
-                access.address.endpoint,
-                server_facts.round_trip_s(database),
-                tls_facts.offers_tls(database),
-            )
+            yield database
         except SqlError as error:
             raise guest_refusals.fault_of(access, error) from error
-    return node, way

@@ -13,6 +13,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tlstax.contract import Frozen
 from tlstax.mysql.database import Database
@@ -78,13 +79,23 @@ def identity(database: Database, listener: Listener | None) -> Answering:
     )
 
 
-def own_end(database: Database) -> str | None:
-    """Our own address and port of a connection over TCP: "127.0.0.1:40112", "[::1]:40112"; else None."""
-    end = getattr(database, "_sock", None)
-    if not isinstance(end, socket.socket) or end.family not in {socket.AF_INET, socket.AF_INET6}:
+class End(NamedTuple):
+    """One end of a connection over TCP."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+def ends_of(database: Database) -> tuple[End, End] | None:
+    """Our end of a connection over TCP, and the server's; None of one over a Unix socket."""
+    channel = getattr(database, "_sock", None)
+    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
         return None
-    host, port = end.getsockname()[:2]
-    return f"[{host}]:{port}" if end.family == socket.AF_INET6 else f"{host}:{port}"
+    ours, theirs = channel.getsockname(), channel.getpeername()
+    return End(ours[0], ours[1]), End(theirs[0], theirs[1])
 
 
 def peer_of(database: Database) -> int | None:

@@ -62,6 +62,12 @@ def connection_limits(database: Database) -> ConnectionLimits:
     return ConnectionLimits(limit, per_user, answers.number(in_use))
 
 
+def most_used_connections(database: Database) -> int:
+    """How many connections there have been at once, since the server began or its status was flushed."""
+    asked = "SHOW GLOBAL STATUS LIKE 'Max_used_connections'"
+    return answers.number(answers.row(database, asked, columns=2)[1])
+
+
 def round_trip_s(database: Database) -> float:
     """How long this connection's shortest question takes, the fastest of a few."""
     took = []

@@ -6,12 +6,14 @@ import os
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tlstax.contract import Frozen
 from tlstax.observers.clock import CpuClock
 from tlstax.records.trial import MappedLibrary, ServerCpu
 from tlstax.records.window import ProcessUse
 from tlstax.support.checksums import sha256_of
+from tlstax.support.text import natural
 
 _FAULT = re.compile(r"/libtlstax-(?:fault|variant)-[^/]*\.so[^/]*$")
 _TLS_LIBRARY = re.compile(r"/lib(?:ssl|crypto|wolfssl)[^/]*\.so[^/]*$")
@@ -72,6 +74,41 @@ def read_rss_bytes(pid: int) -> int | None:
     except (OSError, IndexError):
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class ProcessMemory(NamedTuple):
+    """What a process holds: resident memory, the same with shared pages by their share, and threads."""
+
+    rss_bytes: int
+    pss_bytes: int | None
+    threads: int
+
+
+def read_memory(pid: int | None, root: Path = Path("/")) -> ProcessMemory | None:
+    """What a process of this machine holds; None where it is gone or out of reach.
+
+    smaps_rollup counts pages, where it may be read; statm adds up what each CPU has counted so far, which may
+    be some dozens of pages off (proc(5)).
+    """
+    sizes = _rollup(pid, root) if pid is not None else {}
+    rss_bytes = sizes.get("Rss:") or (read_rss_bytes(pid) if pid is not None else None)
+    if pid is None or not rss_bytes:
+        return None
+    try:
+        return ProcessMemory(rss_bytes, sizes.get("Pss:"), len(list((root / f"proc/{pid}/task").iterdir())))
+    except OSError:
+        return None
+
+
+def _rollup(pid: int, root: Path) -> dict[str, int]:
+    try:
+        text = (root / f"proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    lines = [line.split() for line in text.splitlines()]
+    return {
+        words[0]: kib * 1024 for words in lines if len(words) > 1 and (kib := natural(words[1])) is not None
+    }
 
 
 def shares_network(pid: int) -> bool:

@@ -26,7 +26,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Ends:
-    """Between what a path runs: a server's port, its certificate, and over which distance.
+    """Between what a path runs: a server's port, certificates, and over which distance.
+
+    A private server stands in the server's place, an external one listens at `server_host`. `certificates`
+    has what a path shows that ends TLS, and the authority of the server's own, which is checked as `verify`
+    says.
 
     Where `over` is None, all of the path stands in the server's place; else one end of it stands in the near
     place, or all of it where it has one program alone and belongs to the client. `entering` is the
@@ -41,6 +45,8 @@ class Ends:
     over: Span | None = None
     near_cpus: tuple[int, ...] = ()
     far_cpus: tuple[int, ...] = ()
+    server_host: str | None = None
+    verify: Literal["none", "ca", "identity"] = "ca"
 
     @property
     def near(self) -> Place:
@@ -56,3 +62,17 @@ class Ends:
     def far_address(self) -> str:
         """Where the server's place is reached from the client's."""
         return self.over.far_address if self.over else LOOPBACK
+
+    @property
+    def server_from_near(self) -> str:
+        """The server's address and port, for a program in the client's place."""
+        return _joined(self.server_host or self.far_address, self.server_port)
+
+    @property
+    def server_from_far(self) -> str:
+        """The same for a program in the server's place."""
+        return _joined(self.server_host or LOOPBACK, self.server_port)
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

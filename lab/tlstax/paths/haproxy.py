@@ -81,8 +81,7 @@ class Haproxy:
         """Configurations, and where there is TLS a certificate."""
         entry = f"{LOOPBACK}:{ports.entry}"
         if not self._tls:
-            server = f"{ends.far_address}:{ends.server_port}"
-            file = self._write(directory, "near", entry, server)
+            file = self._write(directory, "near", entry, ends.server_from_near)
             return Laid((Plan(ends.near, kept.program, _arguments(file)),), LOOPBACK)
         issued = issue(directory)
         both, between = _in_one_file(issued), f"{ends.far_address}:{ports.between}"
@@ -91,7 +90,7 @@ class Haproxy:
             f"{between} ssl ca-file {issued.ca_file} verify required verifyhost {HOST_NAME} "
             "ssl-min-ver TLSv1.3"
         )
-        far = self._write(directory, "far", far_bind, f"{LOOPBACK}:{ends.server_port}")
+        far = self._write(directory, "far", far_bind, ends.server_from_far)
         near = self._write(directory, "near", entry, near_server)
         return Laid(
             (

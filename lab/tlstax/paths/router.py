@@ -1,7 +1,8 @@
 """MySQL Router, which speaks MySQL's protocol: it can end TLS, begin it, do both, or only pass bytes on.
 
 Where it ends a client's TLS it shows the server's own certificate, which the client verifies as it would the
-server's. Where it begins TLS it verifies the server's authority (VERIFY_CA). It shares no connection between
+server's. Where it begins TLS it verifies the server's authority (VERIFY_CA), at an external server
+what the user asked for. It shares no connection between
 clients. Where it stands near the server it ends TLS; else it stands near the client.
 """
 
@@ -45,6 +46,9 @@ MODES = {
     "router-encrypt": Modes("DISABLED", "REQUIRED"),
 }
 
+VERIFY = {"none": "DISABLED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
+"""Its words for what it checks of a server's certificate."""
+
 CONFIGURATION = """\
 [DEFAULT]
 plugin_folder={plugins}
@@ -59,7 +63,7 @@ sinks=consolelog
 [routing:mysql]
 bind_address={address}
 bind_port={entry}
-destinations={server_address}:{server_port}
+destinations={server}
 routing_strategy=first-available
 protocol=classic
 max_connections={most}
@@ -69,7 +73,7 @@ client_ssl_mode={modes.client}
 client_ssl_cert={certificates.certificate_file}
 client_ssl_key={certificates.key_file}
 server_ssl_mode={modes.server}
-server_ssl_verify=VERIFY_CA
+server_ssl_verify={verify}
 server_ssl_ca={certificates.ca_file}
 [http_server]
 bind_address={loopback}
@@ -115,8 +119,8 @@ class Router:
             most=MOST_CONNECTIONS,
             address=address,
             entry=ports.entry,
-            server_address=LOOPBACK if beside else ends.far_address,
-            server_port=ends.server_port,
+            server=ends.server_from_far if beside else ends.server_from_near,
+            verify=VERIFY[ends.verify],
             modes=self._modes,
             certificates=ends.certificates,
             loopback=LOOPBACK,

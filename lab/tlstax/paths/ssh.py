@@ -46,7 +46,7 @@ StrictModes no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 AllowTcpForwarding local
-PermitOpen {loopback}:{server}
+PermitOpen {server}
 X11Forwarding no
 AllowAgentForwarding no
 PermitTTY no
@@ -82,8 +82,7 @@ class Ssh:
             between=ports.between,
             address=ends.far_address,
             directory=directory,
-            loopback=LOOPBACK,
-            server=ends.server_port,
+            server=ends.server_from_far,
             cipher=self._cipher,
             alive=SILENT_S,
         )
@@ -102,7 +101,7 @@ class Ssh:
                 *("-N", "-F", "none", "-p", str(ports.between), "-l", login, "-i", str(directory / "user")),
                 *_options(directory),
                 *("-c", self._cipher),
-                *("-L", f"{LOOPBACK}:{ports.entry}:{LOOPBACK}:{ends.server_port}", ends.far_address),
+                *("-L", f"{LOOPBACK}:{ports.entry}:{ends.server_from_far}", ends.far_address),
             ),
         )
         return Laid((far, near), LOOPBACK, banner=b"SSH-2.0")

@@ -35,7 +35,7 @@ debug = {level}
 """
 FAR_END = """\
 accept = {address}:{between}
-connect = {loopback}:{server}
+connect = {server}
 cert = {certificates.certificate_file}
 key = {certificates.key_file}
 """
@@ -70,7 +70,7 @@ class Stunnel:
             "loopback": LOOPBACK,
             "between": ports.between,
             "entry": ports.entry,
-            "server": ends.server_port,
+            "server": ends.server_from_far,
             "certificates": issue(directory),
         }
         far_file, self._near_file = directory / "far.conf", directory / "near.conf"

@@ -7,7 +7,7 @@ there are to be; else fewer cases sit together, each of them beside the baseline
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tlstax.plan.elsewhere import SHARE, Elsewhere, ExternalLimits, Promise, Room
@@ -53,11 +53,7 @@ class Admission:
 
     def words(self) -> str:
         """For example "at most 35 connections at once (of 151 connections, 3 of them in use): 32 for …"."""
-        own = "; --max-connections takes fewer" if self.room.asked is None else ""
-        return (
-            f"at most {self.promise.total} connections at once (of {self.room.words()}): "
-            f"{self.promise.parts()}{own}"
-        )
+        return words_of(self.promise, self.room)
 
     def record(self, round_trip_s: float, no_plaintext: str, no_tables: str) -> ExternalServer:
         """What a run's header has of it, with how fast the server answers and why something was left out."""
@@ -84,11 +80,7 @@ def admit(
     more by itself than the run may have of its server.
     """
     for room in rooms.values():
-        if room.asked is not None and room.asked > room.free:
-            raise UserMistake(
-                f"--max-connections {room.asked} is more than {room.server} has free ({room.words()})",
-                remedy=f"give at most {room.free}",
-            )
+        _check_asked(room)
     fitting = _with_fewer(study, rooms) if fewer else study
     limits = ExternalLimits({name: Elsewhere(room.at_most, 0.0) for name, room in rooms.items()})
     fewer_than = _connections(study)[-1] if fitting != study else None
@@ -99,6 +91,33 @@ def admit(
             raise _too_many(study, promise, room, name)
         admitted.append(Admission(name, promise, room, fewer_than))
     return fitting, tuple(admitted)
+
+
+def words_of(promise: Promise, room: Room) -> str:
+    """What a server is promised, and of how many; with how to make it fewer, where nobody said how many."""
+    own = "; --max-connections takes fewer" if room.asked is None else ""
+    return f"at most {promise.total} connections at once (of {room.words()}): {promise.parts()}{own}"
+
+
+def most_that_fits(of: Callable[[int], Promise], room: Room, *, least: int, most: int) -> int:
+    """As many connections as a server has room for, up to `most`; `of` says what so many are promised as.
+
+    UserMistake where it has no room for `least`.
+    """
+    _check_asked(room)
+    fitting = (count for count in range(min(most, room.at_most), 0, -1) if of(count).total <= room.at_most)
+    found = next(fitting, 0)
+    if found >= least:
+        return found
+    raise _no_room(of(least), room, "")
+
+
+def _check_asked(room: Room) -> None:
+    if room.asked is not None and room.asked > room.free:
+        raise UserMistake(
+            f"--max-connections {room.asked} is more than {room.server} has free ({room.words()})",
+            remedy=f"give at most {room.free}",
+        )
 
 
 def beside_others(study: Study, seen: Iterable[AtWork]) -> Study:
@@ -211,6 +230,20 @@ def _connections(study: Study) -> list[int]:
 
 def _too_many(study: Study, promise: Promise, room: Room, server: str | None) -> UserMistake:
     """That the run needs more than it may have, with the option that helps."""
+    if promise.total <= room.free:
+        fitting = _fitting(study, room.at_most, server)
+        fewer = f", or ask for fewer with --connections {fitting}" if fitting else ""
+    elif fitting := _fitting(study, room.free, server):
+        total = _most_alone(override(study, "connections", [str(fitting)]), server)
+        allowing = f" --max-connections {total}" if total > room.at_most else ""
+        fewer = f", or ask for fewer with --connections {fitting}{allowing}"
+    else:
+        fewer = ""
+    return _no_room(promise, room, fewer)
+
+
+def _no_room(promise: Promise, room: Room, remedy_beside: str) -> UserMistake:
+    """That more is needed than may be had; `remedy_beside` goes behind what allows or makes room for it."""
     has = f"{room.server} has {room.free} free ({room.words()})"
     needed = f"at most {promise.total} connections at once are needed: {promise.parts()}"
     if promise.total <= room.free:
@@ -219,17 +252,10 @@ def _too_many(study: Study, promise: Promise, room: Room, server: str | None) ->
             if room.asked is None
             else f"and --max-connections {room.asked} allows fewer"
         )
-        remedy = f"allow it with --max-connections {promise.total}"
-        fitting = _fitting(study, room.at_most, server)
-        remedy += f", or ask for fewer with --connections {fitting}" if fitting else ""
+        remedy = f"allow it with --max-connections {promise.total}{remedy_beside}"
         return UserMistake(f"{needed}; {has}, {allowed}", remedy=remedy)
     limit = "the account's MAX_USER_CONNECTIONS" if room.is_the_accounts else "max_connections"
-    remedy = f"raise {limit}"
-    if fitting := _fitting(study, room.free, server):
-        total = _most_alone(override(study, "connections", [str(fitting)]), server)
-        allowing = f" --max-connections {total}" if total > room.at_most else ""
-        remedy += f", or ask for fewer with --connections {fitting}{allowing}"
-    return UserMistake(f"{needed}; {has}", remedy=remedy)
+    return UserMistake(f"{needed}; {has}", remedy=f"raise {limit}{remedy_beside}")
 
 
 def _fitting(study: Study, at_most: int, server: str | None) -> int:

@@ -31,7 +31,7 @@ class Promise:
     `kept` are those of the `keeping` cases that keep them while others have their turn, `made` those of cases
     that make them anew, of which one works at a time. A server counts a connection until it has wound it up,
     so that there are others where clients that go on have closed some (`reconnects`, or `closes` some before
-    they begin). `own` are the laboratory's.
+    they begin). `own` are the laboratory's. `used_by` is what they are for, where that is no case of a study.
     """
 
     kept: int = 0
@@ -40,6 +40,7 @@ class Promise:
     reconnects: bool = False
     closes: bool = False
     own: int = OWN_CONNECTIONS
+    used_by: str = ""
 
     @classmethod
     def of(cls, cases: Iterable[Levels], study: Study) -> Promise:
@@ -83,7 +84,7 @@ class Promise:
         """What they are for, such as "32 for 4 cases in turns, 3 of tlstax's own"."""
         holding = self.keeping + (self.made > 0)
         cases = f"{holding} cases in turns" if holding > 1 else "a case"
-        parts = [f"{self.held} for {cases}"]
+        parts = [f"{self.held} for {self.used_by or cases}"]
         parts += [f"{self.winding_up} winding up"] if self.winding_up else []
         return f"{', '.join(parts)}, {self.own} of tlstax's own"
 

@@ -24,7 +24,7 @@ from tlstax.contract import (
 from tlstax.study import Levels, legacy_tls
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import EACH, GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
+from tlstax.study.level_names import EACH, ENGINE, GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
 from tlstax.study.workload_level import changes_data, table_of, workload_of
 from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
@@ -135,7 +135,7 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     operations, rounds = counted_operations(levels), rounds_of(levels)
     writes = changes_data(levels, terms.workloads)
     workload = _workload(levels, terms)
-    counts = terms.counts_lingering
+    counts = terms.counts_lingering and case.client == ENGINE
     is_cold = (operations and writes) or is_storm(levels) or (counts and comes_and_goes(workload))
     return Job(
         endpoint=terms.addresses.get(case.address, terms.endpoint),
@@ -251,7 +251,9 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
     case = CaseLevels.of(levels)
     level = case.tls
     if level == "off":
-        return TlsOff(get_server_public_key=terms.verification.get_server_public_key)
+        # Others cannot be told not to: `check_clients` asks whether they may (see `run.external`).
+        may = terms.verification.get_server_public_key or case.client != ENGINE
+        return TlsOff(get_server_public_key=may)
     if level == UNSET:
         return TlsUnset(trusted_ca_file=terms.verification.ca_file)
     if level == REQUIRED:

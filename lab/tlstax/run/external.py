@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from tlstax.clients.engine import built_beside
+from tlstax.clients.engine import built_beside, engine_command
 from tlstax.clients.fleet import Fleet
 from tlstax.guests import ways
 from tlstax.guests.access import GuestAccess
@@ -14,16 +15,20 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.conditions import NothingMayBeMade
 from tlstax.guests.near import Near
 from tlstax.guests.server import GuestServer
+from tlstax.guests.tls import DEMANDING
 from tlstax.guests.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
 from tlstax.plan import at_work
+from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.plan.elsewhere import Room
 from tlstax.plan.jobs import JobTerms
 from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Machine
+from tlstax.run import external_paths
 from tlstax.run.at_work import found_there
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
 from tlstax.run.benches import (
@@ -36,12 +41,25 @@ from tlstax.run.benches import (
     with_counters,
 )
 from tlstax.run.cpus import machine_of
+from tlstax.run.external_paths import check_paths
 from tlstax.run.pilot import piloted
 from tlstax.study import Study
-from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
-from tlstax.study.changes import without_plaintext, without_tables, without_tls_by
+from tlstax.study.case_levels import (
+    DISTANCE_FACTORS,
+    SERVER_FACTORS,
+    STATE_FACTORS,
+    CaseLevels,
+    ServerChoice,
+)
+from tlstax.study.changes import (
+    without_plaintext,
+    without_plaintext_by,
+    without_tables,
+    without_tls_by,
+)
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import ENGINE
+from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.level_names import ENGINE, UNSET
 from tlstax.study.needs import has_plaintext, server_choices
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workload_level import data_needs
@@ -50,7 +68,7 @@ from tlstax.support.errors import UserMistake
 ALONE = (None,)
 """The external server of a study that has no other and names none."""
 
-_ITS_OWN = (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth")
+_ITS_OWN = (*SERVER_FACTORS, *STATE_FACTORS, *DISTANCE_FACTORS, "observers", "auth")
 """Factors that an external server has one level of, which is what stands for leaving it as it is."""
 
 
@@ -75,6 +93,7 @@ class ExternalRequest:
 def check_external(study: Study, servers: Collection[str | None] = ALONE) -> None:
     """UserMistake where the study needs a private server in place of one of these levels of `server`."""
     plain = CaseLevels()
+    check_paths(study, servers)
     for levels in study.included():
         case = CaseLevels.of(levels)
         if case.server not in servers:
@@ -92,6 +111,30 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
                 remedy=f"choose another client ({option_of(study, 'client')}{ENGINE}), "
                 "or name specimens alone",
             )
+
+
+def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_plaintext: bool) -> None:
+    """UserMistake where a client of other makers is not to log in at this server, or cannot without a file.
+
+    In the clear they encrypt a password, where one is asked for, with a key that they take from whoever
+    answers; none of them can be told not to. On this machine nobody is between.
+    """
+    others = [case for case in study.typed() if case.client != ENGINE and case.server == level]
+    in_the_clear = next((case for case in others if case.tls in {"off", UNSET}), None)
+    address = guest.address
+    is_here = address.socket is not None or is_loopback(address.host)
+    if in_the_clear is not None and not is_here and not allow_plaintext:
+        raise UserMistake(
+            f"without TLS {in_the_clear.client} gives the password to whoever answers in the place of "
+            f"{address}, encrypted with a key of theirs, if they ask for it",
+            remedy="permit it with --allow-plaintext where nobody is between, or measure TLS alone with "
+            "--ssl-mode=REQUIRED",
+        )
+    if guest.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
+        raise UserMistake(
+            f"{SYSBENCH} begins no TLS without the file of an authority",
+            remedy="name the server's with --ssl-ca (with --allow-plaintext, since that demands TLS)",
+        )
 
 
 @dataclass(frozen=True)
@@ -175,14 +218,55 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
             bench.counted_events, bench.fleet = events, fleet
             if asked.leeway.looks:
                 seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
+            along = stack.enter_context(external_paths.open_paths(party.study, own.access, bench))
             round_trip_s = server_facts.round_trip_s(bench.admin)
-            farthest_s = max([round_trip_s, *(way.round_trip_s for way in party.ways.values())])
+            found_ways = {**party.ways, **along}.values()
+            farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways)])
             benches.external = (*benches.external, party.record(admission, farthest_s, seen.get(own.level)))
             benches.specimens = (own.server.specimen, *benches.specimens)
             benches.add(ServerChoice(own.level), bench)
             stack.enter_context(_watched_there(own.access, bench, say))
         benches.admitted = beside_others(party.study, seen.values())
         yield benches
+
+
+class QuietBench(NamedTuple):
+    """An external server at which nothing is made, the bench on it, and its room before that was opened.
+
+    `no_plaintext` says who rules out connections in the clear; empty where nobody does. `near` is its process
+    on this machine, None where it is elsewhere.
+    """
+
+    bench: Bench
+    room: Room
+    no_plaintext: str
+    near: Near | None
+
+
+@contextmanager
+def open_quiet_bench(
+    access: GuestAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
+) -> Iterator[QuietBench]:
+    """The bench on an external server for what is no study: statements that read nothing, and no table.
+
+    `at_most` is how many connections the user allows it at once. UserMistake or MachineFault where nobody is
+    let in, or the server's process cannot be read at the host that was named.
+    """
+    engine_command()
+    machine = describe_machine()
+    with ExitStack() as stack:
+        server, terms = stack.enter_context(guest_terms(access, needs, warn))
+        refusal = server.no_plaintext()
+        demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
+        room = server.room(at_most)
+        here = server.near() if access.host is None else None
+        cpus = () if here is None else _beside([here], machine.client_cpus)
+        machine = machine.model_copy(update={"server_cpus": (), "client_cpus": cpus})
+        terms = terms.model_copy(update={"client_cpus": cpus})
+        bench = stack.enter_context(furnished(server, terms, needs, machine, say))
+        bench.near = here.pid if here is not None else None
+        stack.enter_context(_watched_there(access, bench, say))
+        yield QuietBench(bench, room, demanded if refusal is None else refusal.message, here)
 
 
 def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
@@ -207,20 +291,26 @@ class _Arrival:
         UserMistake where the study may not give way so far, or one server is named twice.
         """
         asked, leeway = self.asked, self.asked.leeway
+        for access in asked.servers.values():
+            external_paths.check_ends(study, access)
         if len(asked.servers) > 1:
             ways.check_are_several(tuple(asked.servers.values()))
         members, study, needs, no_tables = self._entered(stack, study, needs)
         study, no_plaintext = self._over_tls_alone(study, members)
         found: dict[str, Way] = {}
         for own in members if asked.addresses else ():
-            found = ways.look(own.access, own.server.load_account.database, asked.addresses)
+            schema = own.server.load_account.database
+            found = ways.look(own.access, schema, asked.addresses, in_the_clear=has_plaintext(study))
         study = without_tls_by(study, [name for name, way in found.items() if not way.offers_tls])
+        demanding = [name for name, way in found.items() if way.takes_plaintext is False]
+        study = without_plaintext_by(study, demanding)
         rooms = {own.level: own.server.room(leeway.at_most) for own in members}
         study, admitted = admit(study, rooms, fewer=leeway.fewer_connections)
         for own, admission in zip(members, admitted, strict=True):
             self.say(f"{own.access.address} gets {admission.words()}")
             if own.near is not None:
                 self.say(own.near.words)
+            external_paths.check_reach(study, own.access, own.near)
         return _Party(members, study, needs, admitted, no_tables, no_plaintext, found)
 
     def _entered(
@@ -333,13 +423,13 @@ def _furnished(  # noqa: PLR0913, PLR0917 (what a bench is made of)
 @contextmanager
 def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
     """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
-    client_end = answering.own_end(bench.admin) if guest.host is not None else None
-    if guest.host is None or client_end is None:
+    ends = answering.ends_of(bench.admin) if guest.host is not None else None
+    if guest.host is None or ends is None:
         yield
         return
     say(f"looking for the server's process at {guest.host}")
     program = built_beside("tlstax-watch")
-    with FarProcess(guest.host, program, ConnectionEnds(client_end, guest.address.port)) as process:
+    with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
         bench.far = process
         yield

@@ -189,6 +189,15 @@ def without_tls_by(study: Study, names: Collection[str]) -> Study:
     return rebuilt(study, "--address", exclude=(*study.exclude, exclusion))
 
 
+def without_plaintext_by(study: Study, names: Collection[str]) -> Study:
+    """The study without cases in the clear by these addresses, at which nobody is let in without TLS."""
+    if not names or "off" not in study.levels_of().get("tls", ()):
+        return study
+    why = "nobody is let in there without TLS"
+    exclusion = Exclusion(levels={"address": tuple(names), "tls": ("off",)}, why=why)
+    return rebuilt(study, "--address", exclude=(*study.exclude, exclusion))
+
+
 def at_rate(study: Study, schedule: OpenLoop) -> Study:
     """The study in an open loop, as `--rate` asks for; a latency decides where throughput did."""
     decides = DECIDES_AT_A_RATE if study.deciding_outcome == "ops_per_s" else study.deciding_outcome

@@ -25,6 +25,10 @@ ENDS_TLS = frozenset({"router-terminate", "router-reencrypt"})
 BEGINS_TLS = frozenset({"router-reencrypt", "router-encrypt"})
 """Paths that speak TLS of their own to the server."""
 
+LEADS_ANYWHERE = frozenset({"haproxy", "router-passthrough", "router-reencrypt", "router-encrypt"})
+"""Paths whose programs all stand near the client, and lead to a server wherever it is. The others but the
+Unix socket have one beside the server: an end of a tunnel, or what passes the bytes on in the clear."""
+
 OWN_TLS = "default"
 """The level of `tls` at the server of paths that begin TLS: whatever the two of them agree on."""
 

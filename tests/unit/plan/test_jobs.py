@@ -410,3 +410,17 @@ def test_only_where_the_server_was_promised_something_does_a_job_tell_of_what_li
     assert "lingering" not in private.model_dump_json()
     unchanged = {"lingering": None, "warmup_s": private.warmup_s}
     assert promised.model_copy(update=unchanged) == private
+
+
+def test_a_driver_at_an_external_server_is_told_nothing_that_it_does_not_know() -> None:
+    """Every driver refused such jobs: "job has a field that this client does not know"."""
+    there = PROMISED.model_copy(update={"verification": Verification(get_server_public_key=False)})
+    kept: dict[str, Level] = {"workload": "point-select", "connections": 2, "tls": "off"}
+    told = {
+        client: job_for({**kept, "client": client}, there, sequence=0) for client in ("engine", "pymysql-1.2")
+    }
+    plain = {client: job.model_dump(mode="json", by_alias=True) for client, job in told.items()}
+    assert plain["engine"]["lingering"] == 0
+    assert plain["engine"]["tls"] == {"mode": "off", "get_server_public_key": False}
+    assert "lingering" not in plain["pymysql-1.2"]
+    assert plain["pymysql-1.2"]["tls"] == {"mode": "off"}

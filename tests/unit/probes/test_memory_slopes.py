@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.memory_command import MemoryOptions, memory_command
+from tlstax.guests.access import GuestOptions
+from tlstax.observers.process import read_memory
 from tlstax.probes.memory.document import Held, MemoryDocument, MemoryOfServer, Tls
-from tlstax.probes.memory.measure import read_pss_bytes, sizes_of
+from tlstax.probes.memory.measure import sizes_of
 from tlstax.probes.memory.slopes import kinds, pss, rss, slopes, tls_adds
 from tlstax.probes.memory.table import memory_text
 from tlstax.support.errors import UserMistake
 
 BASE, PLAIN, MORE = 500_000_000, 90_000, 40_000
 SIZES = (100, 500, 2000)
+THERE = GuestOptions(url="mysql://ann@127.0.0.1:9")
 OFF_BY = (0, 1000, -1000)
 """By how much processes differ, a connection."""
 
@@ -67,6 +70,13 @@ def test_a_process_with_one_size_alone_has_no_slope() -> None:
     assert tls_adds([held("1.3", 0, 100), held("1.3", 0, 500)]) == ()
 
 
+def test_without_growth_in_the_clear_there_is_no_ratio() -> None:
+    still = [own.model_copy(update={"rss_bytes": BASE}) if own.tls == "off" else own for own in ALL]
+    (added,) = tls_adds(still)
+    assert added.rss_ratio is None
+    assert added.rss_bytes.point > 0
+
+
 def test_rounds_in_any_order_give_kinds_in_theirs() -> None:
     assert [kind.tls for kind in kinds(ALL[::-1])] == ["off", "1.3"]
 
@@ -78,14 +88,16 @@ def test_memory_that_was_not_read_is_left_out() -> None:
     assert slopes(silent, pss) == {}
 
 
-def test_pss_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
+def test_memory_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
     place = tmp_path / "proc/7"
     place.mkdir(parents=True)
     (place / "smaps_rollup").write_text(
         "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:     120 kB\n"
     )
-    assert read_pss_bytes(7, tmp_path) == 120 * 1024
-    assert read_pss_bytes(8, tmp_path) is None
+    for thread in (7, 9):
+        (place / f"task/{thread}").mkdir(parents=True)
+    assert read_memory(7, tmp_path) == (900 * 1024, 120 * 1024, 2)
+    assert read_memory(2**22 + 8, tmp_path) is None
 
 
 def of_server(*held: Held, **changes: object) -> MemoryOfServer:
@@ -136,6 +148,9 @@ def test_bad_options_are_one_sentence_each() -> None:
     for options, words in (
         (MemoryOptions(certificate="rsa-2048,rsa-12"), "--certificate"),
         (MemoryOptions(server=","), "--server"),
+        (MemoryOptions(max_connections=9), "--max-connections needs the address of an external server"),
+        (MemoryOptions(external=THERE, connections="9,20"), "--connections needs private servers"),
+        (MemoryOptions(external=THERE, certificate="ec-p256"), "--certificate needs private servers"),
         (MemoryOptions(connections="100,1000000000"), "--connections 1000000000 needs a server that"),
     ):
         with pytest.raises(UserMistake) as mistake:

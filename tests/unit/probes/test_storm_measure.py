@@ -89,9 +89,16 @@ def searched(
     request = StormRequest(
         sought=sought, within_s=1.0, share=0.99, most=2000, budget_s=budget_s, lasting_s=3.0, seed=1
     )
-    server = SimpleNamespace(specimen=SimpleNamespace(name="mysql-9.7"), is_alive=lambda: True)
-    bench = cast(Bench, SimpleNamespace(command=["engine"], terms=TERMS, server=server))
-    kinds = tuple(measure._OfKind(kind, request, measure._tries(request, bench)) for kind in KINDS)
+    server = SimpleNamespace(
+        specimen=SimpleNamespace(name="mysql-9.7"),
+        is_alive=lambda: True,
+        connected=frozenset,
+        wait_until_gone=lambda _: None,
+    )
+    bench = cast(Bench, SimpleNamespace(command=["engine"], terms=TERMS, server=server, guest=False))
+    at_once = request.at_once
+    tries = measure._tries(request, bench, at_once)
+    kinds = tuple(measure._OfKind(kind, request, tries, at_once) for kind in KINDS)
     silent = SimpleNamespace(now=lambda *_, **__: None)
     return measure._searched(kinds, budget_s, cast(Any, watcher or silent)), kinds
 

@@ -9,7 +9,9 @@ from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
 from tlstax.records.trial import StoredRun
-from tlstax.study.level_names import KEPT_BESIDE_MADE
+from tlstax.study.labels import label_levels
+from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE
+from tlstax.support.text import enumerated
 
 COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
 """What a server counts of statements that read and write (reference manual, "Server Status Variables")."""
@@ -26,7 +28,7 @@ def of_external(stored: StoredRun) -> tuple[str, ...]:
             for own in header.external
             if own.no_tables
         ]
-        return (*no_tables, *without_room(header.study, header.external), *_of_others(stored))
+        return (*no_tables, *without_room(header.study, header.external), *_of_others(stored), *_legs(stored))
     return _of_older(stored)
 
 
@@ -61,6 +63,25 @@ def others_per_s(stored: StoredRun) -> float | None:
         others += counted - record.watched_operations
         watched_s += window.took_s
     return max(0.0, others / watched_s) if watched_s else None
+
+
+def _legs(stored: StoredRun) -> Iterator[str]:
+    """What the server sees of connections that come by another address: its own leg, which we do not see."""
+    seen: dict[str, dict[str, set[str]]] = {}
+    for record in stored.measured:
+        case = record.trial.case.typed
+        if case.address == DIRECT or record.verdict.value != "valid" or record.ready is None:
+            continue
+        client = label_levels({"tls": case.tls})
+        for both in record.ready.negotiated:
+            views = seen.setdefault(case.address, {}).setdefault(client, set())
+            views.add(both.server.version if both.server else "no TLS")
+    for address, by_client in seen.items():
+        legs = [
+            f"{enumerated(sorted(views))} where the client has {client}"
+            for client, views in sorted(by_client.items())
+        ]
+        yield f"behind {address} the server sees {enumerated(legs)}; nobody shows what lies between the two"
 
 
 def _of_older(stored: StoredRun) -> tuple[str, ...]:

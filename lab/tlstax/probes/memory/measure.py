@@ -7,17 +7,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Literal
-
-import psutil
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.observers import process
 from tlstax.observers.turn import turn
 from tlstax.plan.jobs import job_for
-from tlstax.probes.memory.document import Held, MemoryDocument, MemoryOfServer, Tls
+from tlstax.probes.memory.document import KINDS, Held, MemoryDocument, MemoryOfServer, Tls
 from tlstax.probes.memory.slopes import kinds, tls_adds
 from tlstax.probes.watcher import Watcher
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
@@ -36,7 +33,6 @@ from tlstax.study.level_names import DEFAULT_CERTIFICATE, OWN
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted, natural
 
-KINDS: tuple[Tls, ...] = ("off", "1.3", "1.2")
 ROWS = 100
 SPARE_CONNECTIONS = 50
 STATEMENTS_BESIDE = 1000
@@ -200,35 +196,11 @@ def _held(bench: Bench, tls: Tls, size: int, number: int) -> Held:
     with LoadClient(bench.command, job) as client:
         client.wait_ready(ready_within_s(job))
         client.slice(WORK_S, WORK_S + job.timeout_s + ready_within_s(job))
-        read = _memory(bench.server.pid)
+        read = process.read_memory(bench.server.pid)
         client.finish(job.timeout_s)
     if read is None:
         raise MachineFault("the server's memory cannot be read")
-    rss_bytes, pss_bytes, threads = read
-    return Held(
-        tls=tls, round=number, connections=size, rss_bytes=rss_bytes, pss_bytes=pss_bytes, threads=threads
-    )
-
-
-def _memory(pid: int | None) -> tuple[int, int | None, int] | None:
-    rss_bytes = process.read_rss_bytes(pid) if pid is not None else None
-    if pid is None or not rss_bytes:
-        return None
-    try:
-        return rss_bytes, read_pss_bytes(pid), psutil.Process(pid).num_threads()
-    except psutil.Error:
-        return None
-
-
-def read_pss_bytes(pid: int, root: Path = Path("/")) -> int | None:
-    """Proportional set size of a process (proc(5), smaps_rollup); None where it is not reported."""
-    try:
-        text = (root / f"proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    lines = (line.split() for line in text.splitlines())
-    kib = next((natural(words[1]) for words in lines if words[:1] == ["Pss:"] and len(words) > 1), None)
-    return None if kib is None else kib * 1024
+    return Held(tls=tls, round=number, connections=size, **read._asdict())
 
 
 def _unsaid(_: str) -> None:

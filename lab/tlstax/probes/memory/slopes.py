@@ -61,7 +61,7 @@ def tls_adds(held: Sequence[Held]) -> tuple[TlsAdds, ...]:
                 TlsAdds(
                     tls=tls,
                     rss_bytes=POOLING.difference(more),
-                    rss_ratio=POOLING.quotient(both[1], both[0]),
+                    rss_ratio=POOLING.quotient(both[1], both[0]) if sum(both[0].values()) > 0 else None,
                     pss_bytes=_mean(_more(plain, own, pss)),
                 )
             )

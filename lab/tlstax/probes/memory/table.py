@@ -19,6 +19,17 @@ READING = (
     "of the server for each kind of connection, with 95 % intervals. RSS: resident memory; PSS: pages that "
     "are shared count by their share."
 )
+READING_EXTERNAL = (
+    "What each further connection costs: how much the server's process grew by in steps that were opened one "
+    "after another and kept, up to {most}; means over {rounds}, each a step of each kind, with 95 % "
+    "intervals. Others who connect or leave meanwhile are in them. RSS: resident memory; PSS: pages that are "
+    "shared count by their share."
+)
+REUSED = (
+    "The server has had {used} connections at once before, and keeps the memory of those that have gone: "
+    "what is shown is the least that a connection costs. A server that was started anew, or a "
+    "--max-connections far above {used}, shows all of it."
+)
 WORDS: dict[Tls, str] = {"off": "plaintext", "1.2": "TLS 1.2", "1.3": "TLS 1.3"}
 KIB = 1024
 
@@ -28,8 +39,13 @@ def memory_text(found: MemoryDocument, *, width: int, colour: bool) -> str:
     parts: list[RenderableType] = []
     for server in found.servers:
         parts += [Text(_title(server), style="bold"), Text(), *_of_server(server), Text()]
-    sizes = enumerated([f"{size:,}" for size in found.sizes])
-    reading = READING.format(sizes=sizes, rounds=counted(found.rounds, "round"))
+    sizes, rounds = [f"{size:,}" for size in found.sizes], counted(found.rounds, "round")
+    if found.promised is None:
+        reading = READING.format(sizes=enumerated(sizes), rounds=rounds)
+    else:
+        reading = READING_EXTERNAL.format(most=sizes[-1] if sizes else "none", rounds=rounds)
+    if found.used_before is not None:
+        parts.append(Text(REUSED.format(used=f"{found.used_before:,}")))
     parts.append(Text(reading, style="dim"))
     if found.status == "interrupted":
         parts.append(Text("It was interrupted; this is what was known by then."))
@@ -39,7 +55,8 @@ def memory_text(found: MemoryDocument, *, width: int, colour: bool) -> str:
 def _title(server: MemoryOfServer) -> str:
     over = f" over {server.tls_library}" if server.tls_library else ""
     name = f"{server.server} ({server.server_version}){over}"
-    return f"Memory of a connection on {name}, {key_of(server.certificate)}"
+    key = f", {key_of(server.certificate)}" if server.certificate is not None else ""
+    return f"Memory of a connection on {name}{key}"
 
 
 def _of_server(server: MemoryOfServer) -> Iterator[RenderableType]:
@@ -50,7 +67,7 @@ def _of_server(server: MemoryOfServer) -> Iterator[RenderableType]:
     added = {own.tls: own for own in server.tls_adds}
     for kind in server.kinds:
         more = added.get(kind.tls)
-        ratio = "" if more is None else _figure(more.rss_ratio, 1, "×", 2)
+        ratio = "" if more is None or more.rss_ratio is None else _figure(more.rss_ratio, 1, "×", 2)
         cells = [_kib(kind.rss_bytes), _kib(kind.pss_bytes), ratio, f"{kind.threads.point:.2f}"]
         table.add_row(Text(WORDS[kind.tls]), *map(Text, cells))
         if more is not None:

@@ -55,7 +55,8 @@ class StormDocument(Frozen):
     A load is a storm of that many connections at once, or, where `connections_per_s` are `sought`, that many
     new connections in each of `lasting_s` seconds, of which the client makes `at_once` at the same time at
     most. A verdict is wrong with a probability of 1 − `confidence` at the most. `status` is "budget" where
-    `budget_s` ended the search.
+    `budget_s` ended the search. `promised` is how many connections at once an external server was promised,
+    which bounds the loads that were tried; null for a private one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -71,5 +72,6 @@ class StormDocument(Frozen):
     budget_s: PositiveFloat
     lasting_s: PositiveFloat | None
     at_once: PositiveInt | None
+    promised: PositiveInt | None = None
     variables: dict[str, str]
     limits: tuple[Limit, ...]

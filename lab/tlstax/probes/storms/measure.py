@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tlstax.contract import Done
+from tlstax.guests import conditions
+from tlstax.guests.access import GuestAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
+from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.budget import least_budget
+from tlstax.plan.elsewhere import Promise
 from tlstax.probes.storms.document import Ending, Limit, Sought, StormDocument
 from tlstax.probes.storms.search import CONFIDENCE, FEWEST_TRIES, Search
 from tlstax.probes.storms.tries import (
@@ -24,9 +30,11 @@ from tlstax.probes.storms.tries import (
 )
 from tlstax.probes.watcher import Watcher
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.external import open_quiet_bench
 from tlstax.run.room import check_room
 from tlstax.specimens.resolve import named_server
 from tlstax.study.labels import label_levels
+from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import Interrupted, UserMistake
 from tlstax.support.text import duration
 
@@ -54,7 +62,9 @@ class StormRequest:
     """What a load has to do: `share` of its connections up within `within_s`; `most` is never exceeded.
 
     A rate lasts `lasting_s` in each try. The search ends after `budget_s` at the latest, but for the try that
-    goes on then. `back_log` None leaves it as it is here; `server` None is the default one.
+    goes on then. `back_log` None leaves it as it is here; `server` None is the default one. With `external`
+    it is that server, which gets `max_connections` at once (None: a share of those that are free), and no
+    more than those are tried.
     """
 
     sought: Sought
@@ -67,6 +77,8 @@ class StormRequest:
     back_log: int | None = None
     seed: int | None = None
     beside_others: bool = False
+    external: GuestAccess | None = None
+    max_connections: int | None = None
 
     @property
     def at_once(self) -> int:
@@ -75,6 +87,8 @@ class StormRequest:
 
 
 FIRST_STORMS = 2
+LEAST_AT_ONCE = 4
+"""With fewer connections at the same time an external server's rate would be that of a single client."""
 
 LEAST_S, USUAL_S = 0.5, 1.0
 """A try starts a client, however short it is. One at the limit takes as long as is allowed; where --most ends
@@ -104,52 +118,117 @@ def check_budget(request: StormRequest) -> None:
 def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
     """The limit of each kind of connection. Ctrl-C keeps what is known by then.
 
-    UserMistake where this machine's limits do not allow that many, MachineFault where the server failed.
+    UserMistake where this machine's limits do not allow that many, or an external server has no room for it;
+    MachineFault where the server failed.
     """
     check_budget(request)
+    with turn(watcher.warn, beside_others=request.beside_others):
+        opened = _external if request.external is not None else _private
+        with opened(request, watcher) as subject:
+            return _limits(request, subject, watcher)
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """The server that is searched: the bench on it, how much is tried, and the kinds of connection.
+
+    A storm has `most` connections at the most; a rate has `at_once` at the same time. `promised` is how many
+    connections an external server gets at once, with all that wind up and the laboratory's own.
+    """
+
+    bench: Bench
+    most: int
+    at_once: int
+    kinds: tuple[Kind, ...] = KINDS
+    promised: int | None = None
+
+
+@contextmanager
+def _private(request: StormRequest, watcher: Watcher) -> Iterator[_Subject]:
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
     check_room(asked, request.at_once, SPARE_CONNECTIONS)
-    needs = Needs(
-        rows=ROWS,
-        connections=request.at_once,
-        seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
-        duration_s=max(LEAST_PATIENCE_S, PATIENCE * request.within_s),
-    )
     back_log = () if request.back_log is None else (f"--back-log={request.back_log}",)
     wanted = Wanted(
         build=named_server(request.server, watcher.step) if request.server else None,
         options=back_log,
         max_connections=request.at_once + SPARE_CONNECTIONS,
     )
-    with (
-        turn(watcher.warn, beside_others=request.beside_others),
-        open_private_bench(needs, watcher.step, wanted) as bench,
-    ):
-        variables = server_facts.variables(bench.admin, VARIABLES)
-        tries = _tries(request, bench)
-        kinds = tuple(_OfKind(kind, request, tries) for kind in KINDS)
-        status = _searched(kinds, request.budget_s, watcher)
-        is_rate = request.sought == "connections_per_s"
-        return StormDocument(
-            status=status,
-            sought=request.sought,
-            server=bench.server.specimen.name,
-            server_version=bench.server.version,
-            within_s=request.within_s,
-            share=request.share,
-            confidence=CONFIDENCE,
-            budget_s=request.budget_s,
-            lasting_s=request.lasting_s if is_rate else None,
-            at_once=AT_ONCE if is_rate else None,
-            variables=variables,
-            limits=tuple(kind.limit() for kind in kinds),
+    with open_private_bench(_needs(request), watcher.step, wanted) as bench:
+        yield _Subject(bench, request.most, request.at_once)
+
+
+@contextmanager
+def _external(request: StormRequest, watcher: Watcher) -> Iterator[_Subject]:
+    """An external server, as far as it has room; nothing is made there.
+
+    What a try breaks off counts against the host (max_connect_errors): one has fewer connections than that.
+    """
+    access = request.external
+    assert access is not None  # noqa: S101 (who asks for it has one)
+    is_rate = request.sought == "connections_per_s"
+    needs = replace(_needs(request), data=DataNeeds(tables=()))
+    opened = open_quiet_bench(access, needs, watcher.step, watcher.warn, request.max_connections)
+    with opened as (bench, room, no_plaintext, _):
+        least = LEAST_AT_ONCE if is_rate else LOWEST["connections"]
+        errors = conditions.check_connect_errors(
+            bench.admin, access, least, "a storm that is too large for it"
         )
+        most = min(request.at_once, request.at_once if errors is None else errors - 1)
+        of = partial(_promise, is_rate=is_rate)
+        count = most_that_fits(of, room, least=min(least, most), most=most)
+        watcher.step(f"{access.address} gets {words_of(of(count), room)}")
+        if no_plaintext:
+            watcher.step(f"{no_plaintext}: plaintext is left out")
+        kinds = tuple(kind for kind in KINDS if kind["tls"] != "off" or not no_plaintext)
+        most = request.most if is_rate else count
+        yield _Subject(bench, most, count, kinds, promised=of(count).total)
 
 
-def _tries(request: StormRequest, bench: Bench) -> Tries:
+def _promise(count: int, *, is_rate: bool) -> Promise:
+    """What an external server is promised for so many connections of a storm, or of a rate, at once."""
+    used_by = "connections at a rate" if is_rate else "a storm"
+    return Promise(made=count, reconnects=is_rate, closes=True, used_by=used_by)
+
+
+def _needs(request: StormRequest) -> Needs:
+    return Needs(
+        rows=ROWS,
+        connections=request.at_once,
+        seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
+        duration_s=max(LEAST_PATIENCE_S, PATIENCE * request.within_s),
+    )
+
+
+def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> StormDocument:
+    bench = subject.bench
+    request = replace(request, most=subject.most)
+    tries = _tries(request, bench, subject.at_once)
+    kinds = tuple(_OfKind(kind, request, tries, subject.at_once) for kind in subject.kinds)
+    variables = server_facts.variables(bench.admin, VARIABLES)
+    status = _searched(kinds, request.budget_s, watcher)
+    is_rate = request.sought == "connections_per_s"
+    return StormDocument(
+        status=status,
+        sought=request.sought,
+        server=bench.server.specimen.name,
+        server_version=bench.server.version,
+        within_s=request.within_s,
+        share=request.share,
+        confidence=CONFIDENCE,
+        budget_s=request.budget_s,
+        lasting_s=request.lasting_s if is_rate else None,
+        at_once=subject.at_once if is_rate else None,
+        promised=subject.promised,
+        variables=variables,
+        limits=tuple(kind.limit() for kind in kinds),
+    )
+
+
+def _tries(request: StormRequest, bench: Bench, at_once: int) -> Tries:
+    own = {"share": request.share, "within_s": request.within_s}
     if request.sought == "connections":
-        return StormTries(bench, share=request.share, within_s=request.within_s)
-    return RateTries(bench, share=request.share, within_s=request.within_s, lasting_s=request.lasting_s)
+        return StormTries(bench, **own)
+    return RateTries(bench, **own, lasting_s=request.lasting_s, at_once=at_once)
 
 
 def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> Ending:
@@ -188,6 +267,7 @@ class _OfKind:
     kind: Kind
     request: StormRequest
     tries: Tries
+    at_once: int
     search: Search | None = None
     is_refused: bool = False
     spent_s: float = 0.0
@@ -230,7 +310,7 @@ class _OfKind:
         lowest = min(LOWEST[self.request.sought], self.request.most)
         connections, per_s = FIRST_STORM, None
         for _ in range(FIRST_STORMS):
-            seen_per_s = self.tries.storm_per_s(self.kind, min(connections, self.request.at_once))
+            seen_per_s = self.tries.storm_per_s(self.kind, min(connections, self.at_once))
             per_s = seen_per_s or per_s
             connections = max(FIRST_STORM, self.tries.guess(per_s) if per_s else 0)
         return Search(lowest, self.request.most, self.tries.guess(per_s) if per_s else lowest)

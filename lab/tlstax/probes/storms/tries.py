@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop
+from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.findings.core.outcomes import storm_rates
-from tlstax.plan.jobs import job_for
+from tlstax.plan.jobs import job_for, lingering
 from tlstax.probes.storms.judging import FALLING_BEHIND, falls_behind, is_up_in_time
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import ready_within_s
@@ -66,6 +66,8 @@ class Tries(ABC):
         try:
             self._run(self._storm(kind, 1))
         except ClientFailure as failure:
+            # A login that succeeds has a server forget that one was refused (max_connect_errors).
+            self._bench.server.is_alive()
             return not failure.tls_was_refused()
         return True
 
@@ -86,11 +88,21 @@ class Tries(ABC):
         return job.model_copy(update={"timeout_s": self._patience_s})
 
     def _run(self, job: Job) -> Done:
+        """What the client reports; an external server is done with all of its connections then."""
         seconds = job.duration_s if isinstance(job.schedule, OpenLoop) else 0.0
-        with LoadClient(self._bench.command, job) as client:
-            client.wait_ready(ready_within_s(job))
-            client.go()
-            return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+        server = self._bench.server
+        if self._bench.guest and isinstance(job.tls, TlsOff):
+            # Its cache knows the account then, and asks for no password in the clear.
+            server.is_alive()
+        stays = server.connected()
+        try:
+            with LoadClient(self._bench.command, job) as client:
+                client.wait_ready(ready_within_s(job))
+                server.wait_until_gone(stays)
+                client.go()
+                return client.wait_done(2 * (self._patience_s + seconds) + LEAST_PATIENCE_S)
+        finally:
+            server.wait_until_gone(stays)
 
     def _unless_given_up(self, job: Job, load: str) -> Done | None:
         try:
@@ -138,9 +150,11 @@ class StormTries(Tries):
 class RateTries(Tries):
     """New connections at a constant rate, each closed when it is up: the load is how many a second."""
 
-    def __init__(self, bench: Bench, *, share: float, within_s: float, lasting_s: float) -> None:
+    def __init__(
+        self, bench: Bench, *, share: float, within_s: float, lasting_s: float, at_once: int = AT_ONCE
+    ) -> None:
         super().__init__(bench, share=share, within_s=within_s)
-        self._lasting_s = lasting_s
+        self._lasting_s, self._at_once = lasting_s, at_once
 
     def words(self, load: int) -> str:
         """The load in words."""
@@ -155,8 +169,10 @@ class RateTries(Tries):
         return round(per_s)
 
     def _job(self, kind: Kind, load: int) -> Job:
-        return self._storm(kind, AT_ONCE).model_copy(
+        job = self._storm(kind, self._at_once)
+        return job.model_copy(
             update={
+                "lingering": None if job.lingering is None else lingering(self._at_once),
                 "schedule": OpenLoop(rate_per_s=load, arrivals="uniform"),
                 "duration_s": self._lasting_s,
                 "operations": None,
