@@ -136,8 +136,8 @@ def test_what_is_no_study_has_as_many_as_fit(room: Room, most: int, fitting: int
 
 def test_what_is_no_study_is_promised_in_its_own_words() -> None:
     assert words_of(storm(31), Room(151, 3)) == (
-        "at most 37 connections at once (of 151 connections, 3 of them in use): 31 for a storm, 3 winding up, "
-        "3 of tlstax's own; --max-connections takes fewer"
+        "at most 37 connections at once (of 151 connections, 3 of them in use): 31 for a storm, 3 winding "
+        "up, 3 of tlstax's own; --max-connections takes fewer"
     )
 
 
