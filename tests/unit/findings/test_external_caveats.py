@@ -9,6 +9,7 @@ from tlstax.findings.answer.external_caveats import of_external
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import StoredRun
 from tlstax.study import override
+from tlstax.study.changes import by_addresses
 
 ROOM = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
 
@@ -62,3 +63,16 @@ def test_of_an_older_run_it_is_known_from_its_trials() -> None:
     )
     assert of_external(at_an_external_server(["point-select"], None, sliced=True)) == ()
     assert of_external(at_an_external_server(["reconnect"], None)) == ()
+
+
+def test_of_another_address_it_is_told_what_the_server_sees_behind_it() -> None:
+    study = by_addresses(override(whole_tax(), "workload", ["point-select"]), ["proxy"])
+    run = fake_run(study, truth=lambda _: TAX_TRUTHS["point-select", "off", "off"], invalid=False)
+    header = run.header.model_copy(
+        update={"guest": True, "external": ROOM.model_copy(update={"at_most": 500})}
+    )
+    said = of_external(run.model_copy(update={"header": header}))
+    (leg,) = [sentence for sentence in said if sentence.startswith("behind ")]
+    assert leg.startswith("behind proxy the server sees ")
+    assert "where the client has TLS 1.3" in leg
+    assert leg.endswith("nobody shows what lies between the two")
