@@ -9,7 +9,7 @@ import pytest
 from tlstax.checks.server_errors import SERVER_ERRORS, ServerError, meaning_of
 from tlstax.support.errors import MachineFault, UserMistake
 
-NAMES = dict.fromkeys(("where", "user", "schema", "said", "variable", "plain"), "X")
+NAMES = dict.fromkeys(("where", "user", "schema", "said", "variable", "certificate", "plain"), "X")
 
 
 def test_no_number_means_two_things() -> None:

@@ -445,7 +445,7 @@ def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--server", "mysql://ann@db.example/shop", "--path", "stunnel"),
+        ("--server", "mysql://ann@db.example/shop", "--path", "unix-socket"),
         ("--server", "mysql://ann@db.example/shop", "--tls-library", "openssl-3.5.5"),
         ("--server", "mysql://ann@db.example/shop", "--client", "mysqlslap-9.7", "--workload", "ping"),
         (

@@ -15,6 +15,7 @@ from tlstax.records.external import AtWork, ExternalServer, LoadStep
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import override
+from tlstax.study.changes import by_addresses
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
 ROOM = (ALONE,)
@@ -116,3 +117,15 @@ def test_a_run_from_before_there_could_be_several_servers_is_read() -> None:
         assert RunHeader.model_validate({**written, "external": older}).external == now
     del written["external"]
     assert RunHeader.model_validate(written).external == ()
+
+
+def test_of_another_address_it_is_told_what_the_server_sees_behind_it() -> None:
+    study = by_addresses(override(whole_tax(), "workload", ["point-select"]), ["proxy"])
+    run = fake_run(study, truth=lambda _: TAX_TRUTHS["point-select", "off", "off"], invalid=False)
+    roomy = (ALONE.model_copy(update={"at_most": 500}),)
+    header = run.header.model_copy(update={"guest": True, "external": roomy})
+    said = of_external(run.model_copy(update={"header": header}))
+    (leg,) = [sentence for sentence in said if sentence.startswith("behind ")]
+    assert leg.startswith("behind proxy the server sees ")
+    assert "where the client has TLS 1.3" in leg
+    assert leg.endswith("nobody shows what lies between the two")

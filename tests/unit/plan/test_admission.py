@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tlstax.plan.admission import Admission, Leeway, admit, turns_apart, without_room
+from tlstax.plan.admission import (
+    Admission,
+    Leeway,
+    admit,
+    most_that_fits,
+    turns_apart,
+    without_room,
+    words_of,
+)
 from tlstax.plan.elsewhere import Promise, Room
 from tlstax.plan.order import blocks
 from tlstax.plan.sittings import companies
@@ -131,3 +139,49 @@ def test_why_nobody_took_turns_in_an_older_run_is_told_alike() -> None:
 @pytest.mark.parametrize("round_trip_s", [0.0042, 0.17])
 def test_nothing_is_done_otherwise_at_a_server_that_is_far_away(round_trip_s: float) -> None:
     assert not alone(tax(), Room(151, 1), fewer=True).otherwise(round_trip_s)
+
+
+def storm(connections: int) -> Promise:
+    return Promise(made=connections, closes=True, used_by="a storm")
+
+
+@pytest.mark.parametrize(
+    ("room", "most", "fitting"),
+    [
+        (Room(151, 3), 2000, 31),  # 37 of 148 that are free, less three that wind up and three of our own
+        (Room(151, 3), 20, 20),
+        (Room(151, 3, asked=22), 2000, 16),
+        (Room(1001, 1, of_account=100), 2000, 19),
+    ],
+)
+def test_what_is_no_study_has_as_many_as_fit(room: Room, most: int, fitting: int) -> None:
+    assert most_that_fits(storm, room, least=16, most=most) == fitting
+    assert storm(fitting).total <= room.at_most
+    assert fitting == most or storm(fitting + 1).total > room.at_most
+
+
+def test_what_is_no_study_is_promised_in_its_own_words() -> None:
+    assert words_of(storm(31), Room(151, 3)) == (
+        "at most 37 connections at once (of 151 connections, 3 of them in use): 31 for a storm, 3 winding "
+        "up, 3 of tlstax's own; --max-connections takes fewer"
+    )
+
+
+@pytest.mark.parametrize(
+    ("room", "words", "remedy"),
+    [
+        (Room(60, 1), "and a run takes one in 4 of those", "allow it with --max-connections 22"),
+        (
+            Room(60, 1, asked=21),
+            "and --max-connections 21 allows fewer",
+            "allow it with --max-connections 22",
+        ),
+        (Room(20, 1), "has 19 free (20 connections, 1 of them in use)", "raise max_connections"),
+        (Room(20, 1, asked=20), "--max-connections 20 is more than", "give at most 19"),
+    ],
+)
+def test_where_the_least_has_no_room_it_is_refused(room: Room, words: str, remedy: str) -> None:
+    with pytest.raises(UserMistake) as mistake:
+        most_that_fits(storm, room, least=16, most=2000)
+    assert words in mistake.value.message
+    assert mistake.value.remedy == remedy

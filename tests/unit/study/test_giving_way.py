@@ -12,6 +12,7 @@ from tlstax.study.changes import (
     at_external_servers,
     by_addresses,
     without_plaintext,
+    without_plaintext_by,
     without_tables,
     without_tls_by,
 )
@@ -117,6 +118,10 @@ def test_each_way_is_compared_with_the_direct_one_and_with_itself_there() -> Non
     clear = without_tls_by(study, ["proxy"])
     assert {case.typed.tls for case in cases(clear) if case.typed.address == "proxy"} == {"off"}
     assert without_tls_by(study, []) == study
+    encrypted = without_plaintext_by(study, ["proxy"])
+    assert "off" not in {case.typed.tls for case in cases(encrypted) if case.typed.address == "proxy"}
+    assert {case.typed.tls for case in cases(encrypted) if case.typed.address == "direct"} >= {"off", "1.3"}
+    assert without_plaintext_by(study, []) == study
 
 
 @pytest.mark.parametrize(

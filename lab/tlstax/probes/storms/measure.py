@@ -122,10 +122,13 @@ def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
     MachineFault where the server failed.
     """
     check_budget(request)
-    with turn(watcher.warn, beside_others=request.beside_others):
-        opened = _external if request.external is not None else _private
-        with opened(request, watcher) as subject:
-            return _limits(request, subject, watcher)
+    if request.external is not None:
+        opened = _external(request, request.external, watcher)
+    else:
+        # What cannot be had is refused, and what is not here is fetched, before others are waited for.
+        opened = _private(request, _wanted(request, watcher), watcher)
+    with turn(watcher.warn, beside_others=request.beside_others), opened as subject:
+        return _limits(request, subject, watcher)
 
 
 @dataclass(frozen=True)
@@ -143,28 +146,30 @@ class _Subject:
     promised: int | None = None
 
 
-@contextmanager
-def _private(request: StormRequest, watcher: Watcher) -> Iterator[_Subject]:
+def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
+    """The private server. UserMistake where this machine does not allow it that many connections."""
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
     check_room(asked, request.at_once, SPARE_CONNECTIONS)
     back_log = () if request.back_log is None else (f"--back-log={request.back_log}",)
-    wanted = Wanted(
+    return Wanted(
         build=named_server(request.server, watcher.step) if request.server else None,
         options=back_log,
         max_connections=request.at_once + SPARE_CONNECTIONS,
     )
+
+
+@contextmanager
+def _private(request: StormRequest, wanted: Wanted, watcher: Watcher) -> Iterator[_Subject]:
     with open_private_bench(_needs(request), watcher.step, wanted) as bench:
         yield _Subject(bench, request.most, request.at_once)
 
 
 @contextmanager
-def _external(request: StormRequest, watcher: Watcher) -> Iterator[_Subject]:
+def _external(request: StormRequest, access: GuestAccess, watcher: Watcher) -> Iterator[_Subject]:
     """An external server, as far as it has room; nothing is made there.
 
     What a try breaks off counts against the host (max_connect_errors): one has fewer connections than that.
     """
-    access = request.external
-    assert access is not None  # noqa: S101 (who asks for it has one)
     is_rate = request.sought == "connections_per_s"
     needs = replace(_needs(request), data=DataNeeds(tables=()))
     opened = open_quiet_bench(access, needs, watcher.step, watcher.warn, request.max_connections)
