@@ -19,6 +19,13 @@ _KEYWORD = r"(?:\w*_)?(?:password|passwd|pwd)"
 _SOCKET_URL = r"(?:-{0,2}[\w.-]+=)*(?:mysql|mariadb)://[^/@:]*@/"
 """How the address of a Unix socket begins, which has no host: only Go's driver has a password there."""
 
+_NAME_OR_ADDRESS = (
+    r"(?:[\w.+-]*|(?:mysql|mariadb)://(?:[^/@:,\s]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^/@:,\s\[\]]*)(?::\d{1,5})?"
+    r"(?:/[^/@:,?\s]*)?(?:\?socket=[^@,\s]*)?)"
+)
+_SERVERS = re.compile(rf"(?:-{{0,2}}[\w.-]+=)*{_NAME_OR_ADDRESS}(?:,{_NAME_OR_ADDRESS})+")
+"""Several servers with commas between them, none with a password: one's @ may follow another's colon."""
+
 _CERTAIN = (
     re.compile(r"://[^/@:]*:.*@", re.DOTALL),
     re.compile(rf"^(?!{_SOCKET_URL})(?:-{{0,2}}[\w.-]+=)*[^/@:\s]+:.*@(?:/|\w*\()", re.DOTALL),
@@ -50,7 +57,7 @@ _HARMLESS = re.compile(r"[\w+-](?:[\w.+%!*~=-]| (?! )){0,60}|")
 
 def has_password(argument: str) -> bool:
     """Whether an argument of the command line has a password in it for certain."""
-    return any(form.search(argument) for form in _CERTAIN)
+    return not _SERVERS.fullmatch(argument) and any(form.search(argument) for form in _CERTAIN)
 
 
 def likely_passwords(arguments: Iterable[str]) -> list[re.Pattern[str]]:
@@ -58,7 +65,7 @@ def likely_passwords(arguments: Iterable[str]) -> list[re.Pattern[str]]:
     likely: list[re.Pattern[str]] = []
     for argument in arguments:
         found = [match[1] for form in _LIKELY for match in form.finditer(argument)]
-        if found and not _FILE.search(argument):
+        if found and not _FILE.search(argument) and not _SERVERS.fullmatch(argument):
             parts = {part for secret in found for part in (secret, *secret.split(","))}
             likely.extend(_as_written(parts))
     return likely

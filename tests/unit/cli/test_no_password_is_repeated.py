@@ -182,6 +182,25 @@ def test_what_has_no_password_is_taken_and_shown(harmless: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("several", "has"),
+    [
+        ("mysql://ann@old.example:3306/x,mysql://bob@new.example/y", False),
+        ("mysql://old.example:3306/x,mysql-9.7,mysql://bob@new.example/y", False),
+        ("--server=mysql://old.example,mariadb://bob@[::1]:3307/y", False),
+        ("server=mysql://ann@[::1]:3306/x,mysql://ann@/y?socket=/run/mysqld/mysqld.sock", False),
+        ("mysql://ann@old.example/x,mysql://bob:jd1234@new.example/y", True),
+        ("mysql://ann:3306@old.example/x,mysql://bob@new.example/y", True),
+        ("mysql-9.7,mysql://ann:jd,1234@old.example/x", True),
+    ],
+)
+def test_several_servers_are_read_one_by_one(several: str, has: bool) -> None:
+    """The @ of one may follow the colon of the one before."""
+    assert credentials.has_password(several) is has
+    if not has:
+        assert credentials.likely_passwords([several]) == []
+
+
+@pytest.mark.parametrize(
     "sentence",
     [
         "write it as mysql://user@host:port/schema, with special characters percent-encoded",
