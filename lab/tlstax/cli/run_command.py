@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
@@ -18,7 +18,7 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
-from tlstax.guests.tls import DEMANDING, GuestTls
+from tlstax.guests.tls import DEMANDING, VERIFYING, GuestTls
 from tlstax.guests.workload_guard import check_workloads
 from tlstax.plan.admission import Leeway
 from tlstax.plan.budget import check_budget
@@ -354,12 +354,19 @@ def _connections_of_storms(options: RunOptions) -> str | None:
     return str(CONNECTIONS) if asked == (STORM,) else None
 
 
+def _verifying(options: RunOptions) -> GuestOptions:
+    """What was said about the server: it is verified by the file of --trust where nobody named another."""
+    guest = options.guest
+    verifies = (guest.ssl_mode or "").upper() in VERIFYING
+    return replace(guest, ssl_ca=options.trust) if verifies and guest.ssl_ca is None else guest
+
+
 def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
     """How to get into the server that was named; None for the default one.
 
     UserMistake where that is not enough to get in, or where TLS is demanded and the study logs in without.
     """
-    guest = options.guest
+    guest = _verifying(options)
     if not guest.url:
         only_with_server = (
             ("--ssl-mode", guest.ssl_mode),
