@@ -59,8 +59,7 @@ def load_case(study: Study) -> Levels | None:
     if chosen is None:
         return None
     encrypted = any(CaseLevels.of(levels).is_encrypted for levels in suited)
-    own = {"tls": "default" if encrypted else "off", "resumption": "off", "client": ENGINE}
-    return {**chosen, **own}
+    return {**chosen, "tls": "default" if encrypted else "off", "client": ENGINE}
 
 
 def is_at_work(others_per_s: float) -> bool:
@@ -96,7 +95,7 @@ def words(found: AtWork) -> str:
     if not found.steps:
         return f"{seen}; every case has the connections that were asked for"
     last = found.steps[-1]
-    before = next((step for step in found.steps if step.connections == found.taken), last)
+    (before,) = [step for step in found.steps if step.connections == found.taken]
     if before is last:
         if crowds(last, found.others_per_s):
             why = f"beside {_connections(last)} they run {last.others_per_s:,.0f}"
