@@ -93,7 +93,7 @@ def words(found: AtWork) -> str:
         return ""
     seen = f"others run about {found.others_per_s:,.0f} statements a second there"
     if not found.steps:
-        return f"{seen}; every case has the connections that were asked for"
+        return f"{seen}; every case has {found.most} connections all the same"
     last = found.steps[-1]
     (before,) = [step for step in found.steps if step.connections == found.taken]
     if before is last:

@@ -169,7 +169,9 @@ def _beside_others(admission: Admission, bench: Bench, leeway: Leeway, say: Say)
     """What a run takes once it is known whether others are at work; as it was where nobody is to look."""
     if not leeway.looks:
         return admission
-    seen = found_there(admission.study, bench, raises=leeway.raises_load)
+    # One connection cannot come from several machines.
+    raises = leeway.raises_load and bench.fleet is None
+    seen = found_there(admission.study, bench, raises=raises)
     say(at_work.words(seen) or f"nobody else is at work at {bench.server.specimen.name}")
     return beside_others(admission, seen)
 

@@ -119,7 +119,7 @@ def test_the_line_says_what_was_found_and_what_is_taken() -> None:
         f"{beginning}beside one connection they run 20: 1 is taken for each case (--full-load takes 8)"
     )
     assert words(AtWork(others_per_s=OTHERS, most=3, taken=3)) == (
-        f"{beginning}every case has the connections that were asked for"
+        f"{beginning}every case has 3 connections all the same"
     )
     assert words(AtWork(others_per_s=LEAST_PER_S - 0.1, most=8, taken=8)) == ""
     one = steps(1000)
