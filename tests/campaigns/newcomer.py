@@ -45,6 +45,8 @@ KINDS: dict[str, bytes | tuple[bytes, ...]] = {
     ".tlstax": b"tlstax pack 1 ",
     ".prom": b"# ",
 }
+WHOLE = re.compile(r"(.*\s{2,})?\S+|\s+.*;")
+"""A line that is left whole to be copied: one long word, such as a path, or a statement to paste."""
 SMALL = "--budget 20s --over-budget --rows 2000 --connections 2"
 Judge = Callable[[str, Path], str]
 
@@ -69,6 +71,8 @@ class Typed:
 
 
 MEASURING = (
+    Typed(f"run {SMALL} --budget 3m --tls off,1.3", 130, interrupted_after_s=25.0),
+    Typed("run --budget 3m --tls off,1.3", 130, interrupted_after_s=1.0),
     Typed(f"run {SMALL} --tls off,1.3", is_short=True),
     Typed(f"run {SMALL} --workload reconnect --tls off,1.3 --report tls.html", file="tls.html"),
     Typed(f"run {SMALL} --tls off,1.3 --json > run.json", file="run.json"),
@@ -76,8 +80,6 @@ MEASURING = (
     Typed(f"ab --a tls=1.2 --b tls=1.3 {SMALL}"),
     Typed("storm --within 1s --budget 40s", 2, "has no room"),
     Typed("library-bench --library machine --measure signature --budget 3s -o bench.md", file="bench.md"),
-    Typed(f"run {SMALL} --budget 3m --tls off,1.3", 130, interrupted_after_s=25.0),
-    Typed("run --budget 3m --tls off,1.3", 130, interrupted_after_s=1.0),
 )
 READING = (
     Typed("report last", is_short=True),
@@ -130,7 +132,7 @@ MISTAKES = (
     Typed("study run taxs", 2, "tax"),
     Typed("study run missing.toml", 2, "missing.toml"),
     Typed("run --budget 1s", 2, "--budget"),
-    Typed("predict --connects 200/s", 2, "study run components"),
+    Typed("predict --connects 200/s", 0, "study run components"),
     Typed("watch", 2, "watch last"),
 )
 PLACES = (
@@ -145,12 +147,19 @@ SERVERS = (
     Typed("inspect mysql://guest@127.0.0.1:{port}/lent", columns=NARROW),
     Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent {SMALL} --tls off,1.3", is_short=True),
     Typed(
-        "run --server mysql://guest@127.0.0.1:{port}/lent", 2, "denied", environment={"TLSTAX_PASSWORD": "no"}
+        "run --server mysql://guest@127.0.0.1:{port}/lent",
+        2,
+        "refused the user guest",
+        environment={"TLSTAX_PASSWORD": "no"},
     ),
     Typed("inspect mysql://guest@127.0.0.1:1/lent", 2, "nothing listens"),
     Typed("run --server mysql://guest@127.0.0.1:1/lent", 2, "nothing listens"),
     Typed("inspect mysql://guest@nowhere.invalid/lent", 2, "is unknown"),
-    Typed("run --server mysql://reader@127.0.0.1:{port}/lent", 2, "grant it"),
+    Typed(f"run --server mysql://reader@127.0.0.1:{{port}}/lent {SMALL} --tls off,1.3", 0, "read nothing"),
+    Typed("run --server mysql://reader@127.0.0.1:{port}/lent --workload point-select", 2, "grant it"),
+    Typed("run --server mysql://guest@127.0.0.1:{port}/lent --max-connections 5", 2, "--max-connections"),
+    Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent {SMALL} --ssl-mode REQUIRED", is_short=True),
+    Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent {SMALL} --table orders", 2, "--table"),
 )
 PARTS = {
     "mistakes": MISTAKES,
@@ -216,8 +225,10 @@ def wrong_of(typed: Typed, folder: Path, status: int, shown: str, said: str) -> 
     of_users = typed.line.startswith(("completion", "study show"))
     if raw := RAW.search(said if of_users else shown + said):
         yield f"{raw[0]!r} is in it"
-    tables = not typed.line.startswith(("completion", "study show", "runs export", "specimens list"))
-    widest = max((columns_of(line) for line in shown.splitlines()), default=0)
+    for_pipes = ("completion", "study show", "runs export", "runs list", "specimens list")
+    tables = not typed.line.startswith(for_pipes)
+    broken = (line for line in shown.splitlines() if not WHOLE.fullmatch(line))
+    widest = max(map(columns_of, broken), default=0)
     if tables and widest > typed.columns and "--json" not in typed.line:
         yield f"a line of {widest} columns, on a terminal of {typed.columns}"
     if typed.is_short and shown.count("\n") > MOST_LINES:
@@ -249,6 +260,8 @@ def external_server() -> Iterator[int]:
 
 def main(parts: list[str]) -> int:
     """Type all of it; the status."""
+    # A shell that starts this in the background has Ctrl-C ignored, which what is started here would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wrong: list[str] = []
     count = 0
     with tempfile.TemporaryDirectory() as place, external_server() as port:

@@ -167,8 +167,8 @@ def test_cases_take_turns_in_parts_where_not_all_have_room(house: PrivateServer,
         assert "in 2 parts, each with the baseline, since all 3 cases in turns take 27 connections" in text
         assert "(--max-connections 27 lets all of them take turns)" in text
     run = last_run(tmp_path)
-    assert run.header.external is not None
-    assert run.header.external.promised == 19
+    (external,) = run.header.external
+    assert external.promised == 19
     trials = run.trials
     assert {trial.verdict.value for trial in trials} == {"valid"}
     assert all(trial.slices is not None for trial in trials)

@@ -21,7 +21,8 @@ from tlstax.guests.tls import GuestTls
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
-from tlstax.run.external import open_guest
+from tlstax.run.benches import obtain
+from tlstax.run.external import ExternalRequest, open_guest
 from tlstax.run.trial import run_trial
 from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
@@ -116,7 +117,9 @@ def bench(house: PrivateServer) -> Iterator[Bench]:
     access = GuestAccess(address, "ann", PASSWORD, GuestTls("VERIFY_IDENTITY", house.ca_file))
     needs = Needs(rows=500, connections=2, seed=1, duration_s=0.1, data=DataNeeds(tables=("sbtest",)))
     with ExitStack() as stack:
-        benches = stack.enter_context(open_guest(load_study("tax"), access, needs, lambda _: None))
+        study, asked = load_study("tax"), ExternalRequest({None: access})
+        specimens = obtain(study, print, external=asked.servers)
+        benches = stack.enter_context(open_guest(study, asked, specimens, needs, lambda _: None))
         yield stack.enter_context(benches.awake(PLAINTEXT))
 
 

@@ -25,6 +25,7 @@ from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_line import FleetLine, LoadMachineLost
 from tlstax.clients.fleet_messages import Listening, ListenOrder, Peer
 from tlstax.records.trial import StoredRun
+from tlstax.run.external import ExternalRequest
 from tlstax.run.load import LoadFrom
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -105,7 +106,7 @@ def test_an_external_server_gets_no_more_connections_than_it_was_promised(
     load = LoadFrom(tuple(machine.peer for machine in machines), HERE, is_private=False)
     request = Request(
         study=of.model_copy(update={"factors": factors}),
-        guest=house.access,
+        external=ExternalRequest({None: house.access}),
         seed=3,
         beside_others=True,
         load=load,

@@ -30,6 +30,7 @@ from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.trial import StoredRun
 from tlstax.results.advice import Advice, Advised, SeenUse
 from tlstax.results.inspection import InspectedServer
+from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
@@ -159,7 +160,9 @@ class _Measuring:
         budget_s, guest = self.request.there_s, self.access
         stored = self._run(
             lambda: Request(
-                study_there(changes, budget_s), guest, share=self.request.share, leeway=Leeway(MOST_AT_ONCE)
+                study_there(changes, budget_s),
+                ExternalRequest({None: guest}, Leeway(MOST_AT_ONCE)),
+                share=self.request.share,
             ),
             budget_s,
             "times at the server itself",

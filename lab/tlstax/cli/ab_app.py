@@ -8,17 +8,26 @@ from typing import Annotated
 import typer
 
 from tlstax.cli.options import (
+    AllowPlaintext,
     BesideOthers,
     Budget,
     ClientCpus,
+    DefaultsFile,
     Json,
     Least,
     Live,
+    LoginPath,
+    MaxConnections,
     MaxRegression,
     Most,
     OverBudget,
     ServerCpus,
+    ServerHost,
     Settings,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
     Verbose,
 )
 
@@ -27,6 +36,7 @@ ab_app = typer.Typer()
 
 @ab_app.command("ab")
 def ab(
+    context: typer.Context,
     a: Annotated[
         list[str],
         typer.Option("--a", help="What is known: factor=level, such as server=mysql-9.7; repeatable."),
@@ -54,6 +64,7 @@ def ab(
         str | None,
         typer.Option(help="Call what differs by less than this alike, where the interval proves it (5%)."),
     ] = None,
+    max_connections: MaxConnections = None,
     rows: Annotated[int | None, typer.Option(min=1, help="Rows of the table.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     server_cpus: ServerCpus = None,
@@ -61,6 +72,14 @@ def ab(
     report: Annotated[
         Path | None, typer.Option(help="Write the report here: .html, or as of `report`.", dir_okay=False)
     ] = None,
+    ssl_mode: SslMode = None,
+    allow_plaintext: AllowPlaintext = False,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    server_host: ServerHost = None,
     beside_others: BesideOthers = False,
     live: Live = False,
     verbose: Verbose = False,
@@ -68,10 +87,12 @@ def ab(
 ) -> None:
     """What B changes beside A: both in one run, in turns, each of two processes that every block has anew.
 
-    With limits the exit status is that of `check`.
+    A server may be an external one, mysql://user@host:port/db, which goes on as it is. With limits the exit
+    status is that of `check`.
     """
     from tlstax.cli.ab_command import AbOptions, ab_command
     from tlstax.cli.asked_outcomes import TypedLimits
+    from tlstax.cli.external_servers import external_options
 
     options = AbOptions(
         a=a,
@@ -94,5 +115,17 @@ def ab(
         live=live,
         verbose=verbose,
         json=json,
+        external=external_options(
+            ssl_mode,
+            ssl_ca,
+            ssl_cert,
+            ssl_key,
+            defaults_file,
+            login_path,
+            server_host,
+            max_connections,
+            context.obj,
+            allow_plaintext=allow_plaintext,
+        ),
     )
     raise typer.Exit(ab_command(options))

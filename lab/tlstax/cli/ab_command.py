@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,13 +11,24 @@ from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_outcomes import TypedLimits, limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.external_servers import (
+    SERVER,
+    Allowed,
+    ExternalOptions,
+    ExternalServers,
+    external_among,
+    let_in,
+    typed_servers,
+)
 from tlstax.cli.measuring import Shown, bounded, measured
 from tlstax.cli.streams import show_found
 from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.plan.budget import check_budget
 from tlstax.report.comparison.text import gate_text
+from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.study import Study
+from tlstax.study.changes import at_external_servers
 from tlstax.study.two_sides import side_of, two_sided
 
 PRECISION = "1%"
@@ -47,16 +58,25 @@ class AbOptions:
     live: bool = False
     verbose: bool = False
     json: bool = False
+    external: ExternalOptions = field(default_factory=ExternalOptions)
 
 
 def ab_command(options: AbOptions) -> int:
     """Measure both sides in turns, show what B changes; the exit status, with limits that of `check`."""
     limits = limits_of(options.limits, warn)
-    study = ab_study(options)
+    servers = external_servers(options)
+    study = ab_study(options, servers)
+    if servers:
+        study = at_external_servers(study, servers.by_level)
+        check_external(study, servers.by_level)
     if not options.over_budget:
         check_budget(study, own_options=True)
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     request = Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
+    if servers:
+        # Last, since it may ask for a password.
+        study, external = let_in(study, servers, _allowed(options, study))
+        request = replace(request, study=study, external=external)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     stored = measured(request, shown=shown)
     if stored.status == "interrupted":
@@ -69,8 +89,25 @@ def ab_command(options: AbOptions) -> int:
     return STATUS[found.verdict]
 
 
-def ab_study(options: AbOptions) -> Study:
-    """The study that the options ask for. Raises UserMistake."""
+def external_servers(options: AbOptions) -> ExternalServers:
+    """The external servers that either side names, or both have by `--set`. Raises UserMistake."""
+    sides = (side.partition("=") for side in (*options.a, *options.b))
+    of_sides = [level.strip() for factor, _, level in sides if factor.strip() == SERVER]
+    return external_among((*of_sides, *typed_servers(options.settings)), options.external, "server=")
+
+
+def _allowed(options: AbOptions, study: Study) -> Allowed:
+    """What an external server may change: what nobody chose, and both sides have alike."""
+    chosen = {quantities.setting(setting)[0] for setting in options.settings} | study.baseline.keys()
+    return Allowed(
+        fewer_connections=options.connections is None and "connections" not in chosen,
+        no_tables=options.workload is None and "workload" not in chosen,
+        asks_plaintext=True,
+    )
+
+
+def ab_study(options: AbOptions, servers: ExternalServers = ExternalServers()) -> Study:  # noqa: B008 (frozen)
+    """The study that the options ask for; `servers` are the external ones. Raises UserMistake."""
     common = {
         name: quantities.names(text, f"--{name}")
         for name, text in (
@@ -80,11 +117,17 @@ def ab_study(options: AbOptions) -> Study:
         )
         if text is not None
     }
-    by_set = dict(map(quantities.setting, options.settings))
+    by_set = dict(map(quantities.setting, map(servers.setting, options.settings)))
     common |= by_set
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
+    external = servers.levels
     study = two_sided(
-        side_of(options.a, "--a"), side_of(options.b, "--b"), common, precision=precision, by_set=by_set
+        side_of(map(servers.side, options.a), "--a", external),
+        side_of(map(servers.side, options.b), "--b", external),
+        common,
+        precision=precision,
+        by_set=by_set,
+        external=external,
     )
     return bounded(
         knowing_added(study),

@@ -23,13 +23,17 @@ from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
 from tlstax.cli.inspect_app import inspect_app
 from tlstax.cli.options import (
+    AllowPlaintext,
     BesideOthers,
     Capture,
     ClientCpus,
     ClientsOn,
     Count,
+    DefaultsFile,
     Json,
     Live,
+    LoginPath,
+    MaxConnections,
     On,
     OverBudget,
     Profile,
@@ -38,6 +42,10 @@ from tlstax.cli.options import (
     ServerCpus,
     ServerHost,
     ServerOn,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
     TrustNetwork,
     Verbose,
 )
@@ -174,8 +182,8 @@ def run(
     server: Annotated[
         str | None,
         typer.Option(
-            help="Names of specimens, such as mysql-8.0.33, comma-separated; or "
-            "mysql://user@host:port/db, an external server. Default: a private MySQL 9.7."
+            help="Servers: names of specimens, such as mysql-8.0.33, and external ones by their addresses, "
+            "mysql://user@host:port/db; comma-separated. Default: a private MySQL 9.7."
         ),
     ] = None,
     tls_library: Annotated[
@@ -206,14 +214,7 @@ def run(
     connections: Annotated[
         str | None, typer.Option(help="How many each case has at once, such as 8 or 1,8,64 (8).")
     ] = None,
-    max_connections: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With --server: how many connections an external server gets at once, all in all "
-            "(a quarter of those that are free).",
-        ),
-    ] = None,
+    max_connections: MaxConnections = None,
     table: Annotated[
         str | None,
         typer.Option(
@@ -286,26 +287,13 @@ def run(
             help="Write the report here: .html, or as of `report`. Default: beside the store.", dir_okay=False
         ),
     ] = None,
-    ssl_mode: Annotated[
-        str | None, typer.Option(help="With --server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY.")
-    ] = None,
-    allow_plaintext: Annotated[
-        bool,
-        typer.Option(
-            "--allow-plaintext",
-            help="With --server, where --ssl-mode demands TLS: log in without it too, for the comparison.",
-        ),
-    ] = False,
-    ssl_ca: Annotated[str | None, typer.Option(help="With --server: trusted certificates (PEM).")] = None,
-    ssl_cert: Annotated[str | None, typer.Option(help="With --server: a client certificate (PEM).")] = None,
-    ssl_key: Annotated[str | None, typer.Option(help="With --server: its key (PEM).")] = None,
-    defaults_file: Annotated[
-        Path | None,
-        typer.Option(help="With --server: a my.cnf whose [client] section has user and password."),
-    ] = None,
-    login_path: Annotated[
-        str | None, typer.Option(help="With --server: a login path of mysql_config_editor.")
-    ] = None,
+    ssl_mode: SslMode = None,
+    allow_plaintext: AllowPlaintext = False,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     server_host: ServerHost = None,
     beside_others: BesideOthers = False,
     live: Live = False,
@@ -319,21 +307,19 @@ def run(
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
     from tlstax.cli.asked_cluster import asked_cluster
+    from tlstax.cli.external_servers import external_options
     from tlstax.cli.run_command import RunOptions, run_command
-    from tlstax.guests.access import GuestOptions
 
-    is_guest = server is not None and "://" in server
     raise typer.Exit(
         run_command(
             RunOptions(
-                server=None if is_guest else server,
+                server=server,
                 tls_library=tls_library,
                 client=client,
                 client_tls_library=client_tls_library,
                 tls=tls,
                 workload=workload,
                 connections=connections,
-                max_connections=max_connections,
                 table=table,
                 share=share,
                 full_load=full_load,
@@ -360,17 +346,17 @@ def run(
                 cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
                 verbose=verbose,
                 json=json,
-                allow_plaintext=allow_plaintext,
-                guest=GuestOptions(
-                    url=server if server and is_guest else "",
-                    ssl_mode=ssl_mode,
-                    ssl_ca=ssl_ca,
-                    ssl_cert=ssl_cert,
-                    ssl_key=ssl_key,
-                    defaults_file=defaults_file,
-                    login_path=login_path,
-                    server_host=server_host,
-                    given_password=context.obj,
+                external=external_options(
+                    ssl_mode,
+                    ssl_ca,
+                    ssl_cert,
+                    ssl_key,
+                    defaults_file,
+                    login_path,
+                    server_host,
+                    max_connections,
+                    context.obj,
+                    allow_plaintext=allow_plaintext,
                 ),
             )
         )

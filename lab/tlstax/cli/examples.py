@@ -23,7 +23,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ab": (
         "ab --a server=mysql-9.7 --b server=my-build --max-regression 1%",
         "ab --a configuration=default --b 'configuration=performance_schema=OFF'",
-        "ab --a tls=1.2 --b tls=1.3-resumed --workload reconnect",
+        "ab --a server=mysql://user@old.example/scratch --b server=mysql://user@new.example/scratch",
     ),
     "check": (
         "check last --against main.tlstax --max-regression 5%",

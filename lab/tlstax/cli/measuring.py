@@ -141,14 +141,14 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
 
     if asked.clients_on:
         check_shared(request.study)
-    servers = fetched_servers(request.study) if request.guest is None else []
+    servers = fetched_servers(request.study) if request.external is None else []
     with (
         Parcels(servers, on_shelf(watcher.step)) as parcels,
         connected(asked.address, parcels, asked.wanted) as cluster,
     ):
         if not asked.clients_on:
             return run_on(cluster, request, store, watcher)
-        check_trusted(cluster.nodes(), is_private=request.guest is None, is_trusted=asked.is_trusted)
+        check_trusted(cluster.nodes(), is_private=request.external is None, is_trusted=asked.is_trusted)
         if asked.server_on is not None:
             team = Team(cluster, asked.server_on, asked.clients_on, watcher.warn)
             return run_on(team, request, store, watcher)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -104,6 +105,35 @@ ServerHost = Annotated[
         help="Where an external server runs, such as ssh://db.example: its CPU time is read there, over "
         "your own ssh."
     ),
+]
+MaxConnections = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many connections an external server gets at once, all in all (a quarter of those that are "
+        "free).",
+    ),
+]
+SslMode = Annotated[
+    str | None,
+    typer.Option(help="At an external server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY."),
+]
+AllowPlaintext = Annotated[
+    bool,
+    typer.Option(
+        "--allow-plaintext",
+        help="Where --ssl-mode demands TLS: log in without it too, for the comparison.",
+    ),
+]
+SslCa = Annotated[str | None, typer.Option(help="For an external server: trusted certificates (PEM).")]
+SslCert = Annotated[str | None, typer.Option(help="For an external server: a client certificate (PEM).")]
+SslKey = Annotated[str | None, typer.Option(help="For an external server: its key (PEM).")]
+DefaultsFile = Annotated[
+    Path | None,
+    typer.Option(help="For an external server: a my.cnf whose [client] section has user and password."),
+]
+LoginPath = Annotated[
+    str | None, typer.Option(help="For an external server: a login path of mysql_config_editor.")
 ]
 
 MaxRegression = Annotated[

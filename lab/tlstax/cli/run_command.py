@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import getpass
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.external_servers import (
+    Allowed,
+    ExternalOptions,
+    ExternalServers,
+    external_among,
+    let_in,
+    needs_external,
+)
 from tlstax.cli.lent_server import warn
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests import existing_table, ways
-from tlstax.guests.access import GuestAccess, GuestOptions, settle
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
-from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
-from tlstax.guests.tls import DEMANDING, VERIFYING, GuestTls
-from tlstax.guests.workload_guard import check_workloads
-from tlstax.plan.admission import Leeway
+from tlstax.guests.tls import VERIFYING
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.external import check_external
@@ -28,9 +30,8 @@ from tlstax.run.preparing import Request
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
-from tlstax.study.changes import at_an_external_server, by_addresses, trusting, without_plaintext
+from tlstax.study.changes import at_external_servers, by_addresses, trusting
 from tlstax.study.level_names import EACH, RECONNECT, STORM
-from tlstax.study.needs import has_plaintext
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
@@ -40,7 +41,7 @@ from tlstax.support.errors import UserMistake
 class RunOptions:
     """The options of `tlstax run` as they were typed.
 
-    `server` has names of specimens; for an external server, `guest.url` has its address instead.
+    `server` has names of specimens and addresses of external servers, which `external` is about.
     """
 
     server: str | None = None
@@ -50,7 +51,6 @@ class RunOptions:
     tls: str | None = None
     workload: str | None = None
     connections: str | None = None
-    max_connections: int | None = None
     table: str | None = None
     share: str | None = None
     full_load: bool = False
@@ -77,8 +77,7 @@ class RunOptions:
     cluster: AskedCluster | None = None
     verbose: bool = False
     json: bool = False
-    allow_plaintext: bool = False
-    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
+    external: ExternalOptions = field(default_factory=ExternalOptions)
 
 
 def run_command(options: RunOptions) -> int:
@@ -87,38 +86,35 @@ def run_command(options: RunOptions) -> int:
     UserMistake where the budget has no room for two blocks, and it is not to go on over it, and for a
     workload of the user's own that an external server is not to be given.
     """
-    if options.guest.url:
-        _check_external_options(options)
-    _check_cluster(options)
-    if options.guest.server_host is not None and options.cluster is not None:
+    servers = external_among(_typed(options), _verifying(options))
+    if servers:
+        _check_external_options(options, servers)
+    else:
+        for name, value in (
+            ("--table", options.table),
+            ("--share", options.share),
+            ("--address", options.address),
+        ):
+            if value is not None:
+                raise needs_external(name)
+    _check_cluster(options, servers)
+    if options.external.guest.server_host is not None and options.cluster is not None:
         raise UserMistake(
             "--server-host reads the server's CPU time for load that comes from here",
             remedy="leave it out, or leave --ray out",
         )
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
-    study = study_of(options)
-    if options.guest.url:
-        study = at_an_external_server(study)
-        check_external(study)
+    if len(_typed(options)) == 1 and servers:
+        servers = servers.alone()
+    bundle = _bundle(options)
+    study = study_of(options, servers, bundle)
+    if servers:
+        study = at_external_servers(study, servers.by_level)
+        check_external(study, servers.by_level)
     if not options.over_budget:
         check_budget(study, own_options=True)
-    # Last, since it may ask for a password.
-    guest = guest_of(options, study)
-    bundle = _bundle(options, guest)
-    if bundle is not None and guest is not None:
-        study = at_an_external_server(study_of(options, bundle))
-    demanded_by = _demanded_by(options, guest, study)
-    if demanded_by:
-        study = _over_tls_alone(study)
-    if guest is not None and options.table is not None:
-        key = existing_table.parse(options.table)
-        study = reading(study, key, existing_table.key_range(guest, key))
-    if guest is not None:
-        check_workloads(study.workloads.values(), guest.address.schema or OWN_SCHEMA, GUEST_TABLES)
-    as_able = options.tls is None
     request = Request(
         study=study,
-        guest=guest,
         seed=options.seed,
         changes=Changes(
             capture=options.capture,
@@ -126,29 +122,49 @@ def run_command(options: RunOptions) -> int:
             server_cpus=options.server_cpus,
             client_cpus=options.client_cpus,
         ),
-        tls_as_able=as_able,
+        tls_as_able=options.tls is None,
         beside_others=options.beside_others,
-        leeway=_leeway(options, demanded_by),
         share=1.0 if options.share is None else quantities.share(options.share),
-        addresses=_addresses(options),
         cpus=cpus,
         bundle=bundle,
     )
+    if servers:
+        # Last, since it may ask for a password.
+        request = _at_external_servers(request, servers, options)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
 
 
-def _leeway(options: RunOptions, demanded_by: str) -> Leeway:
-    """How far the study may give way to an external server: where the user said nothing else."""
-    return Leeway(
-        at_most=options.max_connections,
+def _verifying(options: RunOptions) -> ExternalOptions:
+    """What was said of external servers: they are verified by the file of --trust where none was named."""
+    external, guest = options.external, options.external.guest
+    if guest.ssl_ca is not None or (guest.ssl_mode or "").upper() not in VERIFYING:
+        return external
+    return replace(external, guest=replace(guest, ssl_ca=options.trust))
+
+
+def _at_external_servers(request: Request, servers: ExternalServers, options: RunOptions) -> Request:
+    """The request with how to get into its external servers, and how far its study may give way to them."""
+    allowed = Allowed(
         fewer_connections=options.connections is None,
-        no_plaintext=not _asks_for_plaintext(options),
-        tls_demanded_by=demanded_by,
         no_tables=options.workload is None and options.table is None,
+        asks_plaintext=_asks_for_plaintext(options),
         looks=not options.full_load,
         raises_load=not options.full_load and _leaves_the_load(options),
     )
+    study, external = let_in(request.study, servers, allowed)
+    bundle = request.bundle
+    if bundle is not None and options.trust is not None:
+        (access,) = external.servers.values()
+        needed = authorities.needed_of(*chain_verified_by(access, options.trust, authorities.OPTION))
+        bundle = authorities.with_needed(bundle, options.trust, needed)
+        study = trusting(study, bundle.needed_count, bundle.authorities)
+    if options.table is not None:
+        key = existing_table.parse(options.table)
+        (access,) = external.servers.values()
+        study = reading(study, key, existing_table.key_range(access, key))
+    external = replace(external, addresses=_addresses(options))
+    return replace(request, study=study, external=external, bundle=bundle)
 
 
 def _leaves_the_load(options: RunOptions) -> bool:
@@ -156,34 +172,17 @@ def _leaves_the_load(options: RunOptions) -> bool:
     return options.connections is None and options.rate is None and options.share is None
 
 
+def _typed(options: RunOptions) -> tuple[str, ...]:
+    """The servers as they were typed."""
+    return () if options.server is None else quantities.names(options.server, "--server")
+
+
 def _asks_for_plaintext(options: RunOptions) -> bool:
     """Whether the user named plaintext among the TLS levels."""
     return options.tls is not None and "off" in quantities.names(options.tls, "--tls")
 
 
-def _demands(options: RunOptions, tls: GuestTls, study: Study) -> bool:
-    """Whether how TLS is to be used rules out the cases in the clear that the study has."""
-    return tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext
-
-
-def _demanded_by(options: RunOptions, guest: GuestAccess | None, study: Study) -> str:
-    """What the user said that rules out the study's cases in the clear, in a clause; empty where nothing."""
-    if guest is None or not _demands(options, guest.tls, study):
-        return ""
-    return f"{guest.tls.mode_by} demands TLS (--allow-plaintext measures plaintext too)"
-
-
-def _over_tls_alone(study: Study) -> Study:
-    """The study without plaintext, with a question of its own. UserMistake where nothing is left."""
-    changed = without_plaintext(study)
-    if changed is None:
-        raise UserMistake(
-            "without plaintext nothing is left to be compared", remedy="name TLS versions with --tls"
-        )
-    return asking_what_is_there(changed, study)
-
-
-def _check_external_options(options: RunOptions) -> None:
+def _check_external_options(options: RunOptions, servers: ExternalServers) -> None:
     """UserMistake for what an external server is not, or is not given."""
     for option, value, why in (
         ("--capture", options.capture or None, "no tap is put in front of an external one"),
@@ -192,22 +191,35 @@ def _check_external_options(options: RunOptions) -> None:
     ):
         if value is not None:
             raise UserMistake(
-                f"{option} needs a private server: {why}",
-                remedy="leave it out, or name a specimen with --server",
+                f"{option} needs private servers alone: {why}",
+                remedy="leave it out, or name specimens with --server",
             )
-    if options.server_cpus is not None:
+    if len(_typed(options)) == 1:
+        if options.server_cpus is not None:
+            raise UserMistake(
+                "--server-cpus needs a private server: an external one has the CPUs that it has",
+                remedy="leave it out; --client-cpus chooses the load client's",
+            )
+        return
+    for option, value, why in (
+        ("--address", options.address, "ways to one server are compared, not to several"),
+        ("--table", options.table, "a table that is there is one server's"),
+        ("--trust", options.trust, "each server needs other authorities of the file"),
+        ("--ray", True if options.cluster else None, "a cluster's machines load that one, or private ones"),
+    ):
+        if value is not None:
+            raise UserMistake(
+                f"{option} goes with one external server alone: {why}",
+                remedy="leave it out, or name one server",
+            )
+    if options.server_cpus is not None and len(servers.by_level) == len(_typed(options)):
         raise UserMistake(
-            "--server-cpus needs a private server: an external one has the CPUs that it has",
+            "--server-cpus needs a private server: external ones have the CPUs that they have",
             remedy="leave it out; --client-cpus chooses the load client's",
         )
-    if "," in options.guest.url:
-        raise UserMistake(
-            "--server: an external server is measured by itself",
-            remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
-        )
 
 
-def _check_cluster(options: RunOptions) -> None:
+def _check_cluster(options: RunOptions, servers: ExternalServers) -> None:
     """UserMistake where it is not said which machines have which part in measuring an external server."""
     cluster = options.cluster
     if cluster is None:
@@ -217,7 +229,7 @@ def _check_cluster(options: RunOptions) -> None:
             "--trust gives load clients a file of this machine, and with --ray they are on others",
             remedy="leave one of the two out",
         )
-    if not options.guest.url:
+    if not servers:
         check_has_server(cluster)
         return
     if cluster.server_on is not None:
@@ -237,10 +249,14 @@ def _check_cluster(options: RunOptions) -> None:
         )
 
 
-def study_of(options: RunOptions, bundle: Bundle | None = None) -> Study:
+def study_of(
+    options: RunOptions,
+    servers: ExternalServers = ExternalServers(),  # noqa: B008 (frozen)
+    bundle: Bundle | None = None,
+) -> Study:
     """The built-in study `tax` with what the options change. Raises UserMistake.
 
-    `bundle` is the file of authorities as an external server needs it, None where that is not known yet.
+    `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities.
     """
     study = load_study("tax")
     if options.table is not None:
@@ -249,21 +265,21 @@ def study_of(options: RunOptions, bundle: Bundle | None = None) -> Study:
                 "--table says what is read, and --workload as well", remedy="leave one of the two out"
             )
         study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
+    if named := servers.named(_typed(options)) if servers.levels or not servers else ():
+        study = override(study, "server", named, external=servers.levels)
     for factor, text in (
-        ("server", options.server),
         ("tls_library", options.tls_library),
         ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
         ("workload", options.workload),
-        ("connections", options.connections or _connections_of_storms(options)),
+        ("connections", options.connections or _connections_of_storms(options, servers)),
         ("rtt_ms", options.rtt_ms),
         # Last: what a client cannot do is left out of what has been chosen.
         ("client", options.client),
     ):
         if text is not None:
             study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
-    if options.trust is not None:
-        study = _trusting(study, options, bundle or authorities.read(options.trust))
+    study = _trusting(study, options, bundle)
     if options.address is not None:
         study = by_addresses(study, list(_addresses(options)))
     if options.path is not None:
@@ -286,7 +302,7 @@ def study_of(options: RunOptions, bundle: Bundle | None = None) -> Study:
     )
 
 
-def _trusting(study: Study, options: RunOptions, bundle: Bundle) -> Study:
+def _trusting(study: Study, options: RunOptions, bundle: Bundle | None) -> Study:
     """The study with the user's file of authorities beside one with those that are needed.
 
     What a file costs is paid where a connection is made, and by whoever reads it for each: so, unless options
@@ -294,6 +310,8 @@ def _trusting(study: Study, options: RunOptions, bundle: Bundle) -> Study:
     drivers keep a context where one is named, the engine reads the file for each, and there is one
     connection at a time, since what is compared is the client's own work.
     """
+    if bundle is None:
+        return study
     if options.workload is None:
         study = override(study, "workload", [RECONNECT])
     if options.tls is None:
@@ -305,17 +323,14 @@ def _trusting(study: Study, options: RunOptions, bundle: Bundle) -> Study:
     return trusting(study, bundle.needed_count, bundle.authorities)
 
 
-def _bundle(options: RunOptions, guest: GuestAccess | None) -> Bundle | None:
-    """The user's file of authorities, with those that the external server needs of it; None without."""
+def _bundle(options: RunOptions) -> Bundle | None:
+    """The user's file of authorities as a server of ours needs it; None without. Raises UserMistake."""
     if options.trust is None:
         return None
     bundle = authorities.read(options.trust)
     if noted := authorities.notes(options.trust, bundle):
         warn(noted)
-    if guest is None:
-        return bundle
-    verified, sent = chain_verified_by(guest, options.trust, authorities.OPTION)
-    return authorities.with_needed(bundle, options.trust, authorities.needed_of(verified, sent))
+    return bundle
 
 
 def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
@@ -339,68 +354,16 @@ def reading(study: Study, key: TableKey, drawn_from: KeyRange) -> Study:
     return override(named, "workload", list(own), option="--table")
 
 
-def _connections_of_storms(options: RunOptions) -> str | None:
+def _connections_of_storms(options: RunOptions, servers: ExternalServers) -> str | None:
     """How many connections there are where nobody says and all that is asked for is a storm; else None.
 
     Raises UserMistake for an external server: it gets no more connections than were asked for.
     """
     asked = quantities.names(options.workload, "--workload") if options.workload is not None else ()
-    if STORM in asked and options.guest.url:
+    if STORM in asked and servers:
         raise UserMistake(
             "a storm opens all its connections at once, and how many an external server may get was not "
             "given",
             remedy="give --connections",
         )
     return str(CONNECTIONS) if asked == (STORM,) else None
-
-
-def _verifying(options: RunOptions) -> GuestOptions:
-    """What was said about the server: it is verified by the file of --trust where nobody named another."""
-    guest = options.guest
-    verifies = (guest.ssl_mode or "").upper() in VERIFYING
-    return replace(guest, ssl_ca=options.trust) if verifies and guest.ssl_ca is None else guest
-
-
-def guest_of(options: RunOptions, study: Study) -> GuestAccess | None:
-    """How to get into the server that was named; None for the default one.
-
-    UserMistake where that is not enough to get in, or where TLS is demanded and the study logs in without.
-    """
-    guest = _verifying(options)
-    if not guest.url:
-        only_with_server = (
-            ("--ssl-mode", guest.ssl_mode),
-            ("--ssl-ca", guest.ssl_ca),
-            ("--ssl-cert", guest.ssl_cert),
-            ("--ssl-key", guest.ssl_key),
-            ("--allow-plaintext", options.allow_plaintext or None),
-            ("--defaults-file", guest.defaults_file),
-            ("--login-path", guest.login_path),
-            ("--server-host", guest.server_host),
-            ("--max-connections", options.max_connections),
-            ("--table", options.table),
-            ("--share", options.share),
-            ("--full-load", options.full_load or None),
-            ("--address", options.address),
-        )
-        for name, value in only_with_server:
-            if value is not None:
-                raise UserMistake(
-                    f"{name} needs --server with the address of an external server",
-                    remedy="give its mysql:// address, or leave it out",
-                )
-        return None
-
-    def check(tls: GuestTls) -> None:
-        if tls.mode == "DISABLED":
-            raise UserMistake(
-                f"{tls.mode_by} leaves nothing to compare",
-                remedy="plaintext is measured beside TLS anyway",
-            )
-        if _demands(options, tls, study) and _asks_for_plaintext(options):
-            raise UserMistake(
-                f"{tls.mode_by} demands TLS, and --tls off logs in without it",
-                remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
-            )
-
-    return settle(guest, getpass.getpass if sys.stdin.isatty() else None, check, warn)

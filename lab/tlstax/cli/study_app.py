@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tlstax.cli.options import (
+    AllowPlaintext,
     Arrivals,
     BesideOthers,
     Budget,
@@ -15,8 +16,11 @@ from tlstax.cli.options import (
     ClientCpus,
     ClientsOn,
     Count,
+    DefaultsFile,
     Json,
     Live,
+    LoginPath,
+    MaxConnections,
     On,
     OverBudget,
     Precision,
@@ -24,8 +28,13 @@ from tlstax.cli.options import (
     Rate,
     Ray,
     ServerCpus,
+    ServerHost,
     ServerOn,
     Settings,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
     StudyName,
     TrustNetwork,
     Verbose,
@@ -83,6 +92,7 @@ def study_plan(
 
 @study_app.command("run")
 def study_run(
+    context: typer.Context,
     name: StudyName,
     settings: Settings = None,
     budget: Budget = None,
@@ -93,6 +103,7 @@ def study_run(
     profile: Profile = False,
     capture: Capture = False,
     count: Count = None,
+    max_connections: MaxConnections = None,
     server_cpus: ServerCpus = None,
     client_cpus: ClientCpus = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
@@ -106,6 +117,14 @@ def study_run(
     report: Annotated[
         Path | None, typer.Option(help="Write the report here: .html, or as of `report`.", dir_okay=False)
     ] = None,
+    ssl_mode: SslMode = None,
+    allow_plaintext: AllowPlaintext = False,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
+    server_host: ServerHost = None,
     beside_others: BesideOthers = False,
     live: Live = False,
     ray: Ray = None,
@@ -116,8 +135,12 @@ def study_run(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Run a study: start its servers, measure in blocks, report what was found."""
+    """Run a study: start its servers, measure in blocks, report what was found.
+
+    Servers that are there already are named by their addresses: --set server=mysql://user@host:port/db.
+    """
     from tlstax.cli.asked_cluster import asked_cluster
+    from tlstax.cli.external_servers import external_options
     from tlstax.cli.study_command import StudyRunOptions, run_command
     from tlstax.records.trial import Changes
 
@@ -144,5 +167,17 @@ def study_run(
         cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
         verbose=verbose,
         json=json,
+        external=external_options(
+            ssl_mode,
+            ssl_ca,
+            ssl_cert,
+            ssl_key,
+            defaults_file,
+            login_path,
+            server_host,
+            max_connections,
+            context.obj,
+            allow_plaintext=allow_plaintext,
+        ),
     )
     raise typer.Exit(run_command(name, options))

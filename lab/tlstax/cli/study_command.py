@@ -9,6 +9,14 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.external_servers import (
+    Allowed,
+    ExternalOptions,
+    ExternalServers,
+    external_among,
+    let_in,
+    typed_servers,
+)
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.cli.plan_words import plan_words
@@ -17,6 +25,7 @@ from tlstax.plan.budget import check_budget
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
+from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
 from tlstax.study import (
@@ -28,10 +37,13 @@ from tlstax.study import (
     override,
     study_toml,
 )
-from tlstax.study.needs import lacking
+from tlstax.study.changes import at_external_servers
+from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+
+SET = "--set server="
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,7 @@ class StudyRunOptions:
     cluster: AskedCluster | None = None
     verbose: bool = False
     json: bool = False
+    external: ExternalOptions = field(default_factory=ExternalOptions)
 
 
 def list_command() -> int:
@@ -71,8 +84,9 @@ def show_command(name: str) -> int:
 
 def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool) -> int:
     """What running a study would mean, without running it."""
-    study = changed(load_study(name), changes)
-    planned = plan(study)
+    servers = external_among(typed_servers(changes.set), ExternalOptions(), SET)
+    study = changed(load_study(name), changes, servers)
+    planned = plan(study, servers.levels)
     if as_json:
         show_json(planned.model_dump_json(indent=2) + "\n")
     else:
@@ -85,29 +99,62 @@ def run_command(name: str, options: StudyRunOptions) -> int:
 
     UserMistake where the budget of a new run has no room for two blocks, and it is not to go on over it.
     """
+    servers = external_among(typed_servers(options.changes.set), options.external, SET)
     if options.cluster is not None:
         check_has_server(options.cluster)
-    request = _resumed(name, options) if options.resume is not None else None
-    if request is None:
-        study = changed(load_study(name), options.changes)
-        if not options.over_budget:
-            check_budget(study)
-        for why, count in lacking(study).items():
-            tell(f"tlstax: {counted(count, 'case')} left out: {why}")
-        cpus = _asked_cpus(options.changes)
-        request = Request(study=study, seed=options.seed, changes=options.changes, cpus=cpus)
+        if servers:
+            raise UserMistake(
+                "--ray has each machine measure servers of its own, and an external server is there once",
+                remedy="leave one of the two out, or load one with `tlstax run --server … --clients-on …`",
+            )
+    if options.resume is None:
+        request = _new(name, options, servers)
+    elif servers:
+        raise UserMistake(
+            "a run on an external server cannot be resumed", remedy="leave --resume out to begin a new run"
+        )
+    else:
+        request = _resumed(name, options)
     request = replace(request, beside_others=options.beside_others)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
 
 
-def changed(study: Study, changes: Changes) -> Study:
-    """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake."""
+def _new(name: str, options: StudyRunOptions, servers: ExternalServers) -> Request:
+    """A new run of the study, at these external servers where there are any. Raises UserMistake."""
+    study = changed(load_study(name), options.changes, servers)
+    if servers:
+        study = at_external_servers(study, servers.by_level)
+        check_external(study, servers.by_level)
+    if not options.over_budget:
+        check_budget(study)
+    for why, count in lacking(study).items():
+        tell(f"tlstax: {counted(count, 'case')} left out: {why}")
+    # What a run keeps of its options names no user and no schema.
+    kept = options.changes.model_copy(update={"set": tuple(map(servers.setting, options.changes.set))})
+    request = Request(study=study, seed=options.seed, changes=kept, cpus=_asked_cpus(options.changes))
+    if not servers:
+        return request
+    chosen = {quantities.setting(setting)[0] for setting in options.changes.set}
+    allowed = Allowed(
+        fewer_connections="connections" not in chosen,
+        no_tables="workload" not in chosen,
+        asks_plaintext="tls" in chosen and has_plaintext(study),
+    )
+    study, external = let_in(study, servers, allowed)
+    return replace(request, study=study, external=external)
+
+
+def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalServers()) -> Study:  # noqa: B008
+    """The study with each `factor=a,b` of --set and the other options in force. Raises UserMistake.
+
+    `servers` are the external ones that are named there.
+    """
     chosen, as_written = [], study
     for setting in changes.set:
-        factor, levels = quantities.setting(setting)
+        factor, levels = quantities.setting(servers.setting(setting))
         chosen.append(factor)
-        study = override(study, factor, levels, option=f"--set {factor}")
+        study = override(study, factor, levels, option=f"--set {factor}", external=servers.levels)
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
     elif changes.arrivals is not None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from tlstax.doctor.check import Check, Diagnosis
 
 STATUSES = ("ok", "limited", "missing")
+LEAST_BESIDE, INDENT = 40, 4
+"""How many columns of words stand beside a check's name at the least; with fewer they stand below it."""
 
 
 def to_text(checks: Sequence[Check], width: int = 100) -> str:
@@ -31,8 +33,11 @@ def _block(check: Check, margin: int, width: int) -> str:
         parts.append(check.meaning)
         if check.remedy:
             parts.append(f"What would help: {check.remedy}.")
-    indent = " " * len(head)
+    below = width - len(head) < LEAST_BESIDE
+    indent = " " * (INDENT if below else len(head))
     # A path is left whole, to be copied.
-    wrapper = textwrap.TextWrapper(max(20, width - len(head)), break_long_words=False, break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(width - len(indent), break_long_words=False, break_on_hyphens=False)
     lines = [line for part in parts for line in wrapper.wrap(part)]
+    if below:
+        return "\n".join([head.rstrip(), *(indent + line for line in lines)])
     return "\n".join((head if place == 0 else indent) + line for place, line in enumerate(lines))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tlstax.guests import address as guest_address
@@ -53,6 +54,46 @@ class GuestAccess:
     password: str = field(repr=False)
     tls: GuestTls = field(default_factory=GuestTls)
     host: SshHost | None = None
+
+
+_OF_EACH = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host")
+
+
+def of_each(options: GuestOptions, urls: Sequence[str]) -> list[GuestOptions]:
+    """The options of each of these servers: what was given once is for all of them.
+
+    Of several servers an option may have as many values as there are servers, in their order and with commas
+    between them; an empty one is none. UserMistake for another number.
+    """
+    if len(urls) == 1:
+        return [replace(options, url=urls[0])]
+    values: dict[str, list[Any]] = {
+        name: _divided(name, getattr(options, name), len(urls)) for name in _OF_EACH
+    }
+    return [
+        replace(options, url=url, **{name: each[place] for name, each in values.items()})
+        for place, url in enumerate(urls)
+    ]
+
+
+def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
+    if value is None or "," not in str(value):
+        return [value] * count
+    parts = [part.strip() for part in str(value).split(",")]
+    if len(parts) != count:
+        raise UserMistake(
+            f"--{name.replace('_', '-')} has {len(parts)} values for {count} external servers",
+            remedy="give one for all, or one for each in their order, with commas between them",
+        )
+    kind = type(value) if isinstance(value, str) else Path
+    return [kind(part) if part else None for part in parts]
+
+
+def address_of(options: GuestOptions) -> GuestAddress:
+    """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
+    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    return _with_port(address, options.url, _value_of(dict(said.options), "port"))
 
 
 def settle(

@@ -271,6 +271,7 @@ class GuestServer:
             of_account=limits.max_user_connections or None,
             by_account=max(0, len(own) - 1),
             asked=asked,
+            server=str(self._access.address),
         )
 
     def connected(self) -> frozenset[int]:

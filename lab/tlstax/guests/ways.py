@@ -81,6 +81,24 @@ def look(access: GuestAccess, schema: str | None, addresses: Mapping[str, GuestA
     return found
 
 
+def check_are_several(servers: Sequence[GuestAccess]) -> None:
+    """Log in at each of these servers, one after another, and see that they are several.
+
+    UserMistake where two are one server by two addresses, or nobody is let in; MachineFault where one does
+    not answer.
+    """
+    known: dict[str, GuestAccess] = {}
+    for access in servers:
+        node, _ = _seen(access, access.address.schema)
+        if node in known:
+            raise UserMistake(
+                f"{known[node].address} and {access.address} are one server, which would be compared with "
+                "itself",
+                remedy="name it once; --address compares several ways to one server",
+            )
+        known[node] = access
+
+
 def _seen(access: GuestAccess, schema: str | None) -> tuple[str, Way]:
     """Which server answers at this address, and how."""
     with closing(guest_connection.connect(access, schema)) as database:

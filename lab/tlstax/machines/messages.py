@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter
 from tlstax.clients.fleet_messages import Peer
 from tlstax.contract import Frozen
 from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.records.external import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, RunHeader, Specimen, Trial, TrialRecord
 from tlstax.study import Study
 
@@ -76,9 +77,9 @@ class Opened(Frozen):
     load: LoadMachines | None = None
 
     @property
-    def external(self) -> None:
+    def external(self) -> tuple[ExternalServer, ...]:
         """No node measures an external server: blocks of one are not spread."""
-        return
+        return ()
 
 
 class Began(Frozen):

@@ -131,14 +131,15 @@ class Team:
 @contextmanager
 def load_from(cluster: Cluster, request: Request, listener: Listener) -> Iterator[LoadFrom]:
     """Load for an external server from all machines of a cluster, until the block ends. MachineFault."""
-    if request.guest is None:
+    if request.external is None:
         raise TypeError("a private server runs on a machine of the cluster")
+    (access,) = request.external.servers.values()
     listener.step(
         "making ready the machines that the load comes from (what a machine lacks is sent there, once)"
     )
     load = start_load(cluster, cluster.nodes(), listener.warn)
     try:
-        yield LoadFrom(load.peers, request.guest.address.host, is_private=False)
+        yield LoadFrom(load.peers, access.address.host, is_private=False)
     finally:
         with leaving("ending the work on other machines"):
             cluster.end(load.workers)

@@ -1,4 +1,4 @@
-"""From the connections that an external server has free to what a run takes of them. Pure.
+"""From the connections that external servers have free to what a run takes of them. Pure.
 
 Cases that keep their connections hold them while others have their turn, so that a group of them holds many
 times as many. Where that is too many, there are fewer connections for each, unless the user said how many
@@ -7,10 +7,10 @@ there are to be; else fewer cases sit together, each of them beside the baseline
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tlstax.plan.elsewhere import SHARE, Elsewhere, Promise, Room
+from tlstax.plan.elsewhere import SHARE, Elsewhere, ExternalLimits, Promise, Room
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import companies
 from tlstax.records.external import AtWork, ExternalServer
@@ -22,20 +22,21 @@ from tlstax.support.errors import UserMistake
 
 @dataclass(frozen=True)
 class Leeway:
-    """How far a study may give way to an external server; by default not at all.
+    """How far a study may give way to external servers; by default not at all.
 
-    Of its connections a run has `at_most`, None for a share of those that are free. With `fewer_connections`
-    cases have fewer each than the study says where that is too few, and with `no_plaintext` those in the
-    clear are left out where server or account rule them out; `tls_demanded_by` is what the user did that by
-    already. With `no_tables` statements that read nothing take the place of point selects where nothing may
-    be made. With `looks` it is seen first whether others are at work there; with `raises_load` cases have
-    only as many connections then as the server bears beside them.
+    Of the connections of each a run has `at_most`, None for a share of those that are free. With
+    `fewer_connections` cases have fewer each than the study says where that is too few, and with
+    `no_plaintext` those in the clear are left out where a server or its account rule them out;
+    `tls_demanded_by` is what the user did that by already, by the level of the server that it is for. With
+    `no_tables` statements that read nothing take the place of point selects where nothing may be made. With
+    `looks` it is seen first whether others are at work there; with `raises_load` cases have only as many
+    connections then as the server bears beside them.
     """
 
     at_most: int | None = None
     fewer_connections: bool = False
     no_plaintext: bool = False
-    tls_demanded_by: str = ""
+    tls_demanded_by: Mapping[str | None, str] = field(default_factory=dict)
     no_tables: bool = False
     looks: bool = False
     raises_load: bool = False
@@ -43,13 +44,12 @@ class Leeway:
 
 @dataclass(frozen=True)
 class Admission:
-    """What a run takes of an external server: the study with as many connections as fit, and the promise."""
+    """What a run takes of an external server, whose level of `server` this is (None: no case names it)."""
 
-    study: Study
+    server: str | None
     promise: Promise
     room: Room
     fewer_than: int | None = None
-    at_work: AtWork | None = None
 
     def words(self) -> str:
         """For example "at most 35 connections at once (of 151 connections, 3 of them in use): 32 for …"."""
@@ -62,6 +62,7 @@ class Admission:
     def record(self, round_trip_s: float, no_plaintext: str, no_tables: str) -> ExternalServer:
         """What a run's header has of it, with how fast the server answers and why something was left out."""
         return ExternalServer(
+            server=self.server,
             max_connections=self.room.max_connections,
             in_use=self.room.in_use,
             at_most=self.room.at_most,
@@ -70,83 +71,94 @@ class Admission:
             round_trip_s=round_trip_s,
             no_plaintext=no_plaintext,
             no_tables=no_tables,
-            at_work=self.at_work,
         )
 
 
-def admit(study: Study, room: Room, server: str, *, fewer: bool) -> Admission:
-    """What the study takes of `server`; with `fewer` its cases have fewer connections where need be.
+def admit(
+    study: Study, rooms: Mapping[str | None, Room], *, fewer: bool
+) -> tuple[Study, tuple[Admission, ...]]:
+    """The study with as many connections as fit everywhere, and what it takes of each external server.
 
-    UserMistake where one of its cases needs more by itself than the run may have.
+    `rooms` has what each has free by its level of `server`, None for one that no case names. Cases have fewer
+    connections than the study says only with `fewer`, at all servers alike. UserMistake where a case needs
+    more by itself than the run may have of its server.
     """
-    if room.asked is not None and room.asked > room.free:
-        raise UserMistake(
-            f"--max-connections {room.asked} is more than {server} has free ({room.words()})",
-            remedy=f"give at most {room.free}",
-        )
-    fitting = _with_fewer(study, room.at_most) if fewer else study
-    elsewhere = Elsewhere(room.at_most, round_trip_s=0.0)
-    promise = max(_promises(fitting, elsewhere), key=lambda one: one.total)
-    if promise.total > room.at_most:
-        raise _too_many(study, promise, room, server)
+    for room in rooms.values():
+        if room.asked is not None and room.asked > room.free:
+            raise UserMistake(
+                f"--max-connections {room.asked} is more than {room.server} has free ({room.words()})",
+                remedy=f"give at most {room.free}",
+            )
+    fitting = _with_fewer(study, rooms) if fewer else study
+    limits = ExternalLimits({name: Elsewhere(room.at_most, 0.0) for name, room in rooms.items()})
     fewer_than = _connections(study)[-1] if fitting != study else None
-    return Admission(fitting, promise, room, fewer_than)
+    admitted = []
+    for name, room in rooms.items():
+        promise = max(_promises(fitting, limits, name), key=lambda one: one.total, default=Promise())
+        if promise.total > room.at_most:
+            raise _too_many(study, promise, room, name)
+        admitted.append(Admission(name, promise, room, fewer_than))
+    return fitting, tuple(admitted)
 
 
-def beside_others(admission: Admission, seen: AtWork) -> Admission:
-    """The same where others are at work, with the number of connections that was taken beside them.
+def beside_others(study: Study, seen: Iterable[AtWork]) -> Study:
+    """The study with as many connections as each server bears beside others who are at work there.
 
     What was promised stays: the load was raised within it.
     """
-    study = admission.study
-    if seen.taken != seen.most:
-        study = override(study, "connections", [str(seen.taken)])
-    return replace(admission, study=study, at_work=seen)
+    fewer = [one.taken for one in seen if one.taken != one.most]
+    return override(study, "connections", [str(min(fewer))]) if fewer else study
 
 
-def without_room(study: Study, external: ExternalServer | None) -> Iterator[str]:
-    """What a run does otherwise since an external server has no room for all, a sentence each."""
-    if external is None:
+def without_room(study: Study, external: Sequence[ExternalServer]) -> Iterator[str]:
+    """What a run does otherwise since external servers have no room for all, a sentence each."""
+    if not external:
         return
-    if external.fewer_than is not None:
-        seen = external.at_work
+    tightest = min(external, key=lambda own: own.at_most)
+    if tightest.fewer_than is not None:
+        seen = tightest.at_work
         now = seen.most if seen is not None else _connections(study)[0]
+        whose = "the server's" if tightest.server is None else f"{tightest.server}'s"
         yield (
-            f"{now} of {external.fewer_than} connections for each case, so that all that are compared take "
-            f"turns within {external.at_most} of the server's connections (--max-connections allows more)"
+            f"{now} of {tightest.fewer_than} connections for each case, so that all that are compared take "
+            f"turns within {tightest.at_most} of {whose} connections (--max-connections allows more)"
         )
-    elsewhere = Elsewhere(external.at_most, external.round_trip_s)
+    limits = ExternalLimits({own.server: Elsewhere(own.at_most, own.round_trip_s) for own in external})
     for company in _companies(study):
-        if elsewhere.is_too_far(_levels(company), study):
-            yield _too_far(company, study, external.round_trip_s)
-            continue
-        parts = elsewhere.parted(company, study)
+        here = [own for own in external if _at(own.server, company)]
+        parts = limits.parted(company, study)
         if len(parts) != 1:
-            yield turns_apart(company, study, external.at_most, parts=len(parts))
+            own = max(here, key=lambda own: _needed(company, study, own.server) - own.at_most)
+            yield turns_apart(company, study, own.at_most, parts=len(parts), server=own.server)
 
 
-def _too_far(company: Sequence[Trial], study: Study, round_trip_s: float) -> str:
-    group = group_label(company[0].case.levels, study)
-    return (
-        f"{f'{group}: ' if group else ''}each by itself, since the server answers after "
-        f"{round_trip_s * 1000:.2g} ms, and a turn would be long before it had some operations of each "
-        "connection"
-    )
+def turns_apart(
+    company: Sequence[Trial], study: Study, at_most: int, *, parts: int, server: str | None = None
+) -> str:
+    """Why these trials do not all take turns with each other, but in `parts`; 0 for each by itself.
 
-
-def turns_apart(company: Sequence[Trial], study: Study, at_most: int, *, parts: int) -> str:
-    """Why these trials do not all take turns with each other, but in `parts`; 0 for each by itself."""
-    needed = Promise.of(_levels(company), study).total
+    It is this server that was promised `at_most`.
+    """
+    needed = _needed(company, study, server)
     how = f"in {parts} parts, each with the baseline" if parts else "each by itself"
     group = group_label(company[0].case.levels, study)
     return (
         f"{f'{group}: ' if group else ''}{how}, since all {len(company)} cases in turns take "
-        f"{needed} connections at once, and the server was promised at most {at_most} "
+        f"{needed} connections at once, and {server or 'the server'} was promised at most {at_most} "
         f"(--max-connections {needed} lets all of them take turns)"
     )
 
 
-def _with_fewer(study: Study, at_most: int) -> Study:
+def _at(server: str | None, trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.case.typed.server == server]
+
+
+def _needed(company: Sequence[Trial], study: Study, server: str | None) -> int:
+    """How many connections those of these trials need at once that are measured at this server."""
+    return Promise.of(_levels(_at(server, company)), study).total
+
+
+def _with_fewer(study: Study, rooms: Mapping[str | None, Room]) -> Study:
     """The study with as many connections as all that are compared can have at once; at least one each.
 
     As it is where it names several numbers of connections, or none.
@@ -156,23 +168,32 @@ def _with_fewer(study: Study, at_most: int) -> Study:
         return study
     for connections in range(named[0], 0, -1):
         fewer = study if connections == named[0] else override(study, "connections", [str(connections)])
-        if all(promise.total <= at_most for promise in _at_once(fewer)):
+        fits = (
+            promise.total <= room.at_most for name, room in rooms.items() for promise in _at_once(fewer, name)
+        )
+        if all(fits):
             return fewer
     return override(study, "connections", ["1"])
 
 
-def _at_once(study: Study) -> Iterator[Promise]:
-    """What each group needs whose cases all sit together, and each case by itself."""
-    yield from (Promise.of([case.levels], study) for case in cases(study))
+def _at_once(study: Study, server: str | None) -> Iterator[Promise]:
+    """What each group needs there whose cases all sit together, and each case by itself."""
+    yield from _alone(study, server)
     for company in _companies(study):
-        yield Promise.of(_levels(company), study)
+        yield Promise.of(_levels(_at(server, company)), study)
 
 
-def _promises(study: Study, elsewhere: Elsewhere) -> Iterator[Promise]:
-    """What each case needs by itself, and those that sit together there."""
-    yield from (Promise.of([case.levels], study) for case in cases(study))
+def _promises(study: Study, limits: ExternalLimits, server: str | None) -> Iterator[Promise]:
+    """What each case needs by itself at this server, and those that sit together there."""
+    yield from _alone(study, server)
     for company in _companies(study):
-        yield from (Promise.of(_levels(part), study) for part in elsewhere.parted(company, study))
+        yield from (Promise.of(_levels(_at(server, part)), study) for part in limits.parted(company, study))
+
+
+def _alone(study: Study, server: str | None) -> Iterator[Promise]:
+    """What each case of this server needs by itself."""
+    own = (case for case in cases(study) if case.typed.server == server)
+    return (Promise.of([case.levels], study) for case in own)
 
 
 def _companies(study: Study) -> Iterator[list[Trial]]:
@@ -188,9 +209,9 @@ def _connections(study: Study) -> list[int]:
     return sorted(int(level) for level in study.levels_of().get("connections", ()))
 
 
-def _too_many(study: Study, promise: Promise, room: Room, server: str) -> UserMistake:
+def _too_many(study: Study, promise: Promise, room: Room, server: str | None) -> UserMistake:
     """That the run needs more than it may have, with the option that helps."""
-    has = f"{server} has {room.free} free ({room.words()})"
+    has = f"{room.server} has {room.free} free ({room.words()})"
     needed = f"at most {promise.total} connections at once are needed: {promise.parts()}"
     if promise.total <= room.free:
         allowed = (
@@ -199,28 +220,28 @@ def _too_many(study: Study, promise: Promise, room: Room, server: str) -> UserMi
             else f"and --max-connections {room.asked} allows fewer"
         )
         remedy = f"allow it with --max-connections {promise.total}"
-        fitting = _fitting(study, room.at_most)
+        fitting = _fitting(study, room.at_most, server)
         remedy += f", or ask for fewer with --connections {fitting}" if fitting else ""
         return UserMistake(f"{needed}; {has}, {allowed}", remedy=remedy)
     limit = "the account's MAX_USER_CONNECTIONS" if room.is_the_accounts else "max_connections"
     remedy = f"raise {limit}"
-    if fitting := _fitting(study, room.free):
-        total = _most_alone(override(study, "connections", [str(fitting)]))
+    if fitting := _fitting(study, room.free, server):
+        total = _most_alone(override(study, "connections", [str(fitting)]), server)
         allowing = f" --max-connections {total}" if total > room.at_most else ""
         remedy += f", or ask for fewer with --connections {fitting}{allowing}"
     return UserMistake(f"{needed}; {has}", remedy=remedy)
 
 
-def _fitting(study: Study, at_most: int) -> int:
-    """The most connections with which every case fits by itself; 0 where none does."""
+def _fitting(study: Study, at_most: int, server: str | None) -> int:
+    """The most connections with which every case of this server fits by itself; 0 where none does."""
     if not _connections(study) or "connections" in study.baseline:
         return 0
     for connections in range(min(_connections(study)[-1], at_most), 0, -1):
-        if _most_alone(override(study, "connections", [str(connections)])) <= at_most:
+        if _most_alone(override(study, "connections", [str(connections)]), server) <= at_most:
             return connections
     return 0
 
 
-def _most_alone(study: Study) -> int:
-    """The most connections that one of the study's cases needs by itself."""
-    return max(Promise.of([case.levels], study).total for case in cases(study))
+def _most_alone(study: Study, server: str | None) -> int:
+    """The most connections that one of this server's cases needs by itself."""
+    return max(promise.total for promise in _alone(study, server))

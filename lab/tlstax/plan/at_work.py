@@ -41,10 +41,11 @@ def steps_to(most: int) -> list[int]:
     return found if most == 1 else [*found, most]
 
 
-def load_case(study: Study) -> Levels | None:
-    """The case by which the load is raised; None where the study has none that can be done again and again.
+def load_case(study: Study, server: str | None = None) -> Levels | None:
+    """The case by which the load at this level of `server` is raised.
 
-    One that keeps its connections, if there is one, under whatever TLS both sides agree on, if there is TLS.
+    None where the study has none that can be done again and again. One that keeps its connections, if there
+    is one, under whatever TLS both sides agree on, if there is TLS.
     """
     suited = [
         case.levels
@@ -53,6 +54,7 @@ def load_case(study: Study) -> Levels | None:
         and not is_storm(case.levels)
         and case.typed.queries is None
         and case.typed.address == DIRECT
+        and case.typed.server == server
     ]
     kept = [levels for levels in suited if not makes_connections(levels, study.workloads)]
     chosen = next(iter((*kept, *suited)), None)

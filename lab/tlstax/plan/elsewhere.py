@@ -1,8 +1,8 @@
-"""What an external server is promised: how many connections it gets at once, and who shares them. Pure."""
+"""What external servers are promised: how many connections one gets at once, and who shares them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,6 +12,7 @@ from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.workload_level import makes_connections
+from tlstax.support.grouping import grouped
 
 OWN_CONNECTIONS = 3
 """The laboratory's: one that holds the lock, one that asks, and one that logs in before a plaintext trial, or
@@ -69,15 +70,20 @@ class Promise:
         return CLOSED_BEFORE if self.closes else 0
 
     @property
+    def held(self) -> int:
+        """Those of the clients: who makes connections anew has none left when the next one's turn begins."""
+        return self.kept + self.made
+
+    @property
     def total(self) -> int:
         """All of them."""
-        return self.kept + self.made + self.winding_up + self.own
+        return self.held + self.winding_up + self.own
 
     def parts(self) -> str:
         """What they are for, such as "32 for 4 cases in turns, 3 of tlstax's own"."""
         holding = self.keeping + (self.made > 0)
         cases = f"{holding} cases in turns" if holding > 1 else "a case"
-        parts = [f"{self.kept + self.made} for {cases}"]
+        parts = [f"{self.held} for {cases}"]
         parts += [f"{self.winding_up} winding up"] if self.winding_up else []
         return f"{', '.join(parts)}, {self.own} of tlstax's own"
 
@@ -92,7 +98,7 @@ class Room:
     """How many connections an external server lets in, and how many are in use without this run's.
 
     `of_account` is the account's own limit (None: it has none), `by_account` how many it has in use. `asked`
-    is how many the user allows the run, None for a share of those that are free.
+    is how many the user allows the run, None for a share of those that are free. `server` is its address.
     """
 
     max_connections: int
@@ -100,6 +106,7 @@ class Room:
     of_account: int | None = None
     by_account: int = 0
     asked: int | None = None
+    server: str = "the server"
 
     @property
     def free(self) -> int:
@@ -130,10 +137,14 @@ class Room:
 
 
 OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 0.1
-"""How many operations a slice has at the least at a server that is far away, together and of each connection:
-all of them begin at once, and the last is waited for. Where a slice had to last longer than this for that,
-cases take no turns: at 45 ms a block of slices of a second took the whole budget, and the way, which takes
-most of the time there, does not come in bursts."""
+"""How many operations a slice has at the least at a server that is some way off, together and of each
+connection: all of them begin at once, and the last is waited for. Where that takes longer than this, the way
+decides how long an operation takes, and not what else the processors do."""
+
+FAR_EACH, LONGEST_FAR_SLICE_S, FAR_ROUNDS = 3, 1.0, 1
+"""The same beyond that, and the fewest rounds: the way does not come in bursts, so that a few operations tell
+as much as many, and one pair of slices as much as five. Every operation takes its round trips, and what was
+begun in a slice counts to its answer, so that slices of one operation each are right, too."""
 
 
 @dataclass(frozen=True)
@@ -149,39 +160,77 @@ class Elsewhere:
     round_trip_s: float
     reads_afar: bool = False
 
+    def is_far(self, cases: Iterable[Levels], study: Study) -> bool:
+        """Whether it is the way that decides how long operations of these cases take."""
+        return max(self._least_s(levels, study, OPERATIONS_EACH) for levels in cases) > LONGEST_SLICE_S
+
+    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
+        """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
+        far = self.is_far(cases, study)
+        each = FAR_EACH if far else OPERATIONS_EACH
+        least_s = max(self._least_s(levels, study, each) for levels in cases)
+        return max(near_s, min(least_s, LONGEST_FAR_SLICE_S) if far else least_s)
+
+    def has_room(self, part: Iterable[Trial], study: Study) -> bool:
+        """Whether these trials can have their connections at once."""
+        return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
+
+    def _least_s(self, levels: Levels, study: Study, each: int) -> float:
+        if is_storm(levels):
+            return 0.0
+        each = max(each, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
+        return each * round_trips(levels, study) * self.round_trip_s
+
+
+@dataclass(frozen=True)
+class ExternalLimits:
+    """The external servers of a run by their levels of `server`, None for one that no case names.
+
+    The other servers of its cases are our own. Cases of one company are at one server, or, where two sides
+    are servers, at two: then what holds for either holds for all of them.
+    """
+
+    servers: Mapping[str | None, Elsewhere]
+
     def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
         """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
 
-        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
-        everybody where the way is too long for turns.
+        Each part has the baseline. Who has no room even with the baseline alone is in none.
         """
-        if self.is_too_far((trial.case.levels for trial in company), study):
-            return []
-        baseline = next(trial for trial in company if trial.case.role == "baseline")
-        others = [trial for trial in company if trial is not baseline]
-        for count in range(1, len(others) + 1):
-            parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
-            if all(self._has_room(part, study) for part in parts):
-                return parts
-        pairs = (_in_order([baseline, other]) for other in others)
-        return [pair for pair in pairs if self._has_room(pair, study)]
+        return _parts(company, lambda part: self._has_room(part, study))
 
-    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
-        """Whether operations of these cases take too long there to be many in a slice."""
-        return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
+    def is_far(self, cases: Sequence[Levels], study: Study) -> bool:
+        """Whether at one of them it is the way that decides how long operations of these cases take."""
+        return any(own.is_far(cases, study) for own in self._of(cases))
 
-    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
-        """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
-        return max([near_s, *(self._least_s(levels, study) for levels in cases)])
+    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
+        """How long each slice of these cases lasts that would last `near_s` at servers beside us."""
+        return max([near_s, *(own.slice_s(cases, study, near_s) for own in self._of(cases))])
+
+    def reads_afar(self, cases: Sequence[Levels]) -> bool:
+        """Whether the CPU clock of a server of these cases is read where it runs."""
+        return any(own.reads_afar for own in self._of(cases))
 
     def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
-        return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
+        at = grouped(part, lambda trial: trial.case.typed.server)
+        return all(
+            self.servers[name].has_room(own, study) for name, own in at.items() if name in self.servers
+        )
 
-    def _least_s(self, levels: Levels, study: Study) -> float:
-        if is_storm(levels):
-            return 0.0
-        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
-        return each * round_trips(levels, study) * self.round_trip_s
+    def _of(self, cases: Sequence[Levels]) -> list[Elsewhere]:
+        named = {CaseLevels.of(levels).server for levels in cases}
+        return [own for name, own in self.servers.items() if name in named]
+
+
+def _parts(company: Sequence[Trial], has_room: Callable[[Sequence[Trial]], bool]) -> list[list[Trial]]:
+    baseline = next(trial for trial in company if trial.case.role == "baseline")
+    others = [trial for trial in company if trial is not baseline]
+    for count in range(1, len(others) + 1):
+        parts = [_in_order([baseline, *others[place::count]]) for place in range(count)]
+        if all(map(has_room, parts)):
+            return parts
+    pairs = (_in_order([baseline, other]) for other in others)
+    return [pair for pair in pairs if has_room(pair)]
 
 
 def _in_order(trials: Iterable[Trial]) -> list[Trial]:

@@ -154,13 +154,13 @@ def trials_per_block(study: Study) -> int:
     return len(cases(study)) * (2 if study.profile else 1)
 
 
-def plan(study: Study) -> Plan:
-    """What a run of this study would do."""
+def plan(study: Study, external: Collection[str] = ()) -> Plan:
+    """What a run of this study would do; `external` are levels of `server` that nobody starts or fetches."""
     all_cases = cases(study)
     duration_s = trial_duration_s(study, all_cases)
     one_block_s = block_s(study, all_cases, duration_s)
     room = max(1, int(study.budget_s / one_block_s))
-    servers = server_choices(study)
+    servers = [choice for choice in server_choices(study) if choice.server not in external]
     starting_s = SERVER_START_S * len(servers)
     return Plan(
         study=study.name,

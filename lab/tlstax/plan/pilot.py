@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tlstax.plan.cpu_shares import Core, balanced, client_share
 from tlstax.plan.order import cases
@@ -28,13 +28,14 @@ DEAREST = (POINT_SELECT, "reconnect")
 point select, and does about as much of a handshake as the client."""
 
 
-def pilot_cases(study: Study) -> tuple[Case, ...]:
-    """The cases of a pilot, all on one server; empty where no case is suited.
+def pilot_cases(study: Study, external: Collection[str | None] = ()) -> tuple[Case, ...]:
+    """The cases of a pilot, all on one server that is not `external`; empty where no case is suited.
 
     They have the most connections, one of each client, workload and kind of TLS. The CPUs of a driver say
     nothing, as it works in one thread, nor do those of a client that waits for a distance or works in bursts.
     """
-    suited = [case for case in cases(study) if _is_suited(case, study)]
+    ours = (case for case in cases(study) if case.typed.server not in external)
+    suited = [case for case in ours if _is_suited(case, study)]
     if not suited:
         return ()
     most = max(case.typed.connections for case in suited)

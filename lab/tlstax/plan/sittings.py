@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import timing, turns
-from tlstax.plan.elsewhere import Elsewhere
+from tlstax.plan.elsewhere import FAR_ROUNDS, ExternalLimits, Promise
 from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
@@ -72,14 +72,14 @@ def sittings(
     study: Study,
     block: Sequence[Trial],
     window_s: float,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: ExternalLimits | None = None,
     shared_slice_s: float | None = None,
 ) -> tuple[Sitting, ...]:
     """The sittings of a block, in the order of their first trials, each trial in one.
 
     Those that are compared with each other sit together, if they and their baseline can take turns; each
-    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` is an external
-    server: where it has no room for all of them at once, some sit together after the others, with the
+    works for `window_s` all in all, or longer where that would be too few rounds. `elsewhere` has external
+    servers: where one has no room for all of them at once, some sit together after the others, with the
     baseline once more, whose further trials come after the last position of the block. Where several machines
     share the load, `shared_slice_s` is the shortest slice that they can begin together; None where one has
     it.
@@ -101,7 +101,7 @@ def companies(study: Study, block: Sequence[Trial]) -> Iterator[list[Trial]]:
     together = grouped((trial for trial in block if _can_sit(trial, study)), lambda t: _company(t, study))
     for everyone in together.values():
         company = _each_on_its_own_way(everyone)
-        connections = turns.held_at_once((trial.case.levels for trial in company), study)
+        connections = Promise.of((trial.case.levels for trial in company), study).held
         with_baseline = any(trial.case.role == "baseline" for trial in company)
         if len(company) > 1 and with_baseline and connections <= turns.MOST_CONNECTIONS:
             yield company
@@ -115,7 +115,7 @@ def most_connections(study: Study) -> int:
 def most_held(study: Study, seed: int) -> int:
     """How many connections a server of our own has to take: the most of a case, or of all who take turns."""
     together = companies(study, next(blocks(study, seed, set())))
-    held = (turns.held_at_once((trial.case.levels for trial in company), study) for company in together)
+    held = (Promise.of((trial.case.levels for trial in company), study).held for company in together)
     return max([most_connections(study), *held])
 
 
@@ -171,12 +171,16 @@ def _sitting(
     company: Sequence[Trial],
     study: Study,
     window_s: float,
-    elsewhere: Elsewhere | None,
+    elsewhere: ExternalLimits | None,
     shared_slice_s: float | None,
 ) -> Sitting:
-    """One company's; all of a slice counts where no client can read the server's CPU clock."""
+    """One company's.
+
+    All of a slice counts where no client can read the server's CPU clock, and at a server that is far away.
+    """
     levels = [trial.case.levels for trial in company]
-    whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar)
+    far = elsewhere is not None and elsewhere.is_far(levels, study)
+    whole = far or shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar(levels))
     full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
@@ -193,7 +197,7 @@ def _sitting(
         number=number,
         trials=tuple(company),
         slice_s=slice_s,
-        rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
+        rounds=max(FAR_ROUNDS if far else FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
         full_load=full_load,
     )

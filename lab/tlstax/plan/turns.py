@@ -15,7 +15,7 @@ from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import STORM
-from tlstax.study.workload_level import Own, changes_data, makes_connections, shares_data, statements_of
+from tlstax.study.workload_level import Own, changes_data, shares_data, statements_of
 
 MOST_CONNECTIONS = 512
 """All clients of a sitting keep their connections at once, and the server a thread for each of them."""
@@ -84,21 +84,6 @@ def lead_in(levels: Levels) -> int | None:
     case = CaseLevels.of(levels)
     whole = not kind_of(case.client).tells_full_load or case.workload == STORM
     return None if whole else case.connections
-
-
-def held_at_once(cases: Iterable[Levels], study: Study) -> int:
-    """How many connections clients of these cases hold at once at the most.
-
-    Those of cases that make their connections anew are gone before the next one's turn.
-    """
-    kept, made = 0, 0
-    for levels in cases:
-        connections = CaseLevels.of(levels).connections
-        if makes_connections(levels, study.workloads):
-            made = max(made, connections)
-        else:
-            kept += connections
-    return kept + made
 
 
 def tell_full_load(cases: Iterable[Levels]) -> bool:

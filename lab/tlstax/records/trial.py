@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -350,6 +351,13 @@ class Changes(Frozen):
     client_cpus: str | None = None
 
 
+def _of_one_server(external: object) -> object:
+    """What external servers were promised; a run from before there could be several has one, or none."""
+    if external is None:
+        return ()
+    return (external,) if isinstance(external, Mapping) else external
+
+
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """A run's name: it names files too, and may come from a pack, which anybody may have written."""
 
@@ -360,8 +368,8 @@ class RunHeader(Frozen):
     `changes` is what options changed of the study's file: a resumed run has them again. Where blocks are
     measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
     `load` has the machines that the load comes from, None where that is the server's own or, for an external
-    server, this one. `external` is what an external server (`guest`) was promised (None in older runs).
-    `trust` is the file of authorities that the user named.
+    server, this one. `external` is what each external server (there is one: `guest`) was promised; none in
+    older runs. `trust` is the file of authorities that the user named.
     """
 
     run: RunName
@@ -376,7 +384,7 @@ class RunHeader(Frozen):
     changes: Changes = Changes()
     machines: dict[str, Machine] = {}
     load: LoadMachines | None = None
-    external: ExternalServer | None = None
+    external: Annotated[tuple[ExternalServer, ...], BeforeValidator(_of_one_server)] = ()
     trust: TrustFile | None = Field(default=None, exclude_if=lambda trust: trust is None)
 
     @property

@@ -24,8 +24,8 @@ from tlstax.support import interruption
 Say = Callable[[str], None]
 
 
-def found_there(study: Study, bench: Bench, *, raises: bool) -> AtWork:
-    """What others do there, and, where that is something and the load is raised, how much is taken beside it.
+def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool) -> AtWork:
+    """What others do at this level of `server`, and how much load is taken beside it, where that is raised.
 
     MachineFault where the server does not tell.
     """
@@ -34,7 +34,7 @@ def found_there(study: Study, bench: Bench, *, raises: bool) -> AtWork:
         # Who asks once every few seconds is not taken for somebody at work.
         others_per_s = min(others_per_s, _looked(bench))
     most = max(int(level) for level in study.levels_of().get("connections", (1,)))
-    case = at_work.load_case(study) if raises and at_work.is_at_work(others_per_s) else None
+    case = at_work.load_case(study, server) if raises and at_work.is_at_work(others_per_s) else None
     if case is None:
         return AtWork(others_per_s=others_per_s, most=most, taken=most)
     steps: list[LoadStep] = []

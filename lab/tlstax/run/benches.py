@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +20,6 @@ from tlstax.observers.turn import Turn
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
 from tlstax.paths.route import RunningPath
-from tlstax.plan.admission import Admission
 from tlstax.plan.cpu_shares import Split, of_server
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen
@@ -44,6 +43,7 @@ from tlstax.study import Level, Levels, Study, configuration, listed
 from tlstax.study.case_levels import CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import is_specimen_name
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
@@ -77,11 +77,12 @@ class Specimens:
 
 @dataclass
 class Benches:
-    """The servers of a study, ready to be measured. With several, all are paused but the one in use.
+    """The servers of a study, ready to be measured. With several, ours are paused but for those in use.
 
     `turn` is the run's turn to measure, and reports others; None where that does not matter. `fleet` has the
     machines that the load comes from, and `load` what the run's header says of them; None where it is here.
-    `external` is what an external server was promised, and `admission` how that was decided.
+    `external` is what external servers were promised, and `admitted` the study as they have room for it, None
+    where all are ours.
     """
 
     machine: Machine
@@ -91,12 +92,16 @@ class Benches:
     turn: Turn | None = None
     fleet: Fleet | None = None
     load: LoadMachines | None = None
-    external: ExternalServer | None = None
-    admission: Admission | None = None
+    external: tuple[ExternalServer, ...] = ()
+    admitted: Study | None = None
 
     def study_of(self, study: Study) -> Study:
-        """The study, with as many connections as the server has room for."""
-        return study if self.admission is None else self.admission.study
+        """The study as external servers have room for it."""
+        return self.admitted or study
+
+    def at(self, server: str | None) -> Bench:
+        """The bench of the external server with this level of `server`."""
+        return next(bench for choice, bench in self.benches.items() if choice.server == server)
 
     def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
@@ -118,6 +123,14 @@ class Benches:
         for other in self.benches.values() if len(self.benches) == 2 else [bench]:
             self._pause(other)
 
+    def hold(self) -> None:
+        """See that external servers, which others may use meanwhile, still have what is ours.
+
+        MachineFault where one has not.
+        """
+        for bench in self.benches.values():
+            bench.server.hold()
+
     def renew(self) -> None:
         """Go on with new processes of all servers. MachineFault when one does not come up."""
         for bench in self.benches.values():
@@ -133,15 +146,17 @@ class Benches:
             bench.server.resume()
 
 
-def obtain(study: Study, say: Say) -> Specimens:
+def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> Specimens:
     """Everything that the study names, fetched where it is not there yet; nothing is started.
 
+    `external` are levels of `server` that are no specimens (None: what no case names).
     A specimen that is not available stops the study here, before its first trial. MachineFault and
     UserMistake name it, and the option that leaves it out.
     """
     engine_command()
     hidden_features.check_machine(study)
-    names = dict.fromkeys(choice.server for choice in server_choices(study))
+    chosen = (choice.server for choice in server_choices(study))
+    names = dict.fromkeys(name for name in chosen if name not in external)
     _check_names(study, names)
     servers = {name: _obtained(study, "server", name, say) for name in names}
     libraries = {}
@@ -225,6 +240,8 @@ def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
         others = [other for other in study.levels_of().get(factor, ()) if other != level]
         if others and study.baseline.get(factor) != level:
             without = f"leave it out with {option_of(study, factor)}{listed(others).replace(' ', '')}"
+            if factor == "server" and not all(is_specimen_name(str(other)) for other in others):
+                without = "leave it out"  # An external server is not named by what it is called.
             remedy = f"{error.remedy}, or {without}" if error.remedy else without
             return type(error)(error.message, remedy=remedy)
     return error
@@ -245,18 +262,18 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     say: Say,
     *,
     machine: Machine | None = None,
-    only: ServerChoice | None = None,
+    only: Collection[ServerChoice] | None = None,
     fleet: Fleet | None = None,
 ) -> Iterator[Benches]:
     """Start every server that the study's cases need, fill its table, and take all down at the end.
 
-    `machine` says which CPUs are whose, None as by default; of the servers, `only` that one is started. With
+    `machine` says which CPUs are whose, None as by default; of the servers, `only` those are started. With
     a `fleet` the load comes from there, and servers listen where it reaches them.
     A server that cannot be started ends the study before its first trial, with the option that leaves it
     out. One after another: two that start at once would only wait for each other's disk and processor.
     """
     machine, events = with_counters(machine or describe_machine())
-    choices = server_choices(study) if only is None else (only,)
+    choices = tuple(choice for choice in server_choices(study) if only is None or choice in only)
     several = len(choices) > 1
     cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
     found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tlstax.contract import Job
 from tlstax.mysql import connection_log
-from tlstax.plan.elsewhere import Elsewhere
+from tlstax.plan.elsewhere import Elsewhere, ExternalLimits
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import trials_per_block
 from tlstax.plan.seated_jobs import seated
@@ -53,14 +53,14 @@ class Follower(Protocol):
 
 @dataclass(frozen=True)
 class Where:
-    """What blocks of a run are run on; `elsewhere` is what to bear in mind of an external server.
+    """What blocks of a run are run on; `elsewhere` is what to bear in mind of external servers.
 
     Of the time in which cases take turns, somebody works for `share` of it, and the server rests otherwise.
     """
 
     header: RunHeader
     benches: Benches
-    elsewhere: Elsewhere | None = None
+    elsewhere: ExternalLimits | None = None
     share: float = 1.0
 
 
@@ -77,6 +77,7 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()
         follower.sits(sitting)
+        where.benches.hold()
         with ExitStack() as stack:
             places = _places(sitting, where, shortest_s, stack)
             if sitting.takes_turns:
@@ -110,13 +111,18 @@ class _OfSitting:
         self.follower.turns_begin(self.sitting)
 
 
-def external(header: RunHeader, benches: Benches) -> Elsewhere | None:
-    """What is to be borne in mind of an external server; None where the servers are our own."""
-    own = header.external
-    if own is None:
+def external(header: RunHeader, benches: Benches) -> ExternalLimits | None:
+    """What is to be borne in mind of external servers; None where all are our own."""
+    if not header.external:
         return None
-    (bench,) = benches.benches.values()
-    return Elsewhere(own.at_most, own.round_trip_s, reads_afar=bench.far is not None)
+    return ExternalLimits(
+        {
+            own.server: Elsewhere(
+                own.at_most, own.round_trip_s, reads_afar=benches.at(own.server).far is not None
+            )
+            for own in header.external
+        }
+    )
 
 
 def _with_others(record: TrialRecord, benches: Benches) -> TrialRecord:
@@ -132,7 +138,6 @@ def _places(
     found = {}
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
-        bench.server.hold()
         found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 

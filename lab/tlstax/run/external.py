@@ -1,13 +1,12 @@
-"""The bench on an external server: in what a study gives way there, and what the server is promised."""
+"""The benches on external servers: in what a study gives way there, and what each server is promised."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
-from tlstax.clients.engine import built_beside, engine_command
+from tlstax.clients.engine import built_beside
 from tlstax.clients.fleet import Fleet
 from tlstax.guests import ways
 from tlstax.guests.access import GuestAccess
@@ -15,185 +14,322 @@ from tlstax.guests.address import GuestAddress
 from tlstax.guests.conditions import NothingMayBeMade
 from tlstax.guests.near import Near
 from tlstax.guests.server import GuestServer
+from tlstax.guests.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
-from tlstax.observers.machine import available_cpus, check_usable, describe_machine
+from tlstax.observers.machine import available_cpus, describe_machine
 from tlstax.plan import at_work
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.jobs import JobTerms
+from tlstax.records.external import AtWork, ExternalServer
+from tlstax.records.trial import Machine
 from tlstax.run.at_work import found_there
 from tlstax.run.bench import Bench, Needs, furnished, guest_terms
-from tlstax.run.benches import Benches, Say, client_program, option_of, paths_of_libraries, with_counters
-from tlstax.specimens.resolve import named_tls_library
-from tlstax.study import Level, Study
-from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, ServerChoice
+from tlstax.run.benches import (
+    Benches,
+    Say,
+    Specimens,
+    open_benches,
+    option_of,
+    paths_of_libraries,
+    with_counters,
+)
+from tlstax.run.cpus import machine_of
+from tlstax.run.pilot import piloted
+from tlstax.study import Study
+from tlstax.study.case_levels import SERVER_FACTORS, STATE_FACTORS, WAY_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.changes import without_plaintext, without_tables, without_tls_by
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, ENGINE
-from tlstax.study.needs import clients, has_plaintext, tls_libraries
+from tlstax.study.level_names import ENGINE
+from tlstax.study.needs import has_plaintext, server_choices
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workload_level import data_needs
 from tlstax.support.errors import UserMistake
 
+ALONE = (None,)
+"""The external server of a study that has no other and names none."""
 
-def check_external(study: Study) -> None:
-    """UserMistake where the study needs a private server."""
-    own: dict[str, set[Level]] = {
-        "tls_switch": {"client"},
-        "path": {DIRECT},
-        "rtt_ms": {0},
-        "auth": {DEFAULT_AUTH},
-    }
-    for factor in (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth"):
-        if set(study.levels_of().get(factor, ())) - own.get(factor, set()):
+_ITS_OWN = (*SERVER_FACTORS, *STATE_FACTORS, *WAY_FACTORS, "observers", "auth")
+"""Factors that an external server has one level of, which is what stands for leaving it as it is."""
+
+
+@dataclass(frozen=True)
+class ExternalRequest:
+    """Which external servers a run measures, and on what terms.
+
+    `servers` has how to get into each by its level of the factor `server`, None for one that is alone and
+    that no case names. `leeway` is how far the study may give way to them. `addresses` are others by which
+    one that is alone is reached.
+    """
+
+    servers: Mapping[str | None, GuestAccess]
+    leeway: Leeway = field(default_factory=Leeway)
+    addresses: Mapping[str, GuestAddress] = field(default_factory=dict)
+
+    def ours(self, study: Study) -> tuple[ServerChoice, ...]:
+        """The servers of our own that the study has beside them."""
+        return tuple(choice for choice in server_choices(study) if choice.server not in self.servers)
+
+
+def check_external(study: Study, servers: Collection[str | None] = ALONE) -> None:
+    """UserMistake where the study needs a private server in place of one of these levels of `server`."""
+    plain = CaseLevels()
+    for levels in study.included():
+        case = CaseLevels.of(levels)
+        if case.server not in servers:
+            continue
+        for name in _ITS_OWN:
+            if name in levels and name != "server" and getattr(case, name) != getattr(plain, name):
+                raise UserMistake(
+                    f"an external server keeps what it has: {name} cannot be chosen there",
+                    remedy="leave it out, or name specimens alone",
+                )
+        if not kind_of(case.client).asks:
             raise UserMistake(
-                f"an external server keeps what it has: {factor} cannot be chosen there",
-                remedy="leave --server out, or name a specimen",
+                f"{case.client} does not tell what its connections have negotiated, and an external server "
+                "is not made to log it",
+                remedy=f"choose another client ({option_of(study, 'client')}{ENGINE}), "
+                "or name specimens alone",
             )
-    for name in clients(study):
-        if not kind_of(name).asks:
-            raise UserMistake(
-                f"{name} does not tell what its connections have negotiated, and an external server is not "
-                "made to log it",
-                remedy=f"choose another client ({option_of(study, 'client')}{ENGINE}), or name a specimen",
-            )
+
+
+@dataclass(frozen=True)
+class _LetIn:
+    """An external server that lets the run work there, and what jobs on it have in common."""
+
+    level: str | None
+    access: GuestAccess
+    server: GuestServer
+    terms: JobTerms
+    near: Near | None
+
+
+Reasons = Mapping[str | None, str]
+"""Why something is left out, by the level of the server that it is for."""
+
+
+@dataclass(frozen=True)
+class _Party:
+    """The external servers of a run, and the study and its needs as all of them allow.
+
+    `no_tables` and `no_plaintext` are why nothing is made, or nobody logs in in the clear, by the server that
+    it is for; `ways` are other addresses of one that is alone.
+    """
+
+    members: tuple[_LetIn, ...]
+    study: Study
+    needs: Needs
+    admitted: tuple[Admission, ...]
+    no_tables: Reasons
+    no_plaintext: Reasons
+    ways: Mapping[str, Way]
+
+    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> ExternalServer:
+        """What the run's header has of a server that answers within this; `seen` is what others do there."""
+        level = admission.server
+        left_out = self.no_plaintext.get(level, ""), self.no_tables.get(level, "")
+        return admission.record(round_trip_s, *left_out).model_copy(update={"at_work": seen})
 
 
 @contextmanager
-def open_guest(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
+def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who hears of it)
     study: Study,
-    guest: GuestAccess,
+    asked: ExternalRequest,
+    specimens: Specimens,
     needs: Needs,
     say: Say,
     warn: Say | None = None,
-    *,
-    client_cpus: tuple[int, ...] = (),
+    cpus: AskedCpus = AskedCpus(),  # noqa: B008 (frozen)
     fleet: Fleet | None = None,
-    leeway: Leeway = Leeway(),  # noqa: B008 (frozen)
-    addresses: Mapping[str, GuestAddress] | None = None,
 ) -> Iterator[Benches]:
-    """The bench on an external server. UserMistake where the study needs a private one, or has no room there.
+    """The benches on external servers, and on private ones where the study has those beside them.
 
-    `warn` gets what has to be left there, in place of `say`. The client is pinned to `client_cpus`, if any:
-    UserMistake where those cannot be had. With a `fleet` the load comes from there. `addresses` lead there.
+    The study is one that `check_external` lets pass, and `specimens` what it names otherwise. Every external
+    server is asked all that may stand in the way before a private one is started, and before a load table is
+    made. UserMistake where the study has no room at one of them. `warn` gets what has to be left there, in
+    place of `say`. `cpus` are those that the user asked for. With a `fleet` the load comes from there.
     """
-    check_external(study)
-    check_usable(AskedCpus(client=client_cpus))
-    engine_command()
-    libraries = {name: named_tls_library(name, say) for name in tls_libraries(study)}
-    programs = {name: client_program(study, name, say) for name in clients(study)}
+    ours = asked.ours(study)
     described, events = with_counters(describe_machine())
-    machine = described.model_copy(
-        update={"server_cpus": (), "client_cpus": client_cpus, "cpus_asked_for": bool(client_cpus)}
-    )
     with ExitStack() as stack:
-        found = _let_in(stack, study, guest, needs, leeway, say, warn or say)
-        server, own_terms, study, needs = found.server, found.terms, found.study, found.needs
-        refusal = server.no_plaintext() if has_plaintext(study) else None
-        if refusal is not None:
-            study = _over_tls_alone(study, refusal, leeway)
-            say(f"{refusal.message}: plaintext is left out")
-        found_ways = ways.look(guest, server.load_account.database, addresses or {})
-        study = without_tls_by(study, [name for name, way in found_ways.items() if not way.offers_tls])
-        admission = admit(
-            study, server.room(leeway.at_most), str(guest.address), fewer=leeway.fewer_connections
-        )
-        say(f"{guest.address} gets {admission.words()}")
-        here = server.near() if guest.host is None and fleet is None else None
-        if here is not None:
-            say(here.words)
-            client_cpus = client_cpus or _beside(here, described.client_cpus)
-            machine = machine.model_copy(update={"client_cpus": client_cpus})
-        terms = own_terms.model_copy(
-            update={
-                "client_libraries": paths_of_libraries(libraries),
-                "client_cpus": client_cpus,
-                "addresses": {name: way.endpoint for name, way in found_ways.items()},
-            }
-        )
-        bench = stack.enter_context(furnished(server, terms, needs, machine, say))
-        bench.client_claims = {name: library.claim() for name, library in libraries.items()}
-        bench.counted_events, bench.clients = events, programs
-        bench.fleet, bench.near = fleet, here.pid if here is not None else None
-        admission = _beside_others(admission, bench, leeway, say)
-        used = [server.specimen, *(library.specimen for library in libraries.values())]
-        used += [program.specimen for program in programs.values()]
-        round_trip_s = server_facts.round_trip_s(bench.admin)
-        farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways.values())])
-        no_plaintext = leeway.tls_demanded_by if refusal is None else refusal.message
-        benches = Benches(
-            machine,
-            tuple(used),
-            guest=True,
-            fleet=fleet,
-            admission=admission,
-            external=admission.record(farthest_s, no_plaintext, found.no_tables),
-        )
-        benches.add(ServerChoice(), bench)
-        stack.enter_context(_watched_there(guest, bench, say))
+        arrival = _Arrival(asked, say, warn or say, is_here=fleet is None)
+        party = arrival.let_in(stack, study, needs)
+        if ours:
+            machine = machine_of(cpus)
+            if not cpus.is_any:
+                machine = piloted(
+                    party.study, specimens, party.needs, machine, say, external=frozenset(asked.servers)
+                )
+            opened = open_benches(
+                party.study, specimens, party.needs, say, machine=machine, only=ours, fleet=fleet
+            )
+            benches = stack.enter_context(opened)
+        else:
+            here = [own.near for own in party.members if own.near is not None]
+            machine = _of_client_alone(described, cpus, here)
+            benches = Benches(machine, specimens.described(), guest=True, fleet=fleet)
+        seen: dict[str | None, AtWork] = {}
+        for own, admission in zip(party.members, party.admitted, strict=True):
+            bench = _furnished(stack, own, party, specimens, benches.machine, say)
+            bench.counted_events, bench.fleet = events, fleet
+            if asked.leeway.looks:
+                seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
+            round_trip_s = server_facts.round_trip_s(bench.admin)
+            farthest_s = max([round_trip_s, *(way.round_trip_s for way in party.ways.values())])
+            benches.external = (*benches.external, party.record(admission, farthest_s, seen.get(own.level)))
+            benches.specimens = (own.server.specimen, *benches.specimens)
+            benches.add(ServerChoice(own.level), bench)
+            stack.enter_context(_watched_there(own.access, bench, say))
+        benches.admitted = beside_others(party.study, seen.values())
         yield benches
 
 
-class _LetIn(NamedTuple):
-    """An external server, what jobs on it have in common, and the study and its needs as they can be."""
-
-    server: GuestServer
-    terms: JobTerms
-    study: Study
-    needs: Needs
-    no_tables: str = ""
-
-
-def _let_in(  # noqa: PLR0913, PLR0917 (what is asked of the server, and who hears of it)
-    stack: ExitStack, study: Study, guest: GuestAccess, needs: Needs, leeway: Leeway, say: Say, warn: Say
-) -> _LetIn:
-    """The server until the stack is left; where nothing may be made there, with a study that makes nothing.
-
-    UserMistake where the study may not give way so far.
-    """
-    try:
-        return _LetIn(*stack.enter_context(guest_terms(guest, needs, warn)), study, needs)
-    except NothingMayBeMade as refusal:
-        changed = without_tables(study) if leeway.no_tables else None
-        if changed is None:
-            raise
-        say(f"{refusal.message}: statements that read nothing take the place of point selects")
-        changed = asking_what_is_there(changed, study)
-        needs = replace(needs, data=data_needs(changed))
-        opened = stack.enter_context(guest_terms(guest, needs, warn))
-        return _LetIn(*opened, changed, needs, refusal.message)
-
-
-def _beside_others(admission: Admission, bench: Bench, leeway: Leeway, say: Say) -> Admission:
-    """What a run takes once it is known whether others are at work; as it was where nobody is to look."""
-    if not leeway.looks:
-        return admission
+def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
+    """Whether others are at work at this server, and how much load it bears beside them."""
     # One connection cannot come from several machines.
     raises = leeway.raises_load and bench.fleet is None
-    seen = found_there(admission.study, bench, raises=raises)
-    say(at_work.words(seen) or f"nobody else is at work at {bench.server.specimen.name}")
-    return beside_others(admission, seen)
+    seen = found_there(study, own.level, bench, raises=raises)
+    say(at_work.words(seen) or f"nobody else is at work at {own.access.address}")
+    return seen
 
 
-def _beside(here: Near, usual: tuple[int, ...]) -> tuple[int, ...]:
-    """The CPUs that a server of this machine leaves to the load client.
+@dataclass(frozen=True)
+class _Arrival:
+    """How a run gets into its external servers; `is_here` is whether the load comes from this machine."""
 
-    Where it may use all of them, those that a client has beside a server of ours (`usual`): one that stays on
-    its own disturbs the server less than one that goes from CPU to CPU.
+    asked: ExternalRequest
+    say: Say
+    warn: Say
+    is_here: bool
+
+    def let_in(self, stack: ExitStack, study: Study, needs: Needs) -> _Party:
+        """The servers until the stack is left, and the study as it can be at all of them.
+
+        UserMistake where the study may not give way so far, or one server is named twice.
+        """
+        asked, leeway = self.asked, self.asked.leeway
+        if len(asked.servers) > 1:
+            ways.check_are_several(tuple(asked.servers.values()))
+        members, study, needs, no_tables = self._entered(stack, study, needs)
+        study, no_plaintext = self._over_tls_alone(study, members)
+        found: dict[str, Way] = {}
+        for own in members if asked.addresses else ():
+            found = ways.look(own.access, own.server.load_account.database, asked.addresses)
+        study = without_tls_by(study, [name for name, way in found.items() if not way.offers_tls])
+        rooms = {own.level: own.server.room(leeway.at_most) for own in members}
+        study, admitted = admit(study, rooms, fewer=leeway.fewer_connections)
+        for own, admission in zip(members, admitted, strict=True):
+            self.say(f"{own.access.address} gets {admission.words()}")
+            if own.near is not None:
+                self.say(own.near.words)
+        return _Party(members, study, needs, admitted, no_tables, no_plaintext, found)
+
+    def _entered(
+        self, stack: ExitStack, study: Study, needs: Needs
+    ) -> tuple[tuple[_LetIn, ...], Study, Needs, Reasons]:
+        """The servers; where one lets nothing be made, all of them with a study that makes nothing, and why.
+
+        UserMistake where the study may not give way so far.
+        """
+        no_tables: dict[str | None, str] = {}
+        while True:
+            level: str | None = None
+            members = []
+            with ExitStack() as attempt:
+                try:
+                    for level, access in self.asked.servers.items():
+                        server, terms = attempt.enter_context(guest_terms(access, needs, self.warn))
+                        near = server.near() if self.is_here and access.host is None else None
+                        members.append(_LetIn(level, access, server, terms, near))
+                except NothingMayBeMade as refusal:
+                    changed = without_tables(study) if self.asked.leeway.no_tables else None
+                    if changed is None:
+                        raise
+                    no_tables[level] = refusal.message
+                else:
+                    stack.enter_context(attempt.pop_all())
+                    return tuple(members), study, needs, no_tables
+            self.say(
+                f"{no_tables[level]}: statements that read nothing take the place of point selects"
+                f"{_everywhere(study)}"
+            )
+            study = asking_what_is_there(changed, study)
+            needs = replace(needs, data=data_needs(study))
+
+    def _over_tls_alone(self, study: Study, members: Sequence[_LetIn]) -> tuple[Study, Reasons]:
+        """The study without its cases in the clear where a server rules them out, and why each does.
+
+        UserMistake where it may not give way so far.
+        """
+        if not has_plaintext(study):
+            by = self.asked.leeway.tls_demanded_by
+            return study, {own.level: by[own.level] for own in members if own.level in by}
+        asked = {
+            own.level: own.server.no_plaintext() for own in members if _has_plaintext_at(own.level, study)
+        }
+        refusals = {level: refusal for level, refusal in asked.items() if refusal is not None}
+        if not refusals:
+            return study, {}
+        changed = without_plaintext(study) if self.asked.leeway.no_plaintext else None
+        for refusal in refusals.values():
+            if changed is None:
+                raise UserMistake(
+                    f"{refusal.message}, and plaintext is what TLS is compared with", remedy=refusal.remedy
+                )
+            self.say(f"{refusal.message}: plaintext is left out{_everywhere(study)}")
+        changed = asking_what_is_there(changed or study, study)
+        return changed, {level: refusal.message for level, refusal in refusals.items()}
+
+
+def _everywhere(study: Study) -> str:
+    """Where something is left out that one server rules out: at all of them, which are compared."""
+    return " at all servers" if len(server_choices(study)) > 1 else ""
+
+
+def _has_plaintext_at(level: str | None, study: Study) -> bool:
+    return any(case.server == level and not case.is_encrypted for case in study.typed())
+
+
+def _of_client_alone(machine: Machine, asked: AskedCpus, here: Sequence[Near]) -> Machine:
+    """The machine where all servers are external, and have no CPUs by us.
+
+    The client has those that were asked for, else those that servers of this machine leave to it.
     """
-    left = available_cpus() - here.cpus if here.cpus else set[int]()
-    return tuple(sorted(left)) or (usual if here.pid is not None else ())
+    cpus = asked.client or _beside(here, machine.client_cpus)
+    return machine.model_copy(
+        update={"server_cpus": (), "client_cpus": cpus, "cpus_asked_for": bool(asked.client)}
+    )
 
 
-def _over_tls_alone(study: Study, refusal: UserMistake, leeway: Leeway) -> Study:
-    """The study without its cases in the clear, if it may give way so far; else UserMistake."""
-    changed = without_plaintext(study) if leeway.no_plaintext else None
-    if changed is None:
-        raise UserMistake(
-            f"{refusal.message}, and plaintext is what TLS is compared with", remedy=refusal.remedy
-        )
-    return asking_what_is_there(changed, study)
+def _beside(here: Sequence[Near], usual: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPUs that servers of this machine leave to the load client; none in particular without any.
+
+    Where they may use all of them, those that a client has beside a server of ours (`usual`): one that stays
+    on its own disturbs the server less than one that goes from CPU to CPU.
+    """
+    theirs = {cpu for near in here for cpu in near.cpus}
+    left = available_cpus() - theirs if theirs else set[int]()
+    return tuple(sorted(left)) or (usual if any(near.pid is not None for near in here) else ())
+
+
+def _furnished(  # noqa: PLR0913, PLR0917 (what a bench is made of)
+    stack: ExitStack, own: _LetIn, party: _Party, specimens: Specimens, machine: Machine, say: Say
+) -> Bench:
+    """The bench on one of the servers, until the stack is left."""
+    terms = own.terms.model_copy(
+        update={
+            "client_libraries": paths_of_libraries(specimens.tls_libraries),
+            "client_cpus": machine.client_cpus,
+            "addresses": {name: way.endpoint for name, way in party.ways.items()},
+        }
+    )
+    machine = machine.model_copy(update={"server_cpus": ()})
+    bench = stack.enter_context(furnished(own.server, terms, party.needs, machine, say))
+    bench.client_claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
+    bench.clients = specimens.clients
+    bench.near = own.near.pid if own.near is not None else None
+    return bench
 
 
 @contextmanager

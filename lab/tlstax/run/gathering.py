@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tlstax.checks import judged
@@ -194,24 +195,37 @@ def _demands_certificate(levels: Levels, bench: Bench) -> bool | None:
     return accounts.demands_certificate(bench.admin, user)
 
 
-def made_ready(
-    gathered: Gathered, bench: Bench, shared: dict[tuple[int, str], tuple[TableState, ...]] | None = None
-) -> None:
+@dataclass(frozen=True)
+class Passed:
+    """What trials of a sitting leave to those after them.
+
+    `tables` is what they held when the first had them put back, by server and workload. `counters` is what a
+    server had counted when its last client had been watched, by its bench: nobody has worked since. At those
+    in `knows_account` the account has logged in over TLS.
+    """
+
+    tables: dict[tuple[int, str], tuple[TableState, ...]] = field(default_factory=dict)
+    counters: dict[int, Mapping[str, int]] = field(default_factory=dict)
+    knows_account: set[int] = field(default_factory=set)
+
+
+def made_ready(gathered: Gathered, bench: Bench, passed: Passed) -> None:
     """Make the server ready for the trial: its claim, its data, the account at an external server.
 
-    `shared` is what the tables held that clients of a sitting change in turn, by server and workload: put
-    back once, for the first of them.
+    Clients of a sitting change the same data in turn, which is put back once, for the first of them.
     """
     server, levels = bench.server, gathered.trial.case.levels
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     if bench.data is not None:
-        found, whose = {} if shared is None else shared, (id(bench), gathered.trial.case.typed.workload)
-        if whose not in found:
-            found[whose] = bench.data.ready(bench.admin, levels)
-        gathered.data = found[whose]
-    if bench.guest and isinstance(gathered.captured.job.tls, TlsOff):
+        whose = (id(bench), gathered.trial.case.typed.workload)
+        if whose not in passed.tables:
+            passed.tables[whose] = bench.data.ready(bench.admin, levels)
+        gathered.data = passed.tables[whose]
+    in_the_clear = isinstance(gathered.captured.job.tls, TlsOff)
+    if bench.guest and in_the_clear and id(bench) not in passed.knows_account:
         _fill_authentication_cache(server)
+        passed.knows_account.add(id(bench))
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:

@@ -7,7 +7,7 @@ their number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -35,28 +35,39 @@ Measure = Callable[[Sequence[Case]], Sequence[PilotLoad]]
 Opened = Callable[[ServerChoice], AbstractContextManager[Benches]]
 
 
-def piloted(study: Study, specimens: Specimens, needs: Needs, machine: Machine, say: Say) -> Machine:
+def piloted(  # noqa: PLR0913 (all that a server is started with)
+    study: Study,
+    specimens: Specimens,
+    needs: Needs,
+    machine: Machine,
+    say: Say,
+    *,
+    external: Collection[str | None] = (),
+) -> Machine:
     """The machine with its CPUs shared out by a pilot, where there is anything to choose; else as it was.
 
-    UserMistake and MachineFault where the server cannot be started.
+    `external` are the levels of `server` that are not ours to try. UserMistake and MachineFault where the
+    server cannot be started.
     """
     fewer = replace(needs, rows=min(needs.rows, MOST_ROWS))
 
     def opened(choice: ServerChoice) -> AbstractContextManager[Benches]:
-        return open_benches(study, specimens, fewer, _unsaid, machine=machine, only=choice)
+        return open_benches(study, specimens, fewer, _unsaid, machine=machine, only=(choice,))
 
     def measure(cases: Sequence[Case]) -> list[PilotLoad]:
         return measured(cases, study, opened, say)
 
-    return balanced_by(study, machine, physical_cores(available_cpus()), measure, say)
+    suited = pilot_cases(study, external)
+    return balanced_by(suited, machine, physical_cores(available_cpus()), measure, say)
 
 
-def balanced_by(study: Study, machine: Machine, cores: Sequence[Core], measure: Measure, say: Say) -> Machine:
+def balanced_by(
+    cases: Sequence[Case], machine: Machine, cores: Sequence[Core], measure: Measure, say: Say
+) -> Machine:
     """The machine with its CPUs shared out by what `measure` finds of the cases of a pilot.
 
-    As it was where there are too few cores, or no case of the study is suited.
+    As it was where there are too few cores, or no cases.
     """
-    cases = pilot_cases(study)
     if len(cores) < FEWEST_CORES or not cases:
         return machine
     say(f"a pilot of {counted(len(cases), 'case')} finds out how many CPUs the client needs")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax import __version__
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.observers.machine import split_as_asked
+from tlstax.observers.machine import check_usable, split_as_asked
 from tlstax.observers.profiler import probe
 from tlstax.observers.turn import Turn, turn
-from tlstax.plan.admission import Leeway
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
@@ -25,7 +22,7 @@ from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Spec
 from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, obtain, open_benches
 from tlstax.run.cpus import machine_of
-from tlstax.run.external import open_guest
+from tlstax.run.external import ExternalRequest, check_external, open_guest
 from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
@@ -66,28 +63,26 @@ class Furnished(Protocol):
         ...
 
     @property
-    def external(self) -> ExternalServer | None:
-        """What an external server was promised; None for servers of our own."""
+    def external(self) -> tuple[ExternalServer, ...]:
+        """What external servers were promised; none where all are our own."""
         ...
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured. `guest` is None for servers of our own, `seed` None for a random one.
+    """What is to be measured. `external` is None for servers of our own, `seed` None for a random one.
 
     `resumed` is a run that was cut off and is to be brought to its end, None for a new one. `changes` are
     the options that changed the study's file. Where `tls_as_able`, a server that lacks the study's TLS
     versions gets what it has; else it is a mistake. Where another run is measuring, this one waits for its
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. Of the time in
-    which cases take turns a server is at work for `share` of it. `leeway` is how far the study may
-    give way to an external server, `addresses` are others by which that is reached. `cpus` are those that the
-    user asked for.
+    which cases take turns a server is at work for `share` of it. `cpus` are those that the user asked for.
     `load` says which other machines the load comes from, None where it comes from here. `bundle` is a file of
     authorities of the user's, None where clients are given what the laboratory has.
     """
 
     study: Study
-    guest: GuestAccess | None = None
+    external: ExternalRequest | None = None
     seed: int | None = None
     changes: Changes = field(default_factory=Changes)
     resumed: StoredRun | None = None
@@ -95,8 +90,6 @@ class Request:
     beside_others: bool = False
     turn: Turn | None = None
     share: float = 1.0
-    leeway: Leeway = field(default_factory=Leeway)
-    addresses: Mapping[str, GuestAddress] = field(default_factory=dict)
     cpus: AskedCpus = field(default_factory=AskedCpus)
     load: LoadFrom | None = None
     bundle: Bundle | None = None
@@ -130,32 +123,26 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
     CPUs that cannot be had are refused before anything is fetched, and a resumed run before anything is
     started for it. What must be fetched is fetched before it is this run's turn.
     """
-    study, say = request.study, listener.step
-    if request.guest is None:
+    study, say, asked = request.study, listener.step, request.external
+    if asked is not None:
+        check_external(study, asked.servers)
+    if asked is None or asked.ours(study):
         split_as_asked(request.cpus)
+    else:
+        check_usable(request.cpus)
     sampling = probe() if study.profile else None
-    specimens = obtain(study, say) if request.guest is None else None
-    if request.resumed is not None and specimens is not None:
+    specimens = obtain(study, say, external=() if asked is None else asked.servers)
+    if request.resumed is not None:
         now = machine_of(request.cpus, request.resumed)
         check_same(request.resumed.header, specimens.described(), now)
     with ExitStack() as stack:
         fleet = stack.enter_context(connected(request.load, say)) if request.load is not None else None
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
-        if request.guest is not None:
-            of_guest = open_guest(
-                study,
-                request.guest,
-                needs,
-                say,
-                listener.warn,
-                client_cpus=request.cpus.client or (),
-                fleet=fleet,
-                leeway=request.leeway,
-                addresses=request.addresses,
-            )
+        if asked is not None:
+            of_guest = open_guest(study, asked, specimens, needs, say, listener.warn, request.cpus, fleet)
             benches = stack.enter_context(of_guest)
-        elif specimens is not None:
+        else:
             machine = machine_of(request.cpus, request.resumed)
             if fleet is not None:
                 machine = with_all_cpus(machine, request.cpus)
@@ -185,7 +172,7 @@ def begun(request: Request, study: Study, needs: Needs, place: Furnished, store:
         trial_duration_s=needs.duration_s,
         machine=place.machine,
         specimens=place.specimens,
-        guest=request.guest is not None,
+        guest=request.external is not None,
         changes=request.changes,
         load=place.load,
         external=place.external,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 from tlstax.clients.client import Client
 from tlstax.contract import Counts, FullLoad, Job
@@ -19,12 +18,12 @@ from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
 from tlstax.records.slices import Slices
-from tlstax.records.trial import ServerCpu, TableState, Trial
+from tlstax.records.trial import ServerCpu, Trial
 from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
 from tlstax.run.columns import Turn
-from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
+from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed_of_server
 from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
@@ -35,18 +34,6 @@ from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3
 """In how many blocks the engine measures what its own loop costs: it takes as long as starting it."""
-
-
-@dataclass(frozen=True)
-class Passed:
-    """What the seats of a sitting leave to those after them.
-
-    `tables` is what they held when the first client had them put back, by server and workload. `counters` is
-    what a server had counted when its last client had been watched, by its bench: nobody has worked since.
-    """
-
-    tables: dict[tuple[int, str], tuple[TableState, ...]] = field(default_factory=dict)
-    counters: dict[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Seat:
@@ -111,7 +98,7 @@ class Seat:
         if self.is_out:
             return
         with self.gathered.failures():
-            made_ready(self.gathered, self.bench, passed.tables)
+            made_ready(self.gathered, self.bench, passed)
             self._sit_down(watched_s, passed.counters)
 
     @property

@@ -16,7 +16,8 @@ from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench
-from tlstax.run.seat import Passed, Seat
+from tlstax.run.gathering import Passed
+from tlstax.run.seat import Seat
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 

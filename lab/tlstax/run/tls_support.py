@@ -18,6 +18,8 @@ VERSIONS = ("1.3", "1.2", "1.1", "1.0")
 """The newest first."""
 
 ASK_S, PATIENCE_S = 0.02, 30.0
+ASKED_OF_EXTERNAL = 3
+"""Connections by which an external server is asked: the second may resume the first one's session."""
 
 Able = Mapping[str, bool]
 """TLS versions that a server has, and whether it resumes sessions there."""
@@ -125,7 +127,8 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
 def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bool | None:
     """Whether sessions of this version are resumed; None where the server lacks the version.
 
-    A client that fails for another reason counts as a yes: the trials will show what is wrong.
+    A client that fails for another reason counts as a yes: the trials will show what is wrong. At an external
+    server it makes a few connections one after another, and needs no table.
     """
     levels: dict[str, Level] = {
         "tls": version,
@@ -135,11 +138,16 @@ def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bo
         "workload": "reconnect",
         "connections": 1,
     }
+    if bench.guest:
+        levels |= {"workload": "reconnect-ping", "queries": ASKED_OF_EXTERNAL}
     terms = bench.terms.model_copy(update={"duration_s": ASK_S})
+    stays = bench.server.connected()
     try:
         return _resumed(job_for(levels, terms, sequence=0), bench)
     except ClientFailure as failure:
         return None if failure.tls_was_refused() else True
+    finally:
+        bench.server.wait_until_gone(stays)
 
 
 def _resumed(job: Job, bench: Bench) -> bool:

@@ -20,7 +20,7 @@ from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning
-from tlstax.run.gathering import GRACE_S, Gathered, made_ready, observed_of_server
+from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed_of_server
 from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
@@ -46,7 +46,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     The connections that stay, `stays`, are there before the client is.
     """
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
-    made_ready(gathered, bench)
+    made_ready(gathered, bench, Passed())
     status_before = status.read_status(admin)
     asks = bench.client_asks(levels)
     if not asks:

@@ -123,7 +123,10 @@ class _Names:
         for machine in machines:
             self.machine(machine)
         for specimen in header.specimens:
-            if specimen.kind == "server" and header.guest and not texts.is_level(specimen.name):
+            of_several = header.external and header.external[0].server is not None
+            theirs = {own.server for own in header.external} if of_several else {specimen.name}
+            is_theirs = header.guest and specimen.kind == "server" and specimen.name in theirs
+            if is_theirs and not texts.is_level(specimen.name):
                 self._give("level", specimen.name, texts.HOST, "server-{}.invalid")
         for name, level in levels:
             self._give("level", level, *_own_level(name))
@@ -317,7 +320,7 @@ def _header_fields(names: _Names) -> Fields:
             "microcode": form(r"0x[0-9a-f]{1,16}"),
             "notes": _sentence,
         },
-        ExternalServer: {"no_plaintext": _sentence, "no_tables": _sentence},
+        ExternalServer: {"server": names.level, "no_plaintext": _sentence, "no_tables": _sentence},
         trial.TrustFile: {"sha256": texts.DIGEST},
         trial.LoadMachines: {"server_address": texts.host, "machines": Texts(names.machine)},
         trial.Specimen: {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.case_levels import CaseLevels, Choice
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factors import FACTORS, check_factor, check_level
 from tlstax.study.faults import rebuilt
@@ -37,10 +37,13 @@ RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
 
 
-def override(study: Study, factor: str, levels: Sequence[str], *, option: str = "") -> Study:
+def override(
+    study: Study, factor: str, levels: Sequence[str], *, option: str = "", external: Collection[str] = ()
+) -> Study:
     """The study with other levels of one factor, as `--tls 1.2,1.3-resumed` and `--set` ask for.
 
     `option` is what the user wrote, by which a mistake is reported; else the option of `tlstax run`.
+    `external` are levels of `server` that are no specimens.
 
     A factor that the study lacks is added. Where the baseline names the factor, its level stays, first,
     whether asked for or not: there must be something to compare with. `tls` takes a shorthand:
@@ -52,7 +55,7 @@ def override(study: Study, factor: str, levels: Sequence[str], *, option: str = 
     own = f"--{factor.replace('_', '-')}" if factor in OWN_OPTIONS else f"--set {factor}"
     where = option or own
     study = _without_giving_way(study, factor, levels)
-    changed = matching(_with_levels(study, factor, levels, where))
+    changed = matching(_with_levels(study, factor, levels, where, external))
     check_tables(changed, where)
     return changed
 
@@ -76,7 +79,9 @@ def check_nothing_is_lost(study: Study, factors: Collection[str]) -> None:
                 )
 
 
-def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -> Study:
+def _with_levels(
+    study: Study, factor: str, levels: Sequence[str], where: str, external: Collection[str]
+) -> Study:
     known = check_factor(factor, where=where)
     if not levels:
         raise UserMistake(f"{where}: no level is given")
@@ -84,11 +89,11 @@ def _with_levels(study: Study, factor: str, levels: Sequence[str], where: str) -
         return _with_tls(study, levels, where)
     if factor == "workload":
         study, levels = with_workload_files(study, levels, where)
-    also = study.workloads if factor == "workload" else ()
+    also = study.workloads if factor == "workload" else external if factor == "server" else ()
     checked = [check_level(known, level, where=where, also=also) for level in levels]
     chosen = _with_baseline(study, factor, checked)
     if any(factor in treatment for treatment in study.treatments):
-        return _narrowed(study, factor, chosen, where)
+        return _narrowed(study, factor, chosen, where, external)
     published = study.published if factor in study.levels_of() else _beside_first(study, factor, chosen[0])
     return rebuilt(study, where, factors={**study.factors, factor: chosen}, published=published)
 
@@ -157,7 +162,8 @@ def trusting(study: Study, few: int, many: int) -> Study:
     """The study with so many authorities in clients' files, `many` beside `few`, as `--trust` asks.
 
     A file is read where a connection is made: so its cases make one for each operation, unless others were
-    asked for. What many cost beside few is told of each TLS level.
+    asked for. What many cost beside few is told of each TLS level. A study that has other numbers of
+    authorities has these instead.
     """
     encrypted = tuple(level for level in study.levels_of().get("tls", ()) if level != "off")
     if not encrypted:
@@ -169,8 +175,8 @@ def trusting(study: Study, few: int, many: int) -> Study:
         "--trust",
         factors={**study.factors, "trust": (few, many)},
         baseline={**study.baseline, "trust": few},
-        exclude=(*study.exclude, in_the_clear),
-        contrasts=(*study.contrasts, beside),
+        exclude=(*(own for own in study.exclude if "trust" not in own.levels), in_the_clear),
+        contrasts=(*(own for own in study.contrasts if own.factor != "trust"), beside),
     )
 
 
@@ -189,27 +195,25 @@ def at_rate(study: Study, schedule: OpenLoop) -> Study:
     return rebuilt(study, "--rate", schedule=schedule, deciding_outcome=decides)
 
 
-def at_an_external_server(study: Study) -> Study:
-    """The study without cases in which a client of another maker makes connections anew.
+def at_external_servers(study: Study, servers: Collection[str | None]) -> Study:
+    """The study without cases in which a client of another maker makes connections to these servers anew.
 
-    The engine opens the next only once the server is done with the last; others do not look, so that nobody
-    could promise how many the server has at once. UserMistake where nothing is left of such a client.
+    They are levels of `server`, None for one that no case names. The engine opens the next only once the
+    server is done with the last; others do not look, so that nobody could promise how many the server has at
+    once. UserMistake where nothing is left of such a client there.
     """
     levels = study.levels_of()
     others = tuple(name for name in levels.get("client", ()) if name != ENGINE)
+    there = [case for case in study.included() if CaseLevels.of(case).server in servers]
     made = {
         str(case["workload"]): None
-        for case in study.included()
+        for case in there
         if "workload" in case and makes_connections(case, study.workloads)
     }
     if not others or not made:
         return study
     why = "it does not wait until the server is done with connections that it has closed"
-    keeping = {
-        CaseLevels.of(case).client
-        for case in study.included()
-        if not makes_connections(case, study.workloads)
-    }
+    keeping = {CaseLevels.of(case).client for case in there if not makes_connections(case, study.workloads)}
     for name in others:
         if name not in keeping:
             raise UserMistake(
@@ -217,7 +221,10 @@ def at_an_external_server(study: Study) -> Study:
                 "has at once could not be promised",
                 remedy=f"choose --workload {POINT_SELECT}, or measure a private server",
             )
-    exclusion = Exclusion(levels={"client": others, "workload": tuple(made)}, why=why)
+    left_out: dict[str, Choice] = {"client": others, "workload": tuple(made)}
+    if "server" in levels:
+        left_out["server"] = tuple(name for name in servers if name is not None)
+    exclusion = Exclusion(levels=left_out, why=why)
     return rebuilt(study, "--client", exclude=(*study.exclude, exclusion))
 
 
@@ -299,12 +306,14 @@ def _with_baseline(study: Study, factor: str, levels: Sequence[Level]) -> tuple[
     return tuple(dict.fromkeys([*first, *levels]))
 
 
-def _narrowed(study: Study, factor: str, chosen: Sequence[Level], where: str) -> Study:
+def _narrowed(
+    study: Study, factor: str, chosen: Sequence[Level], where: str, external: Collection[str]
+) -> Study:
     for level in chosen:
         if all(treatment[factor] != level for treatment in study.treatments):
             raise UserMistake(
                 f"{where}: study {study.name} bundles {factor} with other factors and has no "
-                f"{quoted(level)} of it",
+                f"{level if level in external else quoted(level)} of it",
                 remedy=f"choose among {listed(study.levels_of()[factor])}",
             )
     kept = tuple(treatment for treatment in study.treatments if treatment[factor] in chosen)

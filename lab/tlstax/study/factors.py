@@ -210,13 +210,13 @@ def check_level(
 ) -> str | int | float:
     """The level as the factor's own type (a number given as text becomes one). Raises UserMistake.
 
-    `also` are levels beside the factor's: workloads of the user's own.
+    `also` are levels beside the factor's: workloads of the user's own, labels of external servers.
     """
     known = (*(factor.levels or ()), *sorted(also))
     if factor.configures and isinstance(level, str):
         return _configuration(level, where)
     if factor.specimens:
-        if isinstance(level, str) and is_specimen_name(level):
+        if isinstance(level, str) and (is_specimen_name(level) or level in also):
             return level
     elif factor.words:
         if isinstance(level, str | int | float) and _OPTION_LEVEL.fullmatch(_as_option(level)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import sqrt
 
 from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
@@ -20,7 +20,8 @@ INSTANCE = "instance"
 OF_A, OF_B = (1, 2), (3, 4)
 """The processes of either side, where the sides are servers."""
 
-DECIDING = "server_cpu_us_per_op"
+DECIDING, DECIDES_WITHOUT_CPU = "server_cpu_us_per_op", "ops_per_s"
+"""The outcome that the precision is for; at an external server the CPU time may be out of reach."""
 
 COMMON: Mapping[str, tuple[str, ...]] = {
     "tls": ("1.3",),
@@ -30,12 +31,11 @@ COMMON: Mapping[str, tuple[str, ...]] = {
 """What both sides do unless they are told otherwise."""
 
 
-def side_of(settings: Sequence[str], option: str) -> dict[str, Level]:
-    """The levels of one side, as `--a server=mysql-9.7` gives them. Raises UserMistake."""
-    if not settings:
-        raise UserMistake(
-            f"{option} is missing", remedy=f"write {option} server=mysql-9.7, or another factor"
-        )
+def side_of(settings: Iterable[str], option: str, external: Collection[str] = ()) -> dict[str, Level]:
+    """The levels of one side, as `--a server=mysql-9.7` gives them. Raises UserMistake.
+
+    `external` are levels of `server` that are no specimens.
+    """
     found: dict[str, Level] = {}
     for setting in settings:
         name, equals, level = (part.strip() for part in setting.partition("="))
@@ -53,25 +53,41 @@ def side_of(settings: Sequence[str], option: str) -> dict[str, Level]:
         known = check_factor(name, where=option)
         if name == "tls" and level.endswith(RESUMED):
             level, found["resumption"] = level.removesuffix(RESUMED), "on"
-        found[name] = check_level(known, level, where=option)
+        also = external if name == "server" else ()
+        found[name] = check_level(known, level, where=option, also=also)
+    if not found:
+        raise UserMistake(
+            f"{option} is missing", remedy=f"write {option} server=mysql-9.7, or another factor"
+        )
     return found
 
 
-def two_sided(
+def two_sided(  # noqa: PLR0913 (each is a choice of its own, the last two with a default)
     a: Mapping[str, Level],
     b: Mapping[str, Level],
     common: Mapping[str, Sequence[str]],
     *,
     precision: float,
     by_set: Collection[str] = (),
+    external: Collection[str] = (),
 ) -> Study:
     """The study that tells what b changes beside a, to `precision`; `common` are levels that both have.
 
     `by_set` are those of their factors that were given by `--set`, for sentences about them. A factor that
-    one side alone names is at its plain level on the other. Raises UserMistake.
+    one side alone names is at its plain level on the other. `external` are levels of `server` that are no
+    specimens: such a server is one process, which goes on from block to block, so that no side has twins.
+    Raises UserMistake.
     """
     sides = Sides(a=_whole(a, b, "--a"), b=_whole(b, a, "--b"))
+    named = {*common.get("server", ()), *(str(own["server"]) for own in (a, b) if "server" in own)}
+    has_external = not named.isdisjoint(external)
+    if sides.a == sides.b and has_external:
+        raise UserMistake(
+            "both sides are the same external server, of which there are no two processes",
+            remedy="let them differ, in a server or in another factor",
+        )
     are_servers = sides.a == sides.b or any(name in SERVER_FACTORS for name in sides.a)
+    are_servers = are_servers and not has_external
     bundles: list[dict[str, Level]] = [sides.a, sides.b]
     if are_servers:
         bundles = [
@@ -86,12 +102,12 @@ def two_sided(
         question="What does B change beside A?",
         treatments=tuple(bundles),
         baseline=bundles[0],
-        deciding_outcome=DECIDING,
+        deciding_outcome=DECIDES_WITHOUT_CPU if has_external else DECIDING,
         # Of four processes the means of two are compared, which scatter less than one beside one does.
         precision=precision * (sqrt(2) if are_servers else 1),
         budget_s=300,
         rows=10_000,
-        new_processes=True,
+        new_processes=not has_external or not named <= set(external),
         sides=sides,
     )
     for factor, levels in {**COMMON, **common}.items():
@@ -102,7 +118,7 @@ def two_sided(
             continue
         if factor == "tls" and "resumption" in sides.a:
             _check_common_tls(levels, option)
-        study = override(study, factor, tuple(levels), option=option)
+        study = override(study, factor, tuple(levels), option=option, external=external)
     return study
 
 

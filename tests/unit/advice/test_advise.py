@@ -57,9 +57,9 @@ def run_of(request: Request, *, status: str = "complete") -> StoredRun:
             break
         made = [fake_record(trial, truth(trial.case.typed)) for trial in block]
         # Nobody sees the process of an external server.
-        unseen = {"server": None} if request.guest is not None else {}
+        unseen = {"server": None} if request.external is not None else {}
         trials += [record.model_copy(update=unseen) for record in made]
-    header = fake_header(study).model_copy(update={"guest": request.guest is not None})
+    header = fake_header(study).model_copy(update={"guest": request.external is not None})
     fields = {"header": header, "status": status, "stopped_because": "", "trials": tuple(trials)}
     return StoredRun.model_validate(fields)
 
@@ -83,7 +83,7 @@ def test_both_runs_are_made_and_what_they_say_is_ranked(monkeypatch: pytest.Monk
         return run_of(request)
 
     found = advice(monkeypatch, measure=measure)
-    assert [request.guest for request in asked] == [None, ACCESS]
+    assert [request.external and request.external.servers for request in asked] == [None, {None: ACCESS}]
     assert [own.change for own in found.advised] == ["certificate", "group"]
     saved = found.advised[0].saving.server_cpu_us
     assert saved is not None
@@ -100,7 +100,7 @@ def test_both_runs_are_made_and_what_they_say_is_ranked(monkeypatch: pytest.Monk
 
 def test_a_run_that_fails_is_named_and_the_other_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     def there_fails(request: Request) -> StoredRun:
-        if request.guest is not None:
+        if request.external is not None:
             raise MachineFault("db.example:3306 has no free connection")
         return run_of(request)
 
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_it_and_keeps_what_is_known(monkeypatch: pytest.MonkeyPatch,
     """In the middle of the first run, which keeps what it has, or before it began."""
 
     def interrupted(request: Request) -> StoredRun:
-        assert request.guest is None, "nothing is measured after an interruption"
+        assert request.external is None, "nothing is measured after an interruption"
         if not stored:
             raise Interrupted
         return run_of(request, status="interrupted")

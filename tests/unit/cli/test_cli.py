@@ -185,7 +185,7 @@ def test_a_guest_keeps_its_library(
     monkeypatch.setenv("TLSTAX_PASSWORD", "secret")
     arguments = ("run", "--server", "mysql://u@h/db", "--tls-library", "openssl-3.0")
     assert status_of(monkeypatch, *arguments) == 2
-    assert "--tls-library needs a private server" in capsys.readouterr().err
+    assert "--tls-library needs private servers alone" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ def test_a_rate_makes_an_open_loop_that_a_latency_decides() -> None:
             "--workload",
             "reconnect",
         ),
-        ("--server", "mysql://ann@db.example/shop,mysql-9.7"),
+        ("--server", "mysql://ann@db.example/shop,mysql-9.7", "--address", "proxy=proxy.example:6033"),
     ],
 )
 def test_what_an_external_server_has_not_is_refused_before_a_password_is_asked_for(
@@ -465,5 +465,5 @@ def test_what_an_external_server_has_not_is_refused_before_a_password_is_asked_f
     def ask(*_: object) -> None:
         pytest.fail("it asked for a password")
 
-    monkeypatch.setattr("tlstax.cli.run_command.settle", ask)
+    monkeypatch.setattr("tlstax.cli.external_servers.settle", ask)
     assert status_of(monkeypatch, "run", *arguments) == 2

@@ -74,7 +74,7 @@ def test_text_leaves_a_path_whole() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_text_keeps_to_the_width(width: int) -> None:
-    long = CHECK_BAD.model_copy(update={"meaning": "word " * 60})
+    long = CHECK_BAD.model_copy(update={"name": "loopback addresses", "meaning": "word " * 60})
     assert max(len(line) for line in to_text([CHECK_OK, long], width).splitlines()) <= width
 
 

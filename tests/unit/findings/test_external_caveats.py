@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fake_slices import in_turns, slices_of
@@ -10,15 +12,16 @@ from tlstax.findings.answer.document import document
 from tlstax.findings.answer.external_caveats import of_external, others_per_s
 from tlstax.plan.at_work import words
 from tlstax.records.external import AtWork, ExternalServer, LoadStep
-from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import override
 
-ROOM = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
+ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
+ROOM = (ALONE,)
 
 
 def at_an_external_server(
-    workloads: list[str], external: ExternalServer | None, *, connections: int = 8, sliced: bool = False
+    workloads: list[str], external: tuple[ExternalServer, ...], *, connections: int = 8, sliced: bool = False
 ) -> StoredRun:
     study = override(override(whole_tax(), "workload", workloads), "connections", [str(connections)])
     run = fake_run(study, truth=lambda _: TAX_TRUTHS["point-select", "off", "off"], invalid=False)
@@ -43,7 +46,7 @@ def test_cases_that_had_no_room_together_are_named_with_the_option_that_helps() 
 
 
 def test_fewer_connections_than_the_study_says_are_told() -> None:
-    fewer = ROOM.model_copy(update={"at_most": 20, "fewer_than": 8})
+    fewer = (ALONE.model_copy(update={"at_most": 20, "fewer_than": 8}),)
     (said,) = of_external(at_an_external_server(["point-select", "reconnect"], fewer, connections=2))
     assert said.startswith(
         "2 of 8 connections for each case, so that all that are compared take turns within 20 of the server's"
@@ -56,7 +59,7 @@ def test_what_others_did_before_and_meanwhile_is_told() -> None:
         for count, per_s in ((1, 1000.0), (2, 1100.0))
     )
     seen = AtWork(others_per_s=100, most=4, taken=1, steps=steps)
-    beside = ROOM.model_copy(update={"at_work": seen})
+    beside = (ALONE.model_copy(update={"at_work": seen}),)
     run = at_an_external_server(["point-select"], beside, connections=1)
     assert of_external(run) == (words(seen),)
     trials = tuple(_beside(record, selects=20, writes=10) for record in run.trials)
@@ -77,7 +80,7 @@ def _beside(record: TrialRecord, *, selects: int, writes: int) -> TrialRecord:
 
 def test_nothing_is_said_where_all_took_turns_nor_of_a_server_of_our_own() -> None:
     assert of_external(at_an_external_server(["point-select", "reconnect"], ROOM, connections=4)) == ()
-    run = at_an_external_server(["point-select"], None)
+    run = at_an_external_server(["point-select"], ())
     assert (
         of_external(run.model_copy(update={"header": run.header.model_copy(update={"guest": False})})) == ()
     )
@@ -85,9 +88,31 @@ def test_nothing_is_said_where_all_took_turns_nor_of_a_server_of_our_own() -> No
 
 
 def test_of_an_older_run_it_is_known_from_its_trials() -> None:
-    (said,) = of_external(at_an_external_server(["point-select", "reconnect"], None))
+    (said,) = of_external(at_an_external_server(["point-select", "reconnect"], ()))
     assert said.startswith(
         "point selects on kept connections, 8 connections: each by itself, since all 5 cases in turns take"
     )
-    assert of_external(at_an_external_server(["point-select"], None, sliced=True)) == ()
-    assert of_external(at_an_external_server(["reconnect"], None)) == ()
+    assert of_external(at_an_external_server(["point-select"], (), sliced=True)) == ()
+    assert of_external(at_an_external_server(["reconnect"], ())) == ()
+
+
+def test_the_server_that_rules_something_out_is_the_one_that_is_named() -> None:
+    run = at_an_external_server(["point-select"], (), connections=4)
+    own = ALONE.model_copy(update={"server": "old.example:3306"})
+    other = own.model_copy(
+        update={"server": "new.example:3306", "no_tables": "new.example:3306 is read-only"}
+    )
+    header = run.header.model_copy(update={"external": (own, other)})
+    assert of_external(run.model_copy(update={"header": header})) == (
+        "statements that read nothing took the place of point selects: new.example:3306 is read-only",
+    )
+
+
+def test_a_run_from_before_there_could_be_several_servers_is_read() -> None:
+    header = at_an_external_server(["point-select"], ROOM).header
+    written = json.loads(header.model_dump_json())
+    del written["external"][0]["server"]
+    for older, now in ((written["external"][0], ROOM), (None, ()), ([], ())):
+        assert RunHeader.model_validate({**written, "external": older}).external == now
+    del written["external"]
+    assert RunHeader.model_validate(written).external == ()

@@ -10,12 +10,14 @@ from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
 from tlstax.report.core.facts import facts
 from tlstax.report.core.figures import interval
+from tlstax.report.formats.topics import before_groups_on_screen
 from tlstax.results.document import (
     Finding,
     RunDocument,
 )
 from tlstax.results.interval import Interval
 from tlstax.study import at_rate, override
+from tlstax.study.changes import without_plaintext
 from tlstax.support.text import counted
 
 FLOOR = 0.013
@@ -243,3 +245,17 @@ def test_of_several_servers_each_is_named() -> None:
 )
 def test_a_name_keeps_its_small_letter(text: str, capital: str) -> None:
     assert capitalised(text) == capital
+
+
+def test_without_plaintext_the_answer_is_what_connections_made_anew_come_to() -> None:
+    study = without_plaintext(TAX.design)
+    assert study is not None
+    found = document(fake_run(study, number_of_blocks=3, invalid=False))
+    said = [sentence for sentence in headline(found) if "instead of keeping" in sentence]
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        "reconnecting under TLS 1.3 instead of keeping connections",
+        "reconnecting under TLS 1.3 resumed instead of keeping connections",
+        "reconnecting under TLS 1.2 instead of keeping connections",
+    ]
+    assert all("operations a second" in sentence for sentence in said)
+    assert not list(before_groups_on_screen(found)), "what the answer has needs no table on a screen"

@@ -8,11 +8,11 @@ import pytest
 
 from counted_runs import storm_run
 from tlstax.checks import judge
+from tlstax.cli.external_servers import ExternalOptions, external_among
 from tlstax.cli.run_command import RunOptions, study_of
 from tlstax.findings.answer.document import document
 from tlstax.findings.answer.headline import headline
 from tlstax.findings.core.outcomes import outcomes
-from tlstax.guests.access import GuestOptions
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.timing import counted_s
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -99,10 +99,11 @@ def test_a_storm_has_a_hundred_connections_unless_told() -> None:
 
 
 def test_a_server_that_is_not_ours_gets_no_storm_that_nobody_sized() -> None:
-    guest = GuestOptions(url="mysql://user@host/db")
+    url = "mysql://user@host/db"
+    servers = external_among((url,), ExternalOptions()).alone()
     with pytest.raises(UserMistake, match="opens all its connections at once"):
-        study_of(RunOptions(workload="storm", guest=guest))
-    assert study_of(RunOptions(workload="storm", connections="4", guest=guest))
+        study_of(RunOptions(workload="storm", server=url), servers)
+    assert study_of(RunOptions(workload="storm", connections="4", server=url), servers)
 
 
 def test_a_storm_takes_time_that_the_plan_knows_of() -> None:

@@ -93,6 +93,22 @@ def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
     assert row_samples.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
 
 
+def test_rows_that_agree_cost_one_round_trip() -> None:
+    server = FakeDatabase((0, "a", None), (1, b"b", 7))
+    samples = [
+        RowSample(sql="SELECT c, d FROM t WHERE id=0", rows=(("a", None),)),
+        RowSample(sql="SELECT c, d FROM t WHERE id=1", rows=(("b", "7"),)),
+    ]
+    assert row_samples.mismatches(database(server), samples) == ()
+    assert server.statements == [
+        "SELECT 0, one.* FROM (SELECT c, d FROM t WHERE id=0) AS one UNION ALL "
+        "SELECT 1, one.* FROM (SELECT c, d FROM t WHERE id=1) AS one"
+    ]
+    other = samples[0].model_copy(update={"rows": (("c", None),)})
+    row_samples.mismatches(database(server), [other, samples[1]])
+    assert len(server.statements) == 1 + 1 + 2, "what differs is asked by itself"
+
+
 def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
     assert error_codes.is_of_connection(LOST)
     assert not error_codes.is_of_connection(REFUSED)

@@ -151,17 +151,17 @@ def test_what_cannot_be_done_again_and_again_raises_no_load(workload: str) -> No
 
 def test_fewer_connections_beside_others_keep_the_promise_and_its_reason() -> None:
     room = Room(max_connections=151, in_use=3)
-    admitted = admit(load_study("tax"), room, "db.example", fewer=True)
-    most = int(admitted.study.levels_of()["connections"][0])
+    study, (admission,) = admit(load_study("tax"), {None: room}, fewer=True)
+    most = int(study.levels_of()["connections"][0])
     seen = AtWork(others_per_s=OTHERS, most=most, taken=2, steps=tuple(steps(1000, 2000, 2100)))
-    changed = beside_others(admitted, seen)
-    assert changed.study.levels_of()["connections"] == (2,)
-    assert changed.promise == admitted.promise
-    record = changed.record(0.001, "", "")
-    assert record.at_work == seen
-    if admitted.fewer_than is not None:
-        assert f"{most} of {admitted.fewer_than} connections" in next(without_room(changed.study, record))
-    assert beside_others(admitted, seen.model_copy(update={"taken": most})).study == admitted.study
+    changed = beside_others(study, [seen])
+    assert changed.levels_of()["connections"] == (2,)
+    record = admission.record(0.001, "", "").model_copy(update={"at_work": seen})
+    fewer = record.model_copy(update={"fewer_than": 2 * most})
+    assert f"{most} of {2 * most} connections" in next(without_room(changed, [fewer]))
+    unhindered = seen.model_copy(update={"taken": most})
+    assert beside_others(study, [unhindered]) == study
+    assert beside_others(study, [unhindered, seen]) == changed, "what one server bears holds for all"
 
 
 def test_a_look_is_long_enough_for_what_counts_as_work() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from tlstax.plan.elsewhere import Elsewhere, Promise, Room
+from tlstax.plan.elsewhere import Elsewhere, ExternalLimits, Promise, Room
 from tlstax.plan.jobs import lingering
 from tlstax.plan.order import blocks, trials_per_block
 from tlstax.plan.sittings import Sitting, most_connections, sittings
-from tlstax.plan.turns import held_at_once
 from tlstax.study import Levels, Study
 from tlstax.study.workloads.user_defined import UserWorkload
 
@@ -34,7 +33,8 @@ def study(workload: str, *connections: int) -> Study:
 
 
 def seated(of: Study, at_most: int, round_trip_s: float = NEAR_S) -> tuple[Sitting, ...]:
-    return sittings(of, next(blocks(of, seed=1)), 0.3, Elsewhere(at_most, round_trip_s))
+    limits = ExternalLimits({None: Elsewhere(at_most, round_trip_s)})
+    return sittings(of, next(blocks(of, seed=1)), 0.3, limits)
 
 
 def roles(sitting: Sitting) -> list[str]:
@@ -147,7 +147,7 @@ def test_what_is_held_is_what_is_kept_and_what_one_of_the_others_makes() -> None
         {"workload": "storm", "connections": 100},
         {**kept, "workload": "mine"},
     ]
-    assert held_at_once(cases, study("mine", 8)) == 8 + 8 + 100
+    assert Promise.of(cases, study("mine", 8)).held == 8 + 8 + 100
 
 
 def test_the_most_connections_of_a_case_are_known() -> None:
@@ -174,11 +174,26 @@ def test_a_slice_is_as_long_as_the_way_makes_operations(
 
 
 @pytest.mark.parametrize(
-    ("workload", "near_s", "far_s"), [("point-select", 0.0199, 0.0201), ("reconnect", 0.00249, 0.00251)]
+    ("workload", "round_trip_s", "slice_s", "rounds"),
+    [
+        ("point-select", 0.0199, 0.0995, 5),  # Five round trips: the last that has five rounds.
+        ("point-select", 0.0201, 0.0603, 5),  # Three; as many rounds as the time of a trial has room for.
+        ("point-select", 0.17, 0.51, 1),
+        ("reconnect", 0.00249, 0.0996, 6),
+        ("reconnect", 0.01, 0.24, 2),  # Three times eight round trips.
+        ("reconnect", 0.045, 1.0, 1),  # And no longer than a second,
+        ("reconnect", 0.17, 1.0, 1),  # in which each connection begins one.
+    ],
 )
-def test_where_a_slice_would_be_longer_than_a_tenth_of_a_second_there_are_no_turns(
-    workload: str, near_s: float, far_s: float
+def test_cases_take_turns_at_any_distance_in_longer_slices_and_fewer_rounds(
+    workload: str, round_trip_s: float, slice_s: float, rounds: int
 ) -> None:
-    of = study(workload, 8)
-    assert [sitting.takes_turns for sitting in seated(of, 200, near_s)] == [True]
-    assert [sitting.takes_turns for sitting in seated(of, 200, far_s)] == [False] * 4
+    (sitting,) = seated(study(workload, 8), 200, round_trip_s)
+    assert sitting.takes_turns
+    assert sitting.slice_s == pytest.approx(slice_s)
+    assert sitting.rounds == rounds
+
+
+def test_far_away_all_of_a_slice_counts_since_its_ends_are_like_the_rest() -> None:
+    near, far = (seated(study("reconnect", 8), 200, round_trip_s)[0] for round_trip_s in (0.002, 0.045))
+    assert (near.full_load, far.full_load) == (True, False)

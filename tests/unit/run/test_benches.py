@@ -11,7 +11,6 @@ import pytest
 
 from fake_trials import fake_header
 from tlstax.clients.choice import ClientProgram
-from tlstax.guests.access import GuestAccess
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.order import cases
@@ -142,14 +141,10 @@ def test_only_the_load_clients_that_a_study_needs_are_had(monkeypatch: pytest.Mo
 
 
 def test_a_server_that_is_not_ours_is_measured_with_clients_that_tell_what_they_negotiated() -> None:
-    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     kept = override(load_study("tax"), "workload", ["ping"])
     study = override(kept, "client", ["mysqlslap-9.7"])
-    with (
-        pytest.raises(UserMistake, match="does not tell what its connections have negotiated"),
-        external.open_guest(study, access, NEEDS, lambda _: None),
-    ):
-        pytest.fail("it was opened all the same")
+    with pytest.raises(UserMistake, match="does not tell what its connections have negotiated"):
+        external.check_external(study)
 
 
 def test_a_load_client_that_cannot_be_had_is_named_with_the_way_around_it(
@@ -255,13 +250,9 @@ def test_a_certificate_that_a_server_does_not_take_is_named_with_the_way_around_
 
 
 def test_a_server_that_is_not_ours_is_given_no_library() -> None:
-    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     study = override(load_study("tax"), "tls_library", ["openssl-3.0"])
-    with (
-        pytest.raises(UserMistake, match="keeps what it has: tls_library cannot be chosen there"),
-        external.open_guest(study, access, NEEDS, lambda _: None),
-    ):
-        pytest.fail("it was opened all the same")
+    with pytest.raises(UserMistake, match="keeps what it has: tls_library cannot be chosen there"):
+        external.check_external(study)
 
 
 OLD, NEW = ServerChoice("mysql-5.6.14"), ServerChoice("mysql-9.7")
@@ -353,9 +344,5 @@ def test_only_servers_that_are_observed_are_given_counters(
     [("observers", "none"), ("certificate", "rsa-4096"), ("tls_switch", "server"), ("durability", "none")],
 )
 def test_a_server_that_is_not_ours_keeps_its_settings(factor: str, level: str) -> None:
-    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
-    with (
-        pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"),
-        external.open_guest(override(load_study("tax"), factor, [level]), access, NEEDS, lambda _: None),
-    ):
-        pytest.fail("it was opened all the same")
+    with pytest.raises(UserMistake, match=f"{factor} cannot be chosen there"):
+        external.check_external(override(load_study("tax"), factor, [level]))

@@ -6,13 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_benches import NEEDS, fake_bench
+from test_benches import fake_bench
 
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
 from tlstax.findings.core.naming import subject_label
-from tlstax.guests.access import GuestAccess
 from tlstax.plan.order import cases, plan
 from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
@@ -120,13 +119,9 @@ def test_an_unknown_fault_is_a_mistake() -> None:
 
 
 def test_a_fault_is_never_planted_in_a_guest() -> None:
-    access: GuestAccess = None  # type: ignore[assignment] # nothing is asked of it
     study = with_fault(load_study("tax"), ["none", NAME])
-    with (
-        pytest.raises(UserMistake, match="keeps what it has: fault cannot be chosen there"),
-        external.open_guest(study, access, NEEDS, lambda _: None),
-    ):
-        pytest.fail("it was opened all the same")
+    with pytest.raises(UserMistake, match="keeps what it has: fault cannot be chosen there"):
+        external.check_external(study)
 
 
 def test_what_cannot_be_planted_can_be_left_out() -> None:

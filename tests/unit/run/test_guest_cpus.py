@@ -14,14 +14,19 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
+from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Machine
-from tlstax.run import benches, external
+from tlstax.run import benches, external, preparing
 from tlstax.run.bench import Needs
+from tlstax.run.benches import Specimens
+from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
 ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="")
+ENGINE: Any = SimpleNamespace(specimen=fake_header().specimens[0], command=["engine"])
+SPECIMENS = Specimens({}, {}, clients={"engine": ENGINE})
 NEEDS = Needs(rows=10, connections=8, seed=1, duration_s=0.1)
 
 
@@ -50,10 +55,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Machine]]:
     uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
     monkeypatch.setattr(external, "guest_terms", guest_terms)
     monkeypatch.setattr(external, "furnished", furnished)
-    monkeypatch.setattr(external, "engine_command", lambda: ["engine"])
     monkeypatch.setattr(external.server_facts, "round_trip_s", lambda _: 0.0001)
-    engine = SimpleNamespace(specimen=specimen, command=["engine"])
-    monkeypatch.setattr(external, "client_program", lambda *_: engine)
     monkeypatch.setattr(external, "describe_machine", lambda: fake_header().machine)
     monkeypatch.setattr(benches.countable, "usable_events", lambda: uncounted)
     return found
@@ -61,10 +63,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Machine]]:
 
 @pytest.mark.parametrize("cpus", [(), (0,)])
 def test_the_client_is_pinned_only_where_that_was_asked_for(
-    opened: list[tuple[Any, Machine]], cpus: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    opened: list[tuple[Any, Machine]], cpus: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(external, "check_usable", lambda _: None)
-    with external.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=cpus) as found:
+    asked = external.ExternalRequest({None: ACCESS})
+    with external.open_guest(
+        load_study("tax"), asked, SPECIMENS, NEEDS, lambda _: None, cpus=AskedCpus(client=cpus or None)
+    ) as found:
         ((terms, machine),) = opened
         assert terms["client_cpus"] == machine.client_cpus == found.machine.client_cpus == cpus
         assert machine.server_cpus == ()
@@ -72,9 +76,11 @@ def test_the_client_is_pinned_only_where_that_was_asked_for(
 
 
 def test_cpus_that_are_not_there_are_refused_first(opened: list[tuple[Any, Machine]]) -> None:
+    asked = external.ExternalRequest({None: ACCESS})
+    request = Request(load_study("tax"), asked, cpus=AskedCpus(client=(99999,)))
     with (
         pytest.raises(UserMistake, match=r"--client-cpus: .*CPU 99999"),
-        external.open_guest(load_study("tax"), ACCESS, NEEDS, lambda _: None, client_cpus=(99999,)),
+        preparing.opened(request, NEEDS, SimpleNamespace(step=print, warn=print)),
     ):
         pytest.fail("it was opened all the same")
     assert opened == []

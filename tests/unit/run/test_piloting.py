@@ -53,7 +53,7 @@ def test_the_client_gets_what_its_dearest_case_needs(tmp_path: Path) -> None:
     cores = physical_cores(set(range(16)), tmp_path)
     assert (len(machine.server_cpus), len(machine.client_cpus)) == (12, 4)
     costs = {"point-select": (2.0, 8.0), "reconnect": (3.9, 4.8)}
-    shared = balanced_by(TAX, machine, cores, measuring(costs, asked), said.append)
+    shared = balanced_by(pilot_cases(TAX), machine, cores, measuring(costs, asked), said.append)
     # 0.8125 for each of the server's: of eight cores five are busy 49 % with three, four with four 81 %.
     assert shared.server_cpus == tuple(range(6))
     assert shared.client_cpus == tuple(range(6, 16))
@@ -65,7 +65,7 @@ def test_the_client_gets_what_its_dearest_case_needs(tmp_path: Path) -> None:
 
 def test_the_client_gives_back_what_it_does_not_need(tmp_path: Path) -> None:
     machine, cores = machine_with(tmp_path, 16), physical_cores(set(range(16)), tmp_path)
-    shared = balanced_by(TAX, machine, cores, measuring({"point-select": (0.5, 12.0)}, []), str)
+    shared = balanced_by(pilot_cases(TAX), machine, cores, measuring({"point-select": (0.5, 12.0)}, []), str)
     assert shared.client_cpus == (14, 15)
 
 
@@ -73,7 +73,7 @@ def test_the_client_gives_back_what_it_does_not_need(tmp_path: Path) -> None:
 def test_with_fewer_than_four_cores_there_is_no_pilot(tmp_path: Path, cpus: int, asks: bool) -> None:
     machine, asked = machine_with(tmp_path, cpus), list[str]()
     cores = physical_cores(set(range(cpus)), tmp_path)
-    shared = balanced_by(TAX, machine, cores, measuring({"reconnect": (1.0, 1.0)}, asked), str)
+    shared = balanced_by(pilot_cases(TAX), machine, cores, measuring({"reconnect": (1.0, 1.0)}, asked), str)
     assert bool(asked) is asks
     assert (shared.pilot is not None) is asks
     assert asks or shared == machine
@@ -83,13 +83,16 @@ def test_a_study_whose_cases_tell_nothing_has_no_pilot(tmp_path: Path) -> None:
     machine, asked = machine_with(tmp_path, 8), list[str]()
     study = override(TAX, "workload", ["insert"])
     cores = physical_cores(set(range(8)), tmp_path)
-    assert balanced_by(study, machine, cores, measuring({"insert": (1.0, 1.0)}, asked), str) == machine
+    assert (
+        balanced_by(pilot_cases(study), machine, cores, measuring({"insert": (1.0, 1.0)}, asked), str)
+        == machine
+    )
     assert asked == []
 
 
 def test_where_nothing_could_be_measured_the_shares_stay_and_the_report_says_so(tmp_path: Path) -> None:
     machine, cores = machine_with(tmp_path, 8), physical_cores(set(range(8)), tmp_path)
-    shared = balanced_by(TAX, machine, cores, measuring({}, []), str)
+    shared = balanced_by(pilot_cases(TAX), machine, cores, measuring({}, []), str)
     assert (shared.server_cpus, shared.client_cpus) == (machine.server_cpus, machine.client_cpus)
     assert "could not measure anything" in shared.notes[-1]
 

@@ -17,10 +17,12 @@ from profiled_runs import profiled_run
 from report_runs import exact_run, guest, hostile, noisy_run
 from tlstax.contract import Account, ErrorEvent, Frozen, TcpEndpoint, TlsOn
 from tlstax.findings.answer.document import document
+from tlstax.records.external import ExternalServer
 from tlstax.records.public_fields import Public, open_fields, types_below
-from tlstax.records.trial import LoadMachines, Specimen, StoredRun, Verdict
+from tlstax.records.trial import Changes, LoadMachines, Specimen, StoredRun, Verdict
 from tlstax.store import anonymise
 from tlstax.store.anonymise import anonymous
+from tlstax.study import override
 
 RUN = fake_run(number_of_blocks=2)
 DIGEST = "d7" * 32
@@ -149,6 +151,56 @@ def external_run() -> StoredRun:
     return StoredRun(header=header, status="failed", stopped_because=denied, trials=trials)
 
 
+def run_at_several() -> StoredRun:
+    """A run at two external servers and two of our own, one of which the user added."""
+    run = external_run()
+    labels, ours = ("db.example:3307", "10.1.2.3:3306"), ("jd-build", "mysql-9.7")
+    first = run.header.specimens[0]
+    external = tuple(
+        ExternalServer(
+            server=label,
+            max_connections=151,
+            in_use=1,
+            at_most=37,
+            promised=35,
+            no_plaintext=f"{label} accepts encrypted connections only (require_secure_transport is ON)",
+        )
+        for label in labels
+    )
+    header = run.header.model_copy(
+        update={
+            "study": override(run.header.study, "server", [*labels, *ours], external=labels),
+            "changes": Changes(set=(f"server={','.join((*labels, *ours))}",)),
+            "specimens": tuple(first.model_copy(update={"name": name}) for name in (*labels, *ours)),
+            "external": external,
+        }
+    )
+    case = run.trials[0].trial.case
+    trials = tuple(
+        record.model_copy(
+            update={
+                "trial": record.trial.model_copy(
+                    update={"case": case.model_copy(update={"levels": {**case.levels, "server": label}})}
+                )
+            }
+        )
+        for record, label in zip(run.trials, (*labels, *ours), strict=False)
+    )
+    return run.model_copy(update={"header": header, "trials": trials})
+
+
+def test_several_servers_stay_apart_and_are_the_same_wherever_they_are_named() -> None:
+    found = anonymous(run_at_several())
+    for text in texts_in(found.model_dump(mode="json", exclude={"trials": {"__all__": {"done"}}})):
+        assert not re.search(r"db\.example|\bzq\b|jd|10\.1\.2\.3|3307", text), text
+    names = ("server.invalid", "server-1.invalid", "server-1", "mysql-9.7")
+    assert found.header.study.levels_of()["server"] == names
+    assert tuple(specimen.name for specimen in found.header.specimens) == names
+    assert tuple(own.server for own in found.header.external) == names[:2]
+    assert found.header.changes.set == (f"server={','.join(names)}",)
+    assert tuple(record.trial.case.levels["server"] for record in found.trials[:4]) == names
+
+
 def test_a_run_at_an_external_server_says_nothing_of_it() -> None:
     run = external_run()
     found = anonymous(run)
@@ -165,7 +217,7 @@ def test_a_run_at_an_external_server_says_nothing_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [exact_run, noisy_run, guest, hostile, profiled_run, captured_run, external_run]
+    "make", [exact_run, noisy_run, guest, hostile, profiled_run, captured_run, external_run, run_at_several]
 )
 def test_once_is_enough(make: Any) -> None:
     """By this `publish` knows a pack that has nothing else in it."""

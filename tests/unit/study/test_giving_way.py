@@ -9,7 +9,7 @@ from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.plan.order import cases
 from tlstax.study import Study, load_study, override
 from tlstax.study.changes import (
-    at_an_external_server,
+    at_external_servers,
     by_addresses,
     without_plaintext,
     without_tables,
@@ -98,13 +98,13 @@ def test_a_table_may_have_points_in_its_name() -> None:
 
 
 def test_clients_of_other_makers_keep_their_connections_at_an_external_server() -> None:
-    study = at_an_external_server(override(TAX, "client", ["engine", "sysbench"]))
+    study = at_external_servers(override(TAX, "client", ["engine", "sysbench"]), [None])
     found = {(case.typed.client, case.typed.workload) for case in cases(study)}
     assert found == {("engine", "point-select"), ("engine", "reconnect"), ("sysbench", "point-select")}
-    assert at_an_external_server(TAX) == TAX
+    assert at_external_servers(TAX, [None]) == TAX
     alone = override(override(TAX, "workload", ["reconnect"]), "client", ["pymysql-1.2"])
     with pytest.raises(UserMistake, match="how many an external server has at once could not be promised"):
-        at_an_external_server(alone)
+        at_external_servers(alone, [None])
 
 
 def test_each_way_is_compared_with_the_direct_one_and_with_itself_there() -> None:

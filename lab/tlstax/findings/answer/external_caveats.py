@@ -1,4 +1,4 @@
-"""What was done otherwise at an external server: it had no room for all cases, or let nothing be made."""
+"""What was done otherwise at external servers: they had no room for all cases, or let nothing be made."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
+from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
-from tlstax.plan.turns import held_at_once
 from tlstax.records.trial import StoredRun
 from tlstax.study.level_names import KEPT_BESIDE_MADE
 
@@ -20,19 +20,23 @@ def of_external(stored: StoredRun) -> tuple[str, ...]:
     header = stored.header
     if not header.guest or not stored.measured:
         return ()
-    if header.external is not None:
-        why = header.external.no_tables
-        no_tables = (f"statements that read nothing took the place of point selects: {why}",) if why else ()
+    if header.external:
+        no_tables = [
+            f"statements that read nothing took the place of point selects: {own.no_tables}"
+            for own in header.external
+            if own.no_tables
+        ]
         return (*no_tables, *without_room(header.study, header.external), *_of_others(stored))
     return _of_older(stored)
 
 
 def _of_others(stored: StoredRun) -> Iterator[str]:
     """What others were seen to do there before the first block, and while it was measured."""
-    external = stored.header.external
-    seen = None if external is None else external.at_work
-    if seen is not None and at_work.is_at_work(seen.others_per_s):
-        yield at_work.words(seen)
+    for external in stored.header.external:
+        seen = external.at_work
+        if seen is not None and at_work.is_at_work(seen.others_per_s):
+            at = f"{external.server}: " if external.server is not None else ""
+            yield f"{at}{at_work.words(seen)}"
     meanwhile = others_per_s(stored)
     if meanwhile is not None and at_work.is_at_work(meanwhile):
         yield (
@@ -69,5 +73,5 @@ def _of_older(stored: StoredRun) -> tuple[str, ...]:
         turns_apart(company, study, promised, parts=0)
         for company in companies(study, [one.trial for one in block])
         if not any(trial.position in in_turns for trial in company)
-        and held_at_once((trial.case.levels for trial in company), study) > promised
+        and Promise.of((trial.case.levels for trial in company), study).held > promised
     )

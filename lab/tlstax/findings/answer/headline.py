@@ -9,7 +9,7 @@ from tlstax.findings.answer.never_valid import never_valid_words
 from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.naming import mode_label, subject_label
+from tlstax.findings.core.naming import mode_label, subject_label, tls_label
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import (
@@ -100,6 +100,7 @@ def headline(document: RunDocument) -> list[str]:
     return [
         *lost,
         *(sentences or [_nothing(document)]),
+        *made_anew(document),
         *driver_sentences(document.drivers),
         *reached(document),
         *summary(document.agreements),
@@ -157,6 +158,17 @@ def _pooled(document: RunDocument) -> list[str]:
         f"pooled over {counted(len(found.connections), 'number')} of connections"
         for found in document.pooled
         if found.outcome == outcome and not found.factor
+    ]
+
+
+def made_anew(document: RunDocument) -> list[str]:
+    """What connections made anew come to beside kept ones, in each TLS mode, where a study asks for that."""
+    within, outcome = document.design.alike_within, document.design.deciding_outcome
+    return [
+        f"reconnecting under {tls_label(found.case)} instead of keeping connections: "
+        f"{_what_changes(outcome)} {change_words(found.ratio)}{_unless_seen(found.judgement, within)}"
+        for found in document.contrasts
+        if found.factor == "workload" and found.outcome == outcome
     ]
 
 

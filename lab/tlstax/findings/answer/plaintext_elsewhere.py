@@ -5,6 +5,7 @@ from __future__ import annotations
 from tlstax.findings.model.predict import costs, in_the_clear
 from tlstax.findings.model.shipped import shipped_parts, stand_in
 from tlstax.plan.stand_ins import stand_in_for
+from tlstax.records.external import ExternalServer
 from tlstax.records.trial import StoredRun
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import key_of
@@ -14,17 +15,19 @@ SELECT_BYTES, MANY = 120, 1000
 
 
 def of_plaintext(stored: StoredRun) -> tuple[str, ...]:
-    """A sentence that says why there is none, and what is known of it elsewhere."""
-    external = stored.header.external
-    if external is None or not external.no_plaintext:
-        return ()
+    """Of each server that rules it out a sentence that says why, and what is known of it elsewhere."""
+    return tuple(_why_none(own, stored) for own in stored.header.external if own.no_plaintext)
+
+
+def _why_none(external: ExternalServer, stored: StoredRun) -> str:
     why = f"plaintext was not measured: {external.no_plaintext}"
-    own = next((one for one in stored.header.specimens if one.kind == "server"), None)
+    servers = (one for one in stored.header.specimens if one.kind == "server")
+    own = next((one for one in servers if external.server in {None, one.name}), None)
     specimen = None if own is None else stand_in_for(own.version)
     if specimen is None:
-        return (why,)
+        return why
     version = "1.2" if str(stored.header.study.baseline.get("tls")) == "1.2" else "1.3"
-    return (f"{why}; {_elsewhere(specimen, version)}",)
+    return f"{why}; {_elsewhere(specimen, version)}"
 
 
 def _elsewhere(specimen: str, version: str) -> str:

@@ -20,7 +20,7 @@ from tlstax.report.core.own_workloads import own_workloads
 from tlstax.results.document import Profiling, RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
-from tlstax.support.text import counted, some_of
+from tlstax.support.text import counted, enumerated, some_of
 
 COST_WORDS = {
     "ops_per_s": "operations per second",
@@ -91,7 +91,15 @@ def server_words(stored: StoredRun) -> str:
     versions = "; ".join(server_versions(stored.measured))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
-    return f"{name}{versions}{', an external server' if stored.header.guest else ''}"
+    return f"{name}{versions}{external_words(stored.header)}"
+
+
+def external_words(header: RunHeader) -> str:
+    """Which of the servers are external; empty where none is."""
+    several = [own.server for own in header.external if own.server is not None]
+    if several:
+        return f"; external: {enumerated(several)}"
+    return ", an external server" if header.guest else ""
 
 
 def load_words(schedule: Schedule) -> str:

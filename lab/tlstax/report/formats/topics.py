@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tlstax.findings.answer.headline import made_anew
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
@@ -79,6 +80,8 @@ def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: what it was not asked for is left out."""
     yield from published.table_sections(document, "short")
     for topic in COMPARED if document.findings else ():
+        if topic is overview.sections and made_anew(document):
+            continue  # The answer has these figures.
         yield from (topic if topic is not connect.sections else connect.sections_on_screen)(document, "short")
 
 

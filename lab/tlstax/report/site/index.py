@@ -199,7 +199,8 @@ def _subject(header: RunHeader, record: TrialRecord, seen: ServerObservation) ->
     """The server and its TLS library, by what they said of themselves in this trial."""
     servers = [specimen.name for specimen in header.specimens if specimen.kind == "server"]
     only = servers[0] if len(servers) == 1 else "server"
-    name = "external server" if header.guest else str(record.trial.case.levels.get("server", only))
+    only = "external server" if header.guest else only
+    name = str(record.trial.case.levels.get("server", only))
     library = seen.tls_library_version
     return f"{name} ({seen.version}){f', {library}' if library else ''}"
 

@@ -21,7 +21,7 @@ RUNS = Table(
         Column("tlstax_version", "TEXT", "the version that measured"),
         Column("seed", "TEXT", "the seed of its order and random choices, a whole number of any size"),
         Column("trial_duration_s", "REAL", "how long a trial was to last", "s"),
-        Column("external_server", "INTEGER", "1 where the server was not started by tlstax"),
+        Column("external_server", "INTEGER", "1 where a server was not started by tlstax"),
         Column("machines", "INTEGER", "on how many machines blocks were measured"),
         Column("load_machines", "INTEGER", "how many machines the load came from; empty: no others"),
         Column("cpu_model", "TEXT", "the processor, of the first machine as all that follows"),

@@ -12,12 +12,13 @@ from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.two_sides import SideEffect
+from tlstax.study import Sides, Study
 from tlstax.support.grouping import grouped
 
 TITLE = "B beside A"
 AGAIN = "A’s first process beside itself"
 READING = (
-    "In brackets is the {confidence} interval over blocks, each with new processes of every server. {twins}"
+    "In brackets is the {confidence} interval over blocks{processes}. {twins}"
     "What differs beside itself{or_twins} was changed by nothing."
 )
 WITH_TWINS = "Each side is the mean of two processes, which share all but the luck of a process. "
@@ -34,10 +35,22 @@ def sections(document: RunDocument, _: Detail) -> Iterator[Section]:
     has_twins = bool(found[0].twins)
     reading = READING.format(
         confidence=percent(document.design.confidence),
+        processes=_processes(document.design, sides, has_twins=has_twins),
         twins=WITH_TWINS if has_twins else "",
         or_twins=" or its twin" if has_twins else "",
     )
     yield Section((*blocks, Words(reading, aside=True)), TITLE)
+
+
+def _processes(design: Study, sides: Sides, *, has_twins: bool) -> str:
+    """Which servers have new processes in each block: an external one goes on as it is.
+
+    Sides that are servers have twins, unless one is external.
+    """
+    if not design.new_processes:
+        return ""
+    has_external = "server" in sides.a and not has_twins
+    return f", each with new processes of every {'private server' if has_external else 'server'}"
 
 
 def _table(own: list[SideEffect]) -> Table:

@@ -1,0 +1,248 @@
+"""External servers among the servers that options name: what each is called, and how a run gets into it."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tlstax.cli.lent_server import warn
+from tlstax.guests import access as guest_access
+from tlstax.guests.access import GuestOptions, settle
+from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
+from tlstax.guests.tls import DEMANDING, GuestTls
+from tlstax.guests.workload_guard import check_workloads
+from tlstax.plan.admission import Leeway
+from tlstax.run.external import ExternalRequest
+from tlstax.specimens.resolve import check_server_name
+from tlstax.study import Study
+from tlstax.study.changes import without_plaintext
+from tlstax.study.needs import has_plaintext
+from tlstax.study.questions import asking_what_is_there
+from tlstax.support.errors import UserMistake
+
+SERVER = "server"
+
+
+@dataclass(frozen=True)
+class ExternalOptions:
+    """What options say of all external servers of a run: `guest` without a URL, and what is promised."""
+
+    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
+    max_connections: int | None = None
+    allow_plaintext: bool = False
+
+    def given(self) -> list[str]:
+        """The options that were given, by their names."""
+        guest = self.guest
+        options = {
+            "--ssl-mode": guest.ssl_mode,
+            "--ssl-ca": guest.ssl_ca,
+            "--ssl-cert": guest.ssl_cert,
+            "--ssl-key": guest.ssl_key,
+            "--allow-plaintext": self.allow_plaintext or None,
+            "--defaults-file": guest.defaults_file,
+            "--login-path": guest.login_path,
+            "--server-host": guest.server_host,
+            "--max-connections": self.max_connections,
+        }
+        return [name for name, value in options.items() if value is not None]
+
+
+def external_options(
+    ssl_mode: str | None,
+    ssl_ca: str | None,
+    ssl_cert: str | None,
+    ssl_key: str | None,
+    defaults_file: Path | None,
+    login_path: str | None,
+    server_host: str | None,
+    max_connections: int | None,
+    given_password: bytes | None,
+    *,
+    allow_plaintext: bool,
+) -> ExternalOptions:
+    """The options as commands have them."""
+    guest = GuestOptions(
+        url="",
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        server_host=server_host,
+        given_password=given_password,
+    )
+    return ExternalOptions(guest, max_connections, allow_plaintext)
+
+
+@dataclass(frozen=True)
+class ExternalServers:
+    """The external servers that were named, by their level of the factor `server`.
+
+    A level is the server's address, `db.example:3306` or the path of a socket; None of one that is alone, in
+    a study that names no server.
+    """
+
+    options: ExternalOptions = field(default_factory=ExternalOptions)
+    by_level: Mapping[str | None, GuestOptions] = field(default_factory=dict)
+    level_of: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_level)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Their levels of the factor `server`."""
+        return tuple(level for level in self.by_level if level is not None)
+
+    def alone(self) -> ExternalServers:
+        """The same of a study that names no server."""
+        (options,) = self.by_level.values()
+        return replace(self, by_level={None: options}, level_of={})
+
+    def named(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The levels of servers that were typed, addresses as they are called."""
+        return tuple(self.level_of.get(text, text) for text in texts)
+
+    def side(self, text: str) -> str:
+        """A `factor=level` as it was typed, with an address as it is called; a level may have a comma."""
+        factor, equals, level = text.partition("=")
+        return (
+            f"{factor}{equals}{self.level_of.get(level.strip(), level)}" if factor.strip() == SERVER else text
+        )
+
+    def setting(self, text: str) -> str:
+        """A `factor=level,…` as it was typed, with addresses as they are called."""
+        factor, equals, levels = text.partition("=")
+        if factor.strip() != SERVER:
+            return text
+        return f"{factor}{equals}{','.join(self.named([level.strip() for level in levels.split(',')]))}"
+
+
+def external_among(
+    typed: Iterable[str], options: ExternalOptions, where: str = "--server"
+) -> ExternalServers:
+    """The external servers among servers that were typed, in their order; `where` is how they are.
+
+    Options of which there is one for each are told apart. UserMistake for a bad address, for two that are
+    called the same, and for options without an external server.
+    """
+    urls = [text for text in dict.fromkeys(typed) if "://" in text]
+    if not urls:
+        for name in options.given():
+            raise needs_external(name, where)
+        return ExternalServers(options)
+    each = guest_access.of_each(options.guest, urls)
+    by_level: dict[str | None, GuestOptions] = {}
+    level_of: dict[str, str] = {}
+    for url, own in zip(urls, each, strict=True):
+        level = str(guest_access.address_of(own))
+        if level in by_level:
+            raise UserMistake(
+                f"{level} is named twice, and would be compared with itself",
+                remedy="name each server once, by one address",
+            )
+        by_level[level], level_of[url] = own, level
+    return ExternalServers(options, by_level, level_of)
+
+
+def needs_external(option: str, where: str = "--server") -> UserMistake:
+    """That this option is about an external server, of which none was named."""
+    return UserMistake(
+        f"{option} needs {where} with the address of an external server",
+        remedy="give its mysql:// address, or leave it out",
+    )
+
+
+def typed_servers(settings: Iterable[str]) -> tuple[str, ...]:
+    """What `server=…` names among settings as they were typed."""
+    found: list[str] = []
+    for setting in settings:
+        factor, _, levels = setting.partition("=")
+        if factor.strip() == SERVER:
+            found += [level.strip() for level in levels.split(",")]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a command lets external servers change of its study: see `Leeway`; `asks_plaintext` if named."""
+
+    fewer_connections: bool = False
+    no_tables: bool = False
+    asks_plaintext: bool = False
+    looks: bool = False
+    raises_load: bool = False
+
+
+def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[Study, ExternalRequest]:
+    """How to get into each of the servers, and the study without plaintext where TLS is demanded.
+
+    Passwords may be asked for. UserMistake for the name of no private server, where what is there is not
+    enough to get in, where TLS is demanded and the study logs in without, and for a workload of the user's
+    own that a server is not to be given.
+    """
+    for name in study.levels_of().get(SERVER, ()):
+        if name not in servers.by_level:
+            check_server_name(str(name))
+    ask = getpass.getpass if sys.stdin.isatty() else None
+    check = _checking_tls(study, servers.options, allowed)
+    if len(servers.by_level) > 1:
+        # Nobody types one server's password only to be told of a mistake in what was said of the next.
+        for own in servers.by_level.values():
+            settle(own, ask and (lambda _: ""), check)
+    accesses = {level: settle(own, ask, check, warn) for level, own in servers.by_level.items()}
+    demanded_by = {
+        level: f"{access.tls.mode_by} demands TLS (--allow-plaintext measures plaintext too)"
+        for level, access in accesses.items()
+        if _demands(access.tls, study, servers.options)
+    }
+    if demanded_by:
+        study = _over_tls_alone(study)
+    for access in accesses.values():
+        check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, GUEST_TABLES)
+    leeway = Leeway(
+        at_most=servers.options.max_connections,
+        fewer_connections=allowed.fewer_connections,
+        no_plaintext=not allowed.asks_plaintext,
+        tls_demanded_by=demanded_by,
+        no_tables=allowed.no_tables,
+        looks=allowed.looks,
+        raises_load=allowed.raises_load,
+    )
+    return study, ExternalRequest(accesses, leeway)
+
+
+def _demands(tls: GuestTls, study: Study, options: ExternalOptions) -> bool:
+    """Whether how TLS is to be used rules out the cases in the clear that the study has."""
+    return tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext
+
+
+def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> Callable[[GuestTls], None]:
+    def check(tls: GuestTls) -> None:
+        if tls.mode == "DISABLED":
+            raise UserMistake(
+                f"{tls.mode_by} leaves nothing to compare",
+                remedy="plaintext is measured beside TLS anyway",
+            )
+        if _demands(tls, study, options) and allowed.asks_plaintext:
+            raise UserMistake(
+                f"{tls.mode_by} demands TLS, and --tls off logs in without it",
+                remedy="permit it with --allow-plaintext; even then the password itself goes over TLS alone",
+            )
+
+    return check
+
+
+def _over_tls_alone(study: Study) -> Study:
+    """The study without plaintext, with a question of its own. UserMistake where nothing is left."""
+    changed = without_plaintext(study)
+    if changed is None:
+        raise UserMistake(
+            "without plaintext nothing is left to be compared", remedy="name TLS versions with --tls"
+        )
+    return asking_what_is_there(changed, study)

@@ -1,0 +1,136 @@
+"""External servers among those that options name: what they are called, and whose password is whose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tlstax.cli.ab_command import AbOptions, ab_study, external_servers
+from tlstax.cli.external_servers import (
+    Allowed,
+    ExternalOptions,
+    ExternalServers,
+    external_among,
+    let_in,
+    typed_servers,
+)
+from tlstax.cli.study_command import changed
+from tlstax.guests.access import GuestOptions
+from tlstax.records.trial import Changes
+from tlstax.study import Study, load_study, override
+from tlstax.support.errors import UserMistake
+
+OLD, NEW = "mysql://ann@old.example/scratch", "mysql://bob@new.example:3307/scratch"
+SOCKET = "mysql://ann@/scratch?socket=/run/mysqld/mysqld.sock"
+CALLED = ("old.example:3306", "new.example:3307")
+
+
+def options(**said: Any) -> ExternalOptions:
+    return ExternalOptions(GuestOptions(url="", given_password=b"of all", **said))
+
+
+def at(*typed: str, **said: Any) -> ExternalServers:
+    return external_among(typed, options(**said))
+
+
+def study_at(servers: ExternalServers) -> Study:
+    return override(load_study("tax"), "server", servers.levels, external=servers.levels)
+
+
+def file_with(path: Path, text: str) -> Path:
+    path.write_text(f"[client]\n{text}\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_server_is_called_by_its_address_without_user_and_schema(tmp_path: Path) -> None:
+    servers = at(OLD, "mariadb-11.8", NEW, SOCKET)
+    assert servers.levels == (*CALLED, "/run/mysqld/mysqld.sock")
+    assert servers.named((NEW, "mariadb-11.8")) == (CALLED[1], "mariadb-11.8")
+    assert servers.setting(f"server={OLD},mariadb-11.8") == f"server={CALLED[0]},mariadb-11.8"
+    assert servers.setting("tls=1.3") == "tls=1.3"
+    assert servers.side(f"server={NEW}") == f"server={CALLED[1]}"
+    ports = at("mysql://h/a", OLD, defaults_file=file_with(tmp_path / "my.cnf", "port=3310"))
+    assert ports.levels == ("h:3310", "old.example:3310"), "the files' port, where the URL has none"
+    assert not external_among(("mysql-9.7",), ExternalOptions())
+
+
+@pytest.mark.parametrize("second", ["mysql://bob@old.example:3306/other", "mariadb://old.example"])
+def test_two_that_are_called_the_same_are_refused(second: str) -> None:
+    with pytest.raises(UserMistake, match=r"old\.example:3306 is named twice"):
+        at(OLD, second)
+
+
+def test_options_need_an_external_server() -> None:
+    with pytest.raises(UserMistake, match="--ssl-ca needs --set server= with the address of an external"):
+        external_among(("mysql-9.7",), options(ssl_ca="ca.pem"), "--set server=")
+
+
+def test_what_is_given_once_is_for_all_and_with_commas_one_for_each(tmp_path: Path) -> None:
+    file = file_with(tmp_path / "own.cnf", "password=of bob")
+    servers = at(OLD, NEW, defaults_file=Path(f",{file}"))
+    _, request = let_in(study_at(servers), servers, Allowed())
+    assert {level: access.password for level, access in request.servers.items()} == {
+        CALLED[0]: "of all",
+        CALLED[1]: "of bob",
+    }
+    hosts = at(OLD, NEW, server_host="ssh://a,ssh://b", ssl_mode="PREFERRED").by_level.values()
+    assert [(own.server_host, own.ssl_mode) for own in hosts] == [
+        ("ssh://a", "PREFERRED"),
+        ("ssh://b", "PREFERRED"),
+    ]
+    (alone,) = at(OLD, ssl_ca="a,b.pem").by_level.values()
+    assert alone.ssl_ca == "a,b.pem", "of one server a comma is a part of the name"
+    with pytest.raises(UserMistake, match="--login-path has 3 values for 2 external servers"):
+        at(OLD, NEW, login_path="a,b,c")
+
+
+def test_each_is_asked_for_at_the_terminal_once_nothing_else_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return f"typed {len(asked)}"
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", ask)
+    nothing_given = ExternalOptions(GuestOptions(url=""))
+    servers = external_among((OLD, NEW), nothing_given)
+    _, request = let_in(study_at(servers), servers, Allowed())
+    assert asked == [f"Password of ann at {CALLED[0]}: ", f"Password of bob at {CALLED[1]}: "]
+    assert [access.password for access in request.servers.values()] == ["typed 1", "typed 2"]
+
+    asked.clear()
+    nobody = external_among((OLD, "mysql://new.example/scratch"), nothing_given)
+    with pytest.raises(UserMistake, match=r"no user was named for new\.example:3306"):
+        let_in(study_at(nobody), nobody, Allowed())
+    unknown = override(study_at(servers), "server", [*CALLED, "mariadb-11.7"], external=CALLED)
+    with pytest.raises(UserMistake, match=r"no server named 'mariadb-11\.7'"):
+        let_in(unknown, servers, Allowed())
+    assert asked == []
+
+
+def test_where_one_demands_tls_nothing_is_measured_in_the_clear_and_it_is_named() -> None:
+    servers = at(OLD, NEW, ssl_mode=",REQUIRED")
+    study, request = let_in(study_at(servers), servers, Allowed())
+    assert "off" not in study.levels_of()["tls"]
+    assert list(request.leeway.tls_demanded_by) == [CALLED[1]]
+    with pytest.raises(UserMistake, match="demands TLS, and --tls off logs in without it"):
+        let_in(study_at(servers), servers, Allowed(asks_plaintext=True))
+
+
+def test_sides_and_settings_name_servers_by_their_addresses() -> None:
+    asked = AbOptions(a=[f"server={OLD}"], b=[f"server={NEW}"], external=options())
+    assert ab_study(asked, external_servers(asked)).sides is not None
+    both = AbOptions(a=["tls=1.2"], b=["tls=1.3"], settings=[f"server={OLD}"], external=options())
+    study = ab_study(both, external_servers(both))
+    assert study.levels_of()["server"] == (CALLED[0],)
+    assert "instance" not in study.levels_of()
+
+    changes = Changes(set=(f"server={OLD},mysql-9.7", "tls=off,1.3"))
+    servers = external_among(typed_servers(changes.set), options())
+    assert changed(load_study("tax"), changes, servers).levels_of()["server"] == (CALLED[0], "mysql-9.7")
