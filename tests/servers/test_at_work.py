@@ -54,8 +54,7 @@ def others(server: PrivateServer) -> Iterator[None]:
 def test_on_an_idle_server_every_case_has_its_usual_connections(house: PrivateServer, tmp_path: Path) -> None:
     done = tlstax_run(tmp_path, url_of(house), *SHORT)
     assert done.returncode == 0, done.stderr
-    external = last_run(tmp_path).header.external
-    assert external is not None
+    (external,) = last_run(tmp_path).header.external
     assert external.at_work is not None
     assert external.at_work.others_per_s < LEAST_PER_S
     assert external.at_work.steps == ()
@@ -69,8 +68,7 @@ def test_beside_others_the_load_begins_with_one_connection(house: PrivateServer,
         done = tlstax_run(tmp_path, url_of(house), *SHORT)
     assert done.returncode == 0, done.stderr
     stored = last_run(tmp_path)
-    external = stored.header.external
-    assert external is not None
+    (external,) = stored.header.external
     seen = external.at_work
     assert seen is not None
     assert PER_S / 4 < seen.others_per_s < PER_S * 2
@@ -96,8 +94,7 @@ def test_what_the_user_says_of_the_load_stays(
         done = tlstax_run(tmp_path, url_of(house), *SHORT, *typed)
     assert done.returncode == 0, done.stderr
     stored = last_run(tmp_path)
-    external = stored.header.external
-    assert external is not None
+    (external,) = stored.header.external
     assert stored.header.study.levels_of()["connections"] == (3 if looked else 8,)
     assert (external.at_work is not None) == looked
     if external.at_work is not None:

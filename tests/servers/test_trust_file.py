@@ -56,6 +56,23 @@ def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs
     assert anonymous(stored).header.trust == stored.header.trust
 
 
+def test_where_the_server_is_to_be_verified_the_file_is_what_verifies_it(
+    house: PrivateServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "bundle.pem"
+    write_authorities(file, house.certificates.ca_file, MANY)
+    given = ("--ssl-mode", "VERIFY_IDENTITY", "--trust", str(file))
+    done = tlstax_run(tmp_path, url_of(house), *SHORT, *given)
+    assert done.returncode == 0, done.stderr
+    measured = last_run(tmp_path).measured
+    assert {record.trial.case.typed.tls for record in measured} == {"default"}
+    for record in measured:
+        assert record.verdict.value == "valid", record.verdict
+        assert record.job is not None
+        assert isinstance(record.job.tls, TlsOn)
+        assert record.job.tls.verify == "identity"
+
+
 def test_a_file_that_does_not_verify_the_server_is_told_before_anything_is_measured(
     house: PrivateServer, tmp_path: Path
 ) -> None:

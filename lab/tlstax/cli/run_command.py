@@ -23,6 +23,7 @@ from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
+from tlstax.guests.tls import VERIFYING
 from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
 from tlstax.run.external import check_external
@@ -86,7 +87,7 @@ def run_command(options: RunOptions) -> int:
     UserMistake where the budget has no room for two blocks, and it is not to go on over it, and for a
     workload of the user's own that an external server is not to be given.
     """
-    servers = external_among(_typed(options), options.external)
+    servers = external_among(_typed(options), _verifying(options))
     if servers:
         _check_external_options(options, servers)
     else:
@@ -134,6 +135,14 @@ def run_command(options: RunOptions) -> int:
         request = _at_external_servers(request, servers, options, addresses)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=options.cluster)
+
+
+def _verifying(options: RunOptions) -> ExternalOptions:
+    """What was said of external servers: they are verified by the file of --trust where none was named."""
+    external, guest = options.external, options.external.guest
+    if guest.ssl_ca is not None or (guest.ssl_mode or "").upper() not in VERIFYING:
+        return external
+    return replace(external, guest=replace(guest, ssl_ca=options.trust))
 
 
 def _at_external_servers(

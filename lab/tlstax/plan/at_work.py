@@ -61,8 +61,7 @@ def load_case(study: Study, server: str | None = None) -> Levels | None:
     if chosen is None:
         return None
     encrypted = any(CaseLevels.of(levels).is_encrypted for levels in suited)
-    own = {"tls": "default" if encrypted else "off", "resumption": "off", "client": ENGINE}
-    return {**chosen, **own}
+    return {**chosen, "tls": "default" if encrypted else "off", "client": ENGINE}
 
 
 def is_at_work(others_per_s: float) -> bool:
@@ -96,9 +95,9 @@ def words(found: AtWork) -> str:
         return ""
     seen = f"others run about {found.others_per_s:,.0f} statements a second there"
     if not found.steps:
-        return f"{seen}; every case has the connections that were asked for"
+        return f"{seen}; every case has {found.most} connections all the same"
     last = found.steps[-1]
-    before = next((step for step in found.steps if step.connections == found.taken), last)
+    (before,) = [step for step in found.steps if step.connections == found.taken]
     if before is last:
         if crowds(last, found.others_per_s):
             why = f"beside {_connections(last)} they run {last.others_per_s:,.0f}"

@@ -47,7 +47,7 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
             break
         if at_work.is_enough(steps, others_per_s):
             break
-    own = at_work.taken(steps, others_per_s) if steps else 1
+    own = at_work.taken(steps, others_per_s) if steps else most
     return AtWork(others_per_s=others_per_s, most=most, taken=own, steps=tuple(steps))
 
 

@@ -271,7 +271,9 @@ def open_quiet_bench(
 
 def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
     """Whether others are at work at this server, and how much load it bears beside them."""
-    seen = found_there(study, own.level, bench, raises=leeway.raises_load)
+    # One connection cannot come from several machines.
+    raises = leeway.raises_load and bench.fleet is None
+    seen = found_there(study, own.level, bench, raises=raises)
     say(at_work.words(seen) or f"nobody else is at work at {own.access.address}")
     return seen
 

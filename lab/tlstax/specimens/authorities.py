@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
-
 from tlstax.records.trial import TrustFile
 from tlstax.support.errors import UserMistake
 
@@ -131,7 +128,7 @@ def with_needed(bundle: Bundle, path: str, needed: Sequence[bytes]) -> Bundle:
             f"the file {path} of {OPTION} has no more than {what} that this server needs",
             remedy="there is nothing to compare: connections are as cheap as they can be",
         )
-    pem = b"".join(x509.load_der_x509_certificate(own).public_bytes(Encoding.PEM) for own in needed)
+    pem = "".join(map(ssl.DER_cert_to_PEM_cert, needed)).encode()
     return Bundle(
         bundle.content,
         bundle.count,

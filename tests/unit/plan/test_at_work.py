@@ -81,6 +81,10 @@ def test_one_connection_is_the_least_even_where_others_suffer_beside_it() -> Non
         (8, 2, 10, True),
         (400, 301, 0.5, False),  # more than three quarters
         (400, 250, 0.5, True),
+        (400, 300, 1.0, False),  # three quarters, which is not less
+        (20, 10, 0.5, False),  # five in place of ten: chance
+        (36, 18, 1.0, False),  # three standard deviations, which is not more
+        (36, 17, 1.0, True),
     ],
 )
 def test_what_may_be_chance_is_no_crowding(
@@ -105,6 +109,9 @@ def test_the_line_says_what_was_found_and_what_is_taken() -> None:
     assert said(steps(1000, 1999, 3900, 7000)) == (
         f"{beginning}8 connections bring 1.8 times what 4 do: 8 are taken for each case"
     )
+    assert said(steps(1000, 1999, 3900)) == (
+        f"{beginning}4 connections bring 2.0 times what 2 do: 4 are taken for each case (--full-load takes 8)"
+    )
     assert said(steps(1000, 2000, 4000, others=(120, 118, 40))) == (
         f"{beginning}beside 4 connections they run 40: 2 are taken for each case (--full-load takes 8)"
     )
@@ -112,7 +119,7 @@ def test_the_line_says_what_was_found_and_what_is_taken() -> None:
         f"{beginning}beside one connection they run 20: 1 is taken for each case (--full-load takes 8)"
     )
     assert words(AtWork(others_per_s=OTHERS, most=3, taken=3)) == (
-        f"{beginning}every case has the connections that were asked for"
+        f"{beginning}every case has 3 connections all the same"
     )
     assert words(AtWork(others_per_s=LEAST_PER_S - 0.1, most=8, taken=8)) == ""
     one = steps(1000)
@@ -125,7 +132,7 @@ def test_the_load_is_raised_by_a_case_that_keeps_connections_under_any_tls() -> 
     levels = load_case(load_study("tax"))
     assert levels is not None
     case = CaseLevels.of(levels)
-    assert (case.workload, case.tls, case.resumption) == ("point-select", "default", "off")
+    assert (case.workload, case.tls) == ("point-select", "default")
     reconnecting = load_case(override(load_study("tax"), "workload", ["reconnect"]))
     assert reconnecting is not None
     assert reconnecting["workload"] == "reconnect"
@@ -159,3 +166,5 @@ def test_fewer_connections_beside_others_keep_the_promise_and_its_reason() -> No
 
 def test_a_look_is_long_enough_for_what_counts_as_work() -> None:
     assert LEAST_PER_S * at_work.LOOK_S >= 5
+    assert at_work.is_at_work(LEAST_PER_S)
+    assert not at_work.is_at_work(LEAST_PER_S - 0.1)
