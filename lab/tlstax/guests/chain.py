@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ssl
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from cryptography import x509
@@ -123,6 +125,16 @@ def of_file(file: str) -> tuple[Certificate, ...]:
     except (OSError, ValueError):
         return ()
     return tuple(filter(None, (_described(own.public_bytes(Encoding.DER)) for own in held)))
+
+
+@cache
+def trusted_authorities() -> frozenset[str]:
+    """The names of those that this machine trusts; none where its store cannot be read."""
+    held = ssl.create_default_context().get_ca_certs(binary_form=True)
+    with warnings.catch_warnings():
+        # Some roots are older than the rules that cryptography would hold them to.
+        warnings.simplefilter("ignore")
+        return frozenset(own.subject for own in map(_described, held) if own is not None)
 
 
 def described(encoded: bytes) -> Certificate:
