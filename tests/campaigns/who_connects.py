@@ -203,7 +203,7 @@ def pasted(driver: str, server: PrivateServer, obstacle: Obstacle, steps: Sequen
                 return python_script(server, step)
             elif step.lines == GO_OLD.lines:
                 tls = TlsOn(min_version="1.0")
-            elif obstacle.at in {"plaintext", "certificate"}:
+            elif obstacle.at in {"plaintext", "certificate", "login"}:
                 return verifying(driver, server)
         words = [*(["env", *environment] if environment else []), *command(driver)]
         return (

@@ -184,7 +184,8 @@ class Obstacle(Frozen):
     """What keeps these drivers out, alike for all of them.
 
     `client` and `server` have the lines that mend it at either side: each of `client` for the drivers that
-    its `where` names. `says` stands where the server has no lines, `unmended` are drivers that have none.
+    its `where` names. `says` is what the server's lines are for, or why it has none; `unmended` are drivers
+    that have no lines.
     """
 
     at: Cause
@@ -209,10 +210,14 @@ class Way(Frozen):
 
 
 class LockedOut(Frozen):
-    """A change of the server, and which of the drivers that can connect over TLS no longer could."""
+    """A change of the server, and which of the drivers that can connect over TLS no longer could.
+
+    `kept` are those that still could.
+    """
 
     change: Literal["TLS 1.3 alone", "no RSA key exchange", "an ML-DSA certificate"]
     drivers: tuple[str, ...]
+    kept: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
 

@@ -163,6 +163,19 @@ def test_a_certificate_is_refused_by_what_a_driver_verifies(
     assert fate(told(server, verifies_by_default=verifies).by_default) == fails_at
 
 
+def test_a_server_that_proves_itself_by_the_password_needs_no_authority() -> None:
+    own = {"verifies": ("authority", "host"), "logins": (login(takes_unknown=True),)}
+    assert fate(told(seen(), **own).over_tls) == "encrypted"
+    assert fate(told(seen(is_known_authority=True, host="other.example"), **own).over_tls) == "certificate"
+
+
+def test_the_servers_lines_are_left_out_where_they_mend_nothing() -> None:
+    (obstacle,) = told(seen(), versions={"mysql-9.7": ()}).over_tls.obstacles
+    assert (obstacle.at, obstacle.server, obstacle.says) == ("version", (), "")
+    (only_13,) = told(seen("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256"), versions=ONLY_12).over_tls.obstacles
+    assert any("tls_version" in line for step in only_13.server for line in step.lines)
+
+
 def test_one_that_has_no_word_for_tls_alone_needs_an_authority() -> None:
     assert fate(told(seen(), can_require=False).over_tls) == "certificate"
     assert fate(told(seen(is_known_authority=True), can_require=False).over_tls) == "unknown"

@@ -221,7 +221,8 @@ def who(*obstacles: Obstacle, required: tuple[Obstacle, ...] = ()) -> InspectedS
         by_default=default,
         over_tls=over_tls,
         changes=(
-            LockedOut(change="TLS 1.3 alone", drivers=("b-1", "b-2")),
+            LockedOut(change="TLS 1.3 alone", drivers=("b-1", "b-2"), kept=("a-1", "c-1")),
+            LockedOut(change="no RSA key exchange", drivers=("b-1", "b-2"), kept=("a-1",)),
             LockedOut(change="an ML-DSA certificate", drivers=()),
         ),
     )
@@ -234,6 +235,7 @@ def test_who_could_connect_is_counted_and_named() -> None:
     assert "1 over TLS, 2 in the clear, 2 would fail" in shown
     assert "not known of b 1, 2" in shown
     assert "would lock out b 1, 2" in shown
+    assert "would lock out 2, all but a 1" in shown
     assert "would lock out nobody who can connect now" in shown
     why = "with TLS required or not: before TLS 1.3 the server takes RSA key exchange alone"
     assert shown.count(f"{why}: go-sql-driver 1.9 and sqlx 0.8") == 1

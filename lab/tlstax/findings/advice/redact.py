@@ -77,7 +77,9 @@ def _client(text: str) -> str:
     return next((name for name in known if text.startswith(name)), NAME)
 
 
-_DRIVERS = dict.fromkeys(("drivers", "encrypted", "in_clear", "unknown", "unmended"), form("[a-z0-9.-]+"))
+_DRIVERS = dict.fromkeys(
+    ("drivers", "encrypted", "in_clear", "kept", "unknown", "unmended"), form("[a-z0-9.-]+")
+)
 _IDENTITY = dict.fromkeys(("subject", "issuer"), always(NAME))
 
 FIELDS: Fields = {

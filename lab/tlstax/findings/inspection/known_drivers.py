@@ -32,7 +32,9 @@ class KnownLogin(Frozen):
 
     The words are the driver's where it could not; empty where it could. `encrypts` is whether it did with
     nothing said of TLS, None where it could not connect so. Of caching_sha2_password `cold` says how it went
-    before the server knew the account, and the paths which way it took.
+    before the server knew the account, and the paths which way it took. `takes_unknown` is whether it took a
+    certificate of an authority that nobody knows with TLS required and nothing else said: MariaDB 11.4 and
+    newer prove theirs by the account's password.
     """
 
     server: str
@@ -41,6 +43,7 @@ class KnownLogin(Frozen):
     in_clear: str = ""
     over_tls: str = ""
     cold_in_clear: str = ""
+    takes_unknown: bool = False
     paths: dict[
         Literal["in clear, cold", "in clear, warm", "over TLS, cold", "over TLS, warm"], LoginPath
     ] = {}

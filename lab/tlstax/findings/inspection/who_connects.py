@@ -57,6 +57,16 @@ SERVER_REMEDIES: dict[Cause, Remedy] = {
     "key": "certificate",
     "certificate": "certificate",
 }
+SERVER_SAYS: dict[Cause, str] = {
+    "version": "have it take TLS 1.2 and TLS 1.3",
+    "suite": "have it take suites with ECDHE",
+    "signature": "a key of RSA 2048 or EC P-256",
+    "key": "a key of RSA 2048 or EC P-256",
+    "certificate": "a certificate for this host, of an authority that they know",
+}
+
+REMEMBERED = "nothing but an earlier login that the server remembers"
+"""How a reason begins that TLS mends."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +196,9 @@ def over_tls(known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken)
         return UNKNOWN
     if not driver.can_require:
         return Verdict("certificate", "they encrypt only when they are given an authority")
-    verdict = _certificate(driver.verifies, seen)
+    login = known.login_at(driver, seen.version, seen.plugin or "")
+    if login is None or not login.takes_unknown or seen.is_known_authority:
+        verdict = _certificate(driver.verifies, seen)
     return verdict if verdict != SUCCEEDS else _login(known, driver, seen, is_encrypted=True)
 
 
@@ -306,8 +318,7 @@ def _login(known: KnownDrivers, driver: KnownDriver, seen: Seen, *, is_encrypted
     if login.in_clear:
         return Verdict("login", f"they do not log in by {seen.plugin} in the clear")
     if login.cold_in_clear:
-        why = f"in the clear {seen.plugin} lets them in only while the server remembers an earlier login"
-        return Verdict("login", why)
+        return Verdict("login", f"{REMEMBERED} lets them in by {seen.plugin} in the clear")
     return SUCCEEDS
 
 
@@ -320,40 +331,49 @@ def _way(
     encrypted: list[str] = []
     in_clear: list[str] = []
     unknown: list[str] = []
-    refused: dict[tuple[Cause, str], list[str]] = {}
+    refused: dict[Verdict, list[KnownDriver]] = {}
     for driver in known.drivers:
         encrypts, verdict = judged(driver)
         if not verdict.is_known:
             unknown.append(driver.name)
         elif verdict.cause is not None:
-            refused.setdefault((verdict.cause, verdict.why), []).append(driver.name)
+            refused.setdefault(verdict, []).append(driver)
         else:
             (encrypted if encrypts else in_clear).append(driver.name)
     return Way(
         encrypted=tuple(encrypted),
         in_clear=tuple(in_clear),
-        obstacles=tuple(_obstacle(cause, why, names, seen, taken) for (cause, why), names in refused.items()),
+        obstacles=tuple(
+            _obstacle(known, verdict, drivers, seen, taken) for verdict, drivers in refused.items()
+        ),
         unknown=tuple(unknown),
     )
 
 
-def _obstacle(cause: Cause, why: str, names: Sequence[str], seen: Seen, taken: Taken) -> Obstacle:
-    entry = entry_for(SERVER_REMEDIES[cause], seen.version) if cause in SERVER_REMEDIES else None
+def _obstacle(
+    known: KnownDrivers, verdict: Verdict, drivers: Sequence[KnownDriver], seen: Seen, taken: Taken
+) -> Obstacle:
+    cause = verdict.cause or "login"
+    names = [driver.name for driver in drivers]
+    by: Cause = "plaintext" if verdict.why.startswith(REMEMBERED) else cause
     has_rsa = any(exchange == RSA for exchange, _ in taken.kinds)
     client: list[Step] = []
     mended: set[str] = set()
-    for steps, whom in lines_for(cause, names, taken.newest, has_rsa=has_rsa):
+    for steps, whom in lines_for(by, names, taken.newest, has_rsa=has_rsa):
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
-    left = [name for name in names if name not in mended]
+    spoken = {version for driver in drivers for version in known.versions_at(driver, seen.version)}
+    entry = entry_for(SERVER_REMEDIES[cause], seen.version) if cause in SERVER_REMEDIES else None
+    if cause == "version" and spoken <= taken.versions:
+        entry = None
     return Obstacle(
         at=cause,
         drivers=tuple(names),
-        why=why,
+        why=verdict.why,
         client=tuple(client),
         server=entry.steps if entry is not None else (),
-        says=entry.says if entry is not None else "",
-        unmended=tuple(left),
+        says=entry.says or SERVER_SAYS.get(cause, "") if entry is not None else "",
+        unmended=tuple(name for name in names if name not in mended),
     )
 
 
@@ -393,6 +413,7 @@ def _locked_out(known: KnownDrivers, change: str, can: Sequence[KnownDriver], ta
         {
             "change": change,
             "drivers": [name for name, verdict in judged.items() if verdict.cause is not None],
+            "kept": [name for name, verdict in judged.items() if verdict == SUCCEEDS],
             "unknown": [name for name, verdict in judged.items() if not verdict.is_known],
         }
     )

@@ -24,6 +24,7 @@ from tlstax.contract import (
     Tls,
     TlsOff,
     TlsOn,
+    TlsRequired,
     TlsUnset,
     TlsVersion,
     Workload,
@@ -248,8 +249,13 @@ class _Gathering:
             return
         in_clear = try_driver(self.command, server, TlsOff(), account)
         over_tls = in_clear if place in OLD_TLS else self._encrypting(server, account)
-        words = {"in_clear": plain_words(in_clear.words), "over_tls": plain_words(over_tls.words)}
-        self.logins.append(known.model_copy(update=words))
+        unknown = try_driver(self.command, server, TlsRequired(), account)
+        seen = {
+            "in_clear": plain_words(in_clear.words),
+            "over_tls": plain_words(over_tls.words),
+            "takes_unknown": not unknown.words,
+        }
+        self.logins.append(known.model_copy(update=seen))
 
     def _encrypting(self, server: PrivateServer, account: Account) -> Trial:
         """A connection over TLS, whose ClientHello is kept."""
@@ -273,6 +279,7 @@ class _Gathering:
                 "in_clear": plain_words(clear[1].words),
                 "cold_in_clear": plain_words(clear[0].words),
                 "over_tls": plain_words(secret[0].words or secret[1].words),
+                "takes_unknown": not try_driver(self.command, server, TlsRequired(), account).words,
                 "paths": paths,
             }
         )

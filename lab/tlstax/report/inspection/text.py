@@ -225,9 +225,11 @@ def _who_connects(
     for change in found.changes:
         table.add_row(styled(CHANGES[change.change]), styled(_locks_out(change, found.drivers)))
     yield table
+    shown = set(above)
     for obstacle, when in _merged(found):
         yield _points([(f"{when}: {obstacle.why}: {driver_names(obstacle.drivers)}", "")])
-        server = () if obstacle.server in above else obstacle.server
+        server = () if obstacle.server in shown else obstacle.server
+        shown.add(server)
         yield from _mending(obstacle, server, has_all_lines=has_all_lines)
 
 
@@ -249,8 +251,8 @@ def _fare(way: Way) -> str:
 
 def _locks_out(change: LockedOut, drivers: int) -> str:
     names = driver_names(change.drivers)
-    if len(change.drivers) == drivers > 1:
-        names = "all of them"
+    if len(change.drivers) > len(change.kept) and drivers > 1:
+        names = f"{len(change.drivers)}, all but {driver_names(change.kept) or 'none'}"
     said = f"would lock out {names}" if change.drivers else "would lock out nobody who can connect now"
     return f"{said}; not known of {driver_names(change.unknown)}" if change.unknown else said
 
@@ -278,13 +280,16 @@ def _mending(obstacle: Obstacle, server: Sequence[Step], *, has_all_lines: bool)
     """The lines for either side, or where they are to be had."""
     lines = sum(len(step.lines) for step in obstacle.client)
     shown = obstacle.client if has_all_lines or lines <= MOST_LINES else ()
-    for step in (*shown, *server):
+    for step in shown:
         yield styled(f"   {step.where}:")
         yield Pasted(step.lines, indent=7)
     if obstacle.client and not shown:
         yield styled("   at the drivers: --client NAME has the lines", "dim")
-    if obstacle.says:
-        yield styled(f"   the server: {obstacle.says}", "dim")
+    if obstacle.says and (server or not obstacle.server):
+        yield styled(f"   at the server: {obstacle.says}", "dim")
+    for step in server:
+        yield styled(f"   {step.where}:")
+        yield Pasted(step.lines, indent=7)
     if obstacle.unmended and shown:
         yield styled(f"   at {driver_names(obstacle.unmended)}: nothing that mends it is known", "dim")
 
