@@ -167,6 +167,10 @@ def test_a_server_that_proves_itself_by_the_password_needs_no_authority() -> Non
     own = {"verifies": ("authority", "host"), "logins": (login(takes_unknown=True),)}
     assert fate(told(seen(), **own).over_tls) == "encrypted"
     assert fate(told(seen(is_known_authority=True, host="other.example"), **own).over_tls) == "certificate"
+    ended = seen(now=datetime(2029, 1, 1, tzinfo=UTC))
+    assert fate(told(ended, **own).over_tls) == "unknown"
+    java = {"verifies": ("expiry",), "logins": (login(takes_unknown=True),)}
+    assert fate(told(ended, **java).over_tls) == "certificate"
 
 
 def test_the_servers_lines_are_left_out_where_they_mend_nothing() -> None:

@@ -197,7 +197,11 @@ def over_tls(known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken)
     if not driver.can_require:
         return Verdict("certificate", "they encrypt only when they are given an authority")
     login = known.login_at(driver, seen.version, seen.plugin or "")
-    if login is None or not login.takes_unknown or seen.is_known_authority:
+    by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
+    if by_password and not seen.is_known_authority:
+        # Whether one that has ended is taken then was not tried.
+        verdict = UNKNOWN if has_ended(seen) else SUCCEEDS
+    else:
         verdict = _certificate(driver.verifies, seen)
     return verdict if verdict != SUCCEEDS else _login(known, driver, seen, is_encrypted=True)
 
@@ -293,12 +297,17 @@ def _key_length(driver: KnownDriver, taken: Taken) -> Verdict:
     return too_short if int(bits) <= TRIED_BITS else UNKNOWN
 
 
+def has_ended(seen: Seen) -> bool:
+    """Whether the server's certificate is past its time."""
+    return any(datetime.fromisoformat(own.not_after) <= seen.now for own in seen.chain[:1])
+
+
 def _certificate(verifies: Sequence[str], seen: Seen) -> Verdict:
     """What a driver that verifies so says of the certificate."""
     if not seen.chain or not verifies:
         return SUCCEEDS
     own = seen.chain[0]
-    if "expiry" in verifies and datetime.fromisoformat(own.not_after) <= seen.now:
+    if "expiry" in verifies and has_ended(seen):
         return Verdict("certificate", "they verify the certificate, and it has ended")
     if "authority" in verifies and seen.is_known_authority is False:
         return Verdict("certificate", "they verify the certificate, and do not know who signed it")
