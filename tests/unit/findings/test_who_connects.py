@@ -87,6 +87,7 @@ def test_a_driver_of_today_connects_to_a_server_of_today() -> None:
 
 
 RSA_ALONE = ("TLS 1.2", "RSA key exchange")
+MARIA = {"logins": (login("mariadb-11.8"),)}
 ONLY_12 = {"mysql-9.7": ("TLS 1.2",)}
 ECDHE_ALONE = tuple(suite for suite in SUITES if suite != "AES128-GCM-SHA256")
 
@@ -109,7 +110,8 @@ ECDHE_ALONE = tuple(suite for suite in SUITES if suite != "AES128-GCM-SHA256")
         (seen(key="EC P-256"), {}, "encrypted"),
         (seen(key="EC P-384"), {}, "signature"),
         (seen(key="MLDSA65"), {}, "signature"),
-        (seen(key="MLDSA65"), {"signatures": ("mldsa65",)}, "encrypted"),
+        (seen(key="MLDSA65"), {"signatures": ("mldsa65",)}, "unknown"),
+        (seen(key="MLDSA65", version="11.8.9-MariaDB"), MARIA | {"signatures": ("mldsa65",)}, "encrypted"),
         (
             seen("TLS 1.2", "ECDHE with AES-GCM", "P-256", key="MLDSA65"),
             {"signatures": ("mldsa65",)},
@@ -233,6 +235,8 @@ def test_a_change_locks_out_those_who_can_connect_now() -> None:
         "no RSA key exchange": ("old-1",),
         "an ML-DSA certificate": ("old-1",),
     }
+    assert [own.kept for own in found.changes] == [("new-1",), ("new-1",), ()]
+    assert found.changes[-1].unknown == ("new-1",)
     assert [own.change for own in who_connects(known, seen("TLS 1.2", "RSA key exchange")).changes] == [
         "no RSA key exchange"
     ]

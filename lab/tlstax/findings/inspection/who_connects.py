@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tlstax.findings.core.remedies import Remedy, entry_for
+from tlstax.findings.core.remedies import Remedy, entry_for, product_of
 from tlstax.findings.inspection.concerns import is_for
 from tlstax.findings.inspection.driver_lines import VERSIONS, lines_for
 from tlstax.findings.inspection.known_drivers import KnownDriver, KnownDrivers
@@ -283,7 +283,9 @@ def _signature(driver: KnownDriver, taken: Taken, version: str) -> Verdict:
                 SUCCEEDS if kind[3:] in known else Verdict("group", f"they know no curve of its key, {kind}")
             )
     if any(signature.startswith(ways) for signature in driver.signatures):
-        return SUCCEEDS
+        # Seen: MySQL 9.7.4 with such a key refuses drivers that offer ML-DSA, and that MariaDB 11.8 takes.
+        is_doubtful = kind.startswith("MLDSA") and product_of(taken.server) == "mysql"
+        return UNKNOWN if is_doubtful else SUCCEEDS
     return Verdict("signature", f"they know no signature by a key of {kind}")
 
 
@@ -387,8 +389,10 @@ def _obstacle(
 
 
 def _changes(known: KnownDrivers, seen: Seen, taken: Taken) -> Iterator[LockedOut]:
-    """Only changes that the server could make: it has TLS 1.3, or RSA key exchange to drop."""
+    """Changes that the server could make: it has TLS 1.3, or RSA key exchange to drop. None for no driver."""
     can = [driver for driver in known.drivers if _agrees(known, driver, seen, taken)]
+    if not can:
+        return
     has_13 = TLS13 in taken.versions
     if has_13 and taken.versions != {TLS13}:
         yield _locked_out(known, "TLS 1.3 alone", can, replace(taken, versions=frozenset({TLS13})))
