@@ -57,6 +57,7 @@ def client_hello(*, versions: str = "0304 0303", session_id: bytes = b"", more: 
     extensions = (
         extension(0, vector(2, b"\0" + vector(2, b"db.example")))
         + extension(10, vector(2, bytes.fromhex("0a0a 001d 0017 11ec")))
+        + extension(13, vector(2, bytes.fromhex("0403 0804 0905 fefe")))
         + extension(43, vector(1, bytes.fromhex(versions)))
         + extension(51, vector(2, bytes.fromhex("001d") + vector(2, bytes(32))))
         + more

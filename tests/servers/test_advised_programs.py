@@ -22,8 +22,8 @@ from test_guest_run import PASSWORD, SMALL, lent
 from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import LoadClient
 from tlstax.contract import DriverTerms, TlsOn, TlsRequired
-from tlstax.findings.advice.programs import ProgramLines, all_programs
 from tlstax.findings.advice.steps import CLIENT_HOST, steps_for
+from tlstax.findings.core.programs import ProgramLines, all_programs
 from tlstax.mysql.database import TableContent
 from tlstax.records.capture import Conversation
 from tlstax.specimens import shelf

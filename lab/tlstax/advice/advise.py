@@ -65,7 +65,7 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
 
     UserMistake or MachineFault where the account cannot log in. What cannot be measured is named.
     """
-    found = inspect(access, request.watch_s, watcher)
+    found = inspect(access, request.watch_s, watcher).model_copy(update={"who_connects": None})
     if found.status == "failed" and not found.asked:
         raise MachineFault(f"nothing can be advised: {found.stopped_because}")
     use = use_of(found, request.connects_per_s, request.statements, request.answer_bytes)

@@ -43,6 +43,13 @@ def inspect(
     defaults_file: DefaultsFile = None,
     login_path: LoginPath = None,
     watch: Watch = "5s",
+    client: Annotated[
+        str | None,
+        typer.Option(
+            help="Drivers such as go-sql-driver-1.9, separated by commas: whether they could connect, and "
+            "every line that mends it. Default: all that are known, in short."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """How a server's TLS is, seen from outside with a few dozen connections, and what is unsafe about it."""
@@ -59,7 +66,7 @@ def inspect(
         login_path=login_path,
         given_password=context.obj,
     )
-    raise typer.Exit(inspect_command(options, watch, as_json=json))
+    raise typer.Exit(inspect_command(options, watch, client, as_json=json))
 
 
 @inspect_app.command("advise")

@@ -7,26 +7,30 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.findings.inspection.known_drivers import known_drivers
 from tlstax.guests.access import GuestOptions
 from tlstax.inspection.inspection import inspect
 from tlstax.report.inspection.text import inspection_text
 from tlstax.support.errors import MachineFault
 
 
-def inspect_command(options: GuestOptions, watch: str, *, as_json: bool) -> int:
+def inspect_command(options: GuestOptions, watch: str, clients: str | None, *, as_json: bool) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
     watch_s = quantities.seconds(watch, "--watch")
+    drivers = clients.split(",") if clients else []
+    known_drivers().only(drivers)
     watcher = ProgressLine(quiet=as_json)
     try:
         with accessed(options, watcher.step) as access:
-            found = inspect(access, watch_s, watcher)
+            found = inspect(access, watch_s, watcher, drivers)
     finally:
         watcher.close()
     if as_json:
         show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
     else:
         colour = colourful()
-        show(inspection_text(found, width=terminal_width(), colour=colour), coloured=colour)
+        text = inspection_text(found, width=terminal_width(), colour=colour, has_all_lines=bool(drivers))
+        show(text, coloured=colour)
     if found.status == "failed":
         raise MachineFault(f"not everything was asked: {found.stopped_because}")
     return INTERRUPTED if found.status == "interrupted" else 0

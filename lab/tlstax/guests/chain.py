@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from cryptography import x509
@@ -144,6 +145,16 @@ def _of_block(block: str) -> Certificate | None:
         return _described(ssl.PEM_cert_to_DER_cert(block))
     except ValueError:
         return None
+
+
+@cache
+def trusted_authorities() -> frozenset[str]:
+    """The names of those that this machine trusts; none where its store cannot be read."""
+    held = ssl.create_default_context().get_ca_certs(binary_form=True)
+    with warnings.catch_warnings():
+        # Some roots are older than the rules that cryptography would hold them to.
+        warnings.simplefilter("ignore")
+        return frozenset(own.subject for own in map(_described, held) if own is not None)
 
 
 def described(encoded: bytes) -> Certificate:

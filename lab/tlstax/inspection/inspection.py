@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, Endpoint, TlsOn
+from tlstax.findings.inspection.chain_path import path
 from tlstax.findings.inspection.concerns import OLD_VERSIONS, concerns
+from tlstax.findings.inspection.known_drivers import known_drivers
 from tlstax.findings.inspection.payments import payments
+from tlstax.findings.inspection.who_connects import Seen, who_connects
 from tlstax.guests.access import GuestAccess
+from tlstax.guests.chain import trusted_authorities
 from tlstax.inspection import questions
 from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
 from tlstax.inspection.own_connection import Own, login, own_connection
@@ -41,14 +46,19 @@ class _Found:
     connections: int = 0
 
 
-def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedServer:
+def inspect(
+    access: GuestAccess, watch_s: float, watcher: Watcher, drivers: Collection[str] = ()
+) -> InspectedServer:
     """Everything that the account sees, its counters over `watch_s` too; Ctrl-C keeps what was asked.
+
+    `drivers` are those of which it is told whether they could connect, none for all that are known.
 
     Nothing is made there, and no more connections than are said beforehand, one at a time. What ends it
     before all is asked is in the document with what was found. A server whose certificate does not stand the
     check is asked for no more, since nobody logs in there. UserMistake or MachineFault where no connection
     is made.
     """
+    known = known_drivers().only(drivers)
     client = _client(access)
     most = questions.connections(questions.questions(client)) + CONNECTS + PROVED
     watcher.step(
@@ -93,6 +103,7 @@ def inspect(access: GuestAccess, watch_s: float, watcher: Watcher) -> InspectedS
             is_verified=access.tls.verify != "none" and not own.unverified,
         ),
         payments=payments(version, found.asked, own.chain, found.connect, own.inside.watched),
+        who_connects=who_connects(known, _seen(access, own, found, now)) if status == "complete" else None,
         status=status,
         stopped_because=why,
     )
@@ -139,6 +150,23 @@ def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watche
         watcher.step(f"what a connect costs, over {CONNECTS} of them")
         found.connections += CONNECTS + PROVED
         found.connect = connect_cost(client, _endpoint(access), _account(access))
+
+
+def _seen(access: GuestAccess, own: Own, found: _Found, now: datetime) -> Seen:
+    """What decides who could connect."""
+    trusted = trusted_authorities()
+    sent = path(own.chain)
+    return Seen(
+        version=own.word.version,
+        host=access.address.host,
+        offers_tls=own.offers_tls,
+        requires_tls=own.word.requires_tls,
+        plugin=own.word.account_plugin,
+        asked=tuple(found.asked),
+        chain=own.chain,
+        is_known_authority=sent[-1].issuer in trusted if sent and trusted else None,
+        now=now,
+    )
 
 
 def _client(access: GuestAccess) -> TlsOn:

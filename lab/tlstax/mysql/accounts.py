@@ -56,6 +56,14 @@ def make_by_certificate(admin: Database, password: str) -> None:
     answers.carry_out(admin, f"GRANT ALL ON `{SCHEMA}`.* TO {user}")
 
 
+def forget_logins(admin: Database) -> None:
+    """Have the server forget what caching_sha2_password remembers of earlier logins.
+
+    Reference manual, "Caching SHA-2 Pluggable Authentication", Cache Management.
+    """
+    answers.carry_out(admin, "FLUSH PRIVILEGES")
+
+
 def demands_certificate(admin: Database, user: str) -> bool | None:
     """Whether the server lets this account in only with a certificate; None where there is no such account.
 

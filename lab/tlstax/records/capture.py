@@ -14,8 +14,9 @@ class Hello(Frozen):
 
     Versions, newest first, and cipher suites are as OpenSSL prints them, groups by their names in IANA's
     registry, a number in hexadecimal where they have none here. `key_shares` are the groups that it sends a
-    share for. `offers_session` is whether it offers to resume one: by a ticket, a session id that a server
-    gave, or a PSK.
+    share for, `signatures` what the server may sign with (RFC 8446, 4.2.3; empty before TLS 1.2).
+    `offers_session` is whether it offers to resume one: by a ticket, a session id that a server gave, or a
+    PSK.
     """
 
     versions: tuple[str, ...]
@@ -24,6 +25,7 @@ class Hello(Frozen):
     key_shares: tuple[str, ...]
     server_name: str | None
     offers_session: bool
+    signatures: tuple[str, ...] = ()
 
 
 class TlsSeen(Frozen):

@@ -172,12 +172,75 @@ class Concern(Frozen):
     steps: tuple[Step, ...] = ()
 
 
+Cause = Literal[
+    "plaintext", "no TLS", "version", "suite", "group", "signature", "key", "certificate", "login"
+]
+"""What keeps a driver out, in the order in which a connection meets it: the server refuses plaintext; it has
+no TLS; no version, cipher suite or group is common to both; the driver knows no signature by the server's
+key, or takes no key so short; it does not accept the certificate; it cannot log in as the account is to."""
+
+
+class Obstacle(Frozen):
+    """What keeps these drivers out, alike for all of them.
+
+    `client` and `server` have the lines that mend it at either side: each of `client` for the drivers that
+    its `where` names. `says` is what the server's lines are for, or why it has none; `unmended` are drivers
+    that have no lines.
+    """
+
+    at: Cause
+    drivers: tuple[str, ...]
+    why: str
+    client: tuple[Step, ...] = ()
+    server: tuple[Step, ...] = ()
+    says: str = ""
+    unmended: tuple[str, ...] = ()
+
+
+class Way(Frozen):
+    """How the drivers fare in one way of using them; each is in one of the four.
+
+    `unknown` are those of which it was not seen what would decide it.
+    """
+
+    encrypted: tuple[str, ...]
+    in_clear: tuple[str, ...]
+    obstacles: tuple[Obstacle, ...]
+    unknown: tuple[str, ...] = ()
+
+
+class LockedOut(Frozen):
+    """A change of the server, and which of the drivers that can connect over TLS no longer could.
+
+    `kept` are those that still could.
+    """
+
+    change: Literal["TLS 1.3 alone", "no RSA key exchange", "an ML-DSA certificate"]
+    drivers: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class WhoConnects(Frozen):
+    """Told from what was measured of drivers, `measured_at` (a day, UTC); none was tried at this server.
+
+    `by_default` is with nothing said of TLS, `over_tls` with TLS required by each driver's plainest word and
+    nothing else said.
+    """
+
+    measured_at: str
+    drivers: PositiveInt
+    by_default: Way
+    over_tls: Way
+    changes: tuple[LockedOut, ...]
+
+
 class InspectedServer(Frozen):
     """The document that `inspect --json` prints.
 
     `connections` counts all that were made, `at` is when (UTC). `chain` begins with the server's own
-    certificate and is empty where there is no TLS. `concerns` have the gravest first. `stopped_because` is
-    empty where it is complete.
+    certificate and is empty where there is no TLS. `concerns` have the gravest first. `who_connects` is None
+    where too little was asked to tell. `stopped_because` is empty where it is complete.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -192,5 +255,6 @@ class InspectedServer(Frozen):
     chain: tuple[Certificate, ...]
     concerns: tuple[Concern, ...]
     payments: tuple[Payment, ...]
+    who_connects: WhoConnects | None = None
     status: Literal["complete", "interrupted", "failed"]
     stopped_because: str

@@ -558,6 +558,7 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "groups": texts.groups,
             "key_shares": texts.groups,
             "server_name": texts.host,
+            "signatures": form(r"(?:rsa|ecdsa|ed|mldsa|0x)[0-9a-z_]{2,24}"),
         },
         capture.TlsSeen: {"version": texts.TLS_VERSION, "cipher": texts.cipher, "group": texts.groups},
         capture.StatementSeen: {"command": _plain, "text": _sql},

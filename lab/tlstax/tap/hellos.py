@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.records.capture import Hello
-from tlstax.tap.names import group_name, is_grease, suite_name, version_name
+from tlstax.tap.names import group_name, is_grease, signature_name, suite_name, version_name
 from tlstax.tap.units import Cursor, Malformed, numbers
 
 HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
@@ -13,7 +13,7 @@ HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079
 
 TLS13 = 0x0304
 
-_SERVER_NAME, _GROUPS, _TICKET, _PSK, _VERSIONS, _KEY_SHARE = 0, 10, 35, 41, 43, 51
+_SERVER_NAME, _GROUPS, _SIGNATURES, _TICKET, _PSK, _VERSIONS, _KEY_SHARE = 0, 10, 13, 35, 41, 43, 51
 """Extensions, by their numbers in IANA's registry."""
 
 _NAMED_CURVE = 3
@@ -45,10 +45,13 @@ def client_hello(body: bytes) -> Hello:
     return Hello(
         versions=tuple(version_name(one) for one in versions),
         cipher_suites=tuple(suite_name(one) for one in suites if not is_grease(one)),
-        groups=tuple(group_name(one) for one in _groups(extensions) if not is_grease(one)),
+        groups=tuple(group_name(one) for one in _listed(extensions, _GROUPS) if not is_grease(one)),
         key_shares=tuple(group_name(one) for one in _key_shares(extensions) if not is_grease(one)),
         server_name=_server_name(extensions),
         offers_session=named_session or bool(extensions.get(_TICKET)) or _PSK in extensions,
+        signatures=tuple(
+            signature_name(one) for one in _listed(extensions, _SIGNATURES) if not is_grease(one)
+        ),
     )
 
 
@@ -105,8 +108,9 @@ def _offered_versions(extensions: dict[int, bytes], legacy: int) -> list[int]:
     return [legacy]
 
 
-def _groups(extensions: dict[int, bytes]) -> tuple[int, ...]:
-    return numbers(Cursor(extensions[_GROUPS]).vector(2)) if _GROUPS in extensions else ()
+def _listed(extensions: dict[int, bytes], extension: int) -> tuple[int, ...]:
+    """The numbers in an extension that is one list of them; none where it was not sent."""
+    return numbers(Cursor(extensions[extension]).vector(2)) if extension in extensions else ()
 
 
 def _key_shares(extensions: dict[int, bytes]) -> list[int]:

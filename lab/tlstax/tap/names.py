@@ -69,6 +69,29 @@ GROUPS = {
 }
 """Key exchange groups: IANA's registry "TLS Supported Groups"."""
 
+SIGNATURES = {
+    0x0201: "rsa_pkcs1_sha1",
+    0x0203: "ecdsa_sha1",
+    0x0401: "rsa_pkcs1_sha256",
+    0x0501: "rsa_pkcs1_sha384",
+    0x0601: "rsa_pkcs1_sha512",
+    0x0403: "ecdsa_secp256r1_sha256",
+    0x0503: "ecdsa_secp384r1_sha384",
+    0x0603: "ecdsa_secp521r1_sha512",
+    0x0804: "rsa_pss_rsae_sha256",
+    0x0805: "rsa_pss_rsae_sha384",
+    0x0806: "rsa_pss_rsae_sha512",
+    0x0807: "ed25519",
+    0x0808: "ed448",
+    0x0809: "rsa_pss_pss_sha256",
+    0x080A: "rsa_pss_pss_sha384",
+    0x080B: "rsa_pss_pss_sha512",
+    0x0904: "mldsa44",
+    0x0905: "mldsa65",
+    0x0906: "mldsa87",
+}
+"""What a server may sign with: IANA's registry "TLS SignatureScheme"."""
+
 VERSIONS = {0x0300: "SSLv3", 0x0301: "TLSv1", 0x0302: "TLSv1.1", 0x0303: "TLSv1.2", 0x0304: "TLSv1.3"}
 """Protocol versions as OpenSSL prints them."""
 
@@ -106,6 +129,11 @@ def suite_name(number: int) -> str:
 def group_name(number: int) -> str:
     """A key exchange group's name, or its number in hexadecimal."""
     return GROUPS.get(number, f"0x{number:04x}")
+
+
+def signature_name(number: int) -> str:
+    """A signature scheme's name, or its number in hexadecimal."""
+    return SIGNATURES.get(number, f"0x{number:04x}")
 
 
 def version_name(number: int) -> str:

@@ -6,9 +6,9 @@ import pytest
 
 from inspected_servers import certificate, inspected, program
 from made_advice import advice as made
-from tlstax.findings.advice.programs import all_programs
 from tlstax.findings.advice.redact import PUBLIC, redacted
 from tlstax.findings.advice.steps import steps_for
+from tlstax.findings.core.programs import all_programs
 from tlstax.results.advice import Advice
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
 

@@ -205,6 +205,7 @@ def test_every_module_is_used() -> None:
         "tlstax.__main__",
         "tlstax.contract.schemas",
         "tlstax.cli.documents",
+        "tlstax.cli.known_drivers",
         "tlstax.cli.shipped_parts",
         "tlstax.clients.sysbench.__main__",
         "tlstax.clients.mysqlslap.__main__",

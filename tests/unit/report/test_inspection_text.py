@@ -13,11 +13,15 @@ from tlstax.results.inspection import (
     ConnectPhase,
     Inside,
     InspectedServer,
+    LockedOut,
+    Obstacle,
     Payment,
     Program,
     ServerWord,
     Step,
     Use,
+    Way,
+    WhoConnects,
 )
 
 VIEW = TlsView(
@@ -193,3 +197,63 @@ def test_one_that_was_cut_short_says_so_and_nothing_steers_the_terminal() -> Non
     assert "The rest was not asked: the server went away." in " ".join(text.split())
     assert max(map(len, text.split("\n"))) <= 40
     assert "\x1b" not in text
+
+
+GO_LINE = Step(where="go-sql-driver-1.9: the client's environment", lines=("GODEBUG=tlsrsakex=1",))
+SUITE = Obstacle(
+    at="suite",
+    drivers=("go-sql-driver-1.9", "sqlx-0.8"),
+    why="before TLS 1.3 the server takes RSA key exchange alone",
+    client=(GO_LINE,),
+    unmended=("sqlx-0.8",),
+)
+LONG = SUITE.model_copy(
+    update={"at": "version", "client": (Step(where="x: openssl.cnf", lines=("a", "b", "c", "d")),)}
+)
+
+
+def who(*obstacles: Obstacle, required: tuple[Obstacle, ...] = ()) -> InspectedServer:
+    default = Way(encrypted=("a-1",), in_clear=("b-1", "b-2"), obstacles=obstacles)
+    over_tls = Way(encrypted=("a-1",), in_clear=(), obstacles=required, unknown=("b-1", "b-2"))
+    found = WhoConnects(
+        measured_at="2026-11-27",
+        drivers=5,
+        by_default=default,
+        over_tls=over_tls,
+        changes=(
+            LockedOut(change="TLS 1.3 alone", drivers=("b-1", "b-2"), kept=("a-1", "c-1")),
+            LockedOut(change="no RSA key exchange", drivers=("b-1", "b-2"), kept=("a-1",)),
+            LockedOut(change="an ML-DSA certificate", drivers=()),
+        ),
+    )
+    return FOUND.model_copy(update={"who_connects": found})
+
+
+def test_who_could_connect_is_counted_and_named() -> None:
+    shown = text_of(who(SUITE, required=(SUITE,)))
+    assert "Who could connect, of 5 drivers measured on 27 November 2026" in shown
+    assert "1 over TLS, 2 in the clear, 2 would fail" in shown
+    assert "not known of b 1, 2" in shown
+    assert "would lock out b 1, 2" in shown
+    assert "would lock out 2, all but a 1" in shown
+    assert "would lock out nobody who can connect now" in shown
+    why = "with TLS required or not: before TLS 1.3 the server takes RSA key exchange alone"
+    assert shown.count(f"{why}: go-sql-driver 1.9 and sqlx 0.8") == 1
+    assert "GODEBUG=tlsrsakex=1" in shown
+    assert "at sqlx 0.8: nothing that mends it is known" in shown
+
+
+def test_many_lines_are_printed_only_for_a_driver_that_was_asked_about() -> None:
+    found = who(LONG)
+    short = text_of(found)
+    assert "openssl.cnf" not in short
+    assert "--client NAME has the lines" in short
+    full = inspection_text(found, width=200, colour=False, has_all_lines=True)
+    assert "openssl.cnf" in full
+    assert "--client NAME" not in full
+
+
+def test_it_fits_a_narrow_terminal() -> None:
+    shown = text_of(who(SUITE, LONG), width=50)
+    part = shown[shown.index("Who could connect") :]
+    assert max(map(len, part.splitlines())) <= 50

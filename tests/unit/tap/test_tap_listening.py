@@ -177,6 +177,8 @@ def test_tls_13_adds_one_turn_and_tickets_none() -> None:
     assert seen.hello.groups == ("x25519", "secp256r1", "X25519MLKEM768")
     assert (seen.hello.key_shares, seen.hello.server_name) == (("x25519",), "db.example")
     assert not seen.hello.offers_session
+    signatures = ("ecdsa_secp256r1_sha256", "rsa_pss_rsae_sha256", "mldsa65", "0xfefe")
+    assert seen.hello.signatures == signatures
 
 
 @pytest.mark.parametrize(

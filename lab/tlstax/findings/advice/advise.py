@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.advice.measured import Measured
-from tlstax.findings.advice.programs import connected
 from tlstax.findings.advice.situation import Now
 from tlstax.findings.advice.steps import steps_for
+from tlstax.findings.core.programs import connected
 from tlstax.results.advice import Advised, Change, Measure, Saving, SeenUse
 from tlstax.results.inspection import Certificate, InspectedServer
 from tlstax.results.interval import Interval

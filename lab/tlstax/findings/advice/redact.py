@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from tlstax.contract import TlsView
-from tlstax.findings.advice.programs import TOPICS, all_programs
 from tlstax.findings.core import remedies
+from tlstax.findings.core.programs import TOPICS, all_programs
 from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
 from tlstax.records.public_fields import Fields, Public, always, form, out
@@ -18,10 +18,14 @@ from tlstax.results.inspection import (
     ConnectPhase,
     Inside,
     InspectedServer,
+    LockedOut,
+    Obstacle,
     Payment,
     Program,
     ServerWord,
     Step,
+    Way,
+    WhoConnects,
 )
 
 SERVER, NAME = "the server", "(left out)"
@@ -73,6 +77,9 @@ def _client(text: str) -> str:
     return next((name for name in known if text.startswith(name)), NAME)
 
 
+_DRIVERS = dict.fromkeys(
+    ("drivers", "encrypted", "in_clear", "kept", "unknown", "unmended"), form("[a-z0-9.-]+")
+)
 _IDENTITY = dict.fromkeys(("subject", "issuer"), always(NAME))
 
 FIELDS: Fields = {
@@ -120,6 +127,10 @@ FIELDS: Fields = {
     ConnectPhase: {"name": _sentence},
     Payment: dict.fromkeys(("what", "costs", "remedy"), _sentence),
     Concern: dict.fromkeys(("what", "why", "remedy"), _sentence),
+    Obstacle: {**_DRIVERS, "why": _sentence, "says": _sentence},
+    Way: _DRIVERS,
+    LockedOut: _DRIVERS,
+    WhoConnects: {"measured_at": form(r"\d{4}-\d{2}-\d{2}")},
 }
 """The rule for every field in which any text may stand."""
 

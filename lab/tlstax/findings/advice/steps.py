@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.advice.programs import ProgramLines, Topic
+from tlstax.findings.core.programs import ProgramLines, Topic
 from tlstax.findings.core.remedies import SERVER, entry_for, reload_for
 from tlstax.results.advice import Change
 from tlstax.results.inspection import Step

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -20,11 +21,15 @@ from tlstax.results.inspection import (
     ConnectCost,
     Inside,
     InspectedServer,
+    LockedOut,
+    Obstacle,
     Payment,
     Program,
     Step,
     Topic,
     Use,
+    Way,
+    WhoConnects,
 )
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import counted, duration, enumerated, shortened
@@ -36,15 +41,23 @@ MOST_PROGRAMS = 6
 """Kinds of connections that are named, those with the most connections first."""
 
 
-def inspection_text(found: InspectedServer, *, width: int, colour: bool) -> str:
-    """What was found, `width` columns wide."""
+MOST_LINES = 3
+"""At drivers, that are printed although nobody asked for one of them."""
+
+
+def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all_lines: bool = False) -> str:
+    """What was found, `width` columns wide; with every line that mends a driver, or the short ones alone."""
     parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold"), Text()]
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, words in _facts(found):
         table.add_row(styled(name), styled(words))
-    parts += [table, Text(), *_concerns(found.concerns), *_payments(found.payments), *_end(found)]
+    parts += [table, Text(), *_concerns(found.concerns), *_payments(found.payments)]
+    if found.who_connects is not None:
+        printed_steps = {own.steps for own in found.concerns} | {own.steps for own in found.payments}
+        parts += _who_connects(found.who_connects, printed_steps, has_all_lines=has_all_lines)
+    parts += _end(found)
     return printed(parts, width=width, colour=colour)
 
 
@@ -194,6 +207,93 @@ def _steps(found: Sequence[Concern] | Sequence[Payment]) -> Iterator[RenderableT
             yield Pasted(step.lines, indent=7)
 
 
+def _who_connects(
+    found: WhoConnects, above: Collection[tuple[Step, ...]], *, has_all_lines: bool
+) -> Iterator[RenderableType]:
+    """How many drivers could connect, which could not and why, and whom a change would lock out.
+
+    `above` are the server's lines that have been printed.
+    """
+    day = f"{date.fromisoformat(found.measured_at):%-d %B %Y}"
+    yield Text()
+    yield styled(f"Who could connect, of {counted(found.drivers, 'driver')} measured on {day}", "bold")
+    table = grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, way in (("By default", found.by_default), ("TLS required", found.over_tls)):
+        table.add_row(styled(name), styled(_fare(way)))
+    for change in found.changes:
+        table.add_row(styled(CHANGES[change.change]), styled(_locks_out(change, found.drivers)))
+    yield table
+    shown = set(above)
+    for obstacle, when in _merged(found):
+        yield _points([(f"{when}: {obstacle.why}: {driver_names(obstacle.drivers)}", "")])
+        server = () if obstacle.server in shown else obstacle.server
+        shown.add(server)
+        yield from _mending(obstacle, server, has_all_lines=has_all_lines)
+
+
+CHANGES = {
+    "TLS 1.3 alone": "TLS 1.3 alone",
+    "no RSA key exchange": "No RSA exchange",
+    "an ML-DSA certificate": "ML-DSA",
+}
+
+
+def _fare(way: Way) -> str:
+    parts = [(len(way.encrypted), "over TLS"), (len(way.in_clear), "in the clear")]
+    words = [f"{number} {how}" for number, how in parts if number]
+    failing = sum(len(own.drivers) for own in way.obstacles)
+    words += [f"{failing} would fail"] if failing else []
+    words += [f"not known of {driver_names(way.unknown)}"] if way.unknown else []
+    return ", ".join(words)
+
+
+def _locks_out(change: LockedOut, drivers: int) -> str:
+    names = driver_names(change.drivers)
+    if len(change.drivers) > len(change.kept) and drivers > 1:
+        names = f"{len(change.drivers)}, all but {driver_names(change.kept) or 'none'}"
+    said = f"would lock out {names}" if change.drivers else "would lock out nobody who can connect now"
+    return f"{said}; not known of {driver_names(change.unknown)}" if change.unknown else said
+
+
+def _merged(found: WhoConnects) -> Iterator[tuple[Obstacle, str]]:
+    """What keeps drivers out; what is alike by default and with TLS required is told once."""
+    required = {(own.at, own.why, own.drivers): own for own in found.over_tls.obstacles}
+    for own in found.by_default.obstacles:
+        is_alike = required.pop((own.at, own.why, own.drivers), None) is not None
+        yield own, "with TLS required or not" if is_alike else "by default"
+    for own in required.values():
+        yield own, "with TLS required"
+
+
+def driver_names(names: Sequence[str]) -> str:
+    """Drivers by name, the versions of one together: "connector-j 5.1.6, 8.0.16"."""
+    versions: dict[str, list[str]] = {}
+    for name in names:
+        product, _, version = name.rpartition("-")
+        versions.setdefault(product, []).append(version)
+    return enumerated([f"{product} {', '.join(numbers)}" for product, numbers in versions.items()])
+
+
+def _mending(obstacle: Obstacle, server: Sequence[Step], *, has_all_lines: bool) -> Iterator[RenderableType]:
+    """The lines for either side, or where they are to be had."""
+    lines = sum(len(step.lines) for step in obstacle.client)
+    shown = obstacle.client if has_all_lines or lines <= MOST_LINES else ()
+    for step in shown:
+        yield styled(f"   {step.where}:")
+        yield Pasted(step.lines, indent=7)
+    if obstacle.client and not shown:
+        yield styled("   at the drivers: --client NAME has the lines", "dim")
+    if obstacle.says and (server or not obstacle.server):
+        yield styled(f"   at the server: {obstacle.says}", "dim")
+    for step in server:
+        yield styled(f"   {step.where}:")
+        yield Pasted(step.lines, indent=7)
+    if obstacle.unmended and shown:
+        yield styled(f"   at {driver_names(obstacle.unmended)}: nothing that mends it is known", "dim")
+
+
 def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
     """Points with what to do about each below it, both broken where their text begins."""
     table = grid()
@@ -201,7 +301,8 @@ def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
     table.add_column(overflow="fold")
     for words, remedy in found:
         table.add_row(Text("•"), styled(words))
-        table.add_row(Text(), styled(remedy, "dim"))
+        if remedy:
+            table.add_row(Text(), styled(remedy, "dim"))
     return table
 
 

@@ -44,7 +44,7 @@ class ProgramLines(Frozen):
 @cache
 def all_programs() -> tuple[ProgramLines, ...]:
     """Every kind, in the order of the file."""
-    text = (resources.files("tlstax.findings.advice") / "programs.toml").read_text(encoding="utf-8")
+    text = (resources.files("tlstax.findings.core") / "programs.toml").read_text(encoding="utf-8")
     return tuple(ProgramLines.model_validate(own) for own in tomllib.loads(text)["programs"])
 
 

@@ -1,0 +1,46 @@
+"""Measures anew what comes with tlstax of drivers, and writes the file: `setup/renew-drivers`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tlstax.cli.exit import guarded
+from tlstax.cli.kept import open_store
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import show
+from tlstax.findings.inspection import known_drivers
+from tlstax.findings.inspection.known_drivers import KnownDrivers
+from tlstax.probes.drivers.driver_facts import measured_drivers
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import closest
+
+FILE = Path(known_drivers.__file__).parent / known_drivers.FILE
+
+
+def renew(*names: str, file: Path = FILE) -> KnownDrivers:
+    """Measure these drivers (none: all of them) and write the file, in which the others stay as they are.
+
+    UserMistake for a name that is none; MachineFault where a driver or a server is not to be had.
+    """
+    for name in names:
+        if name not in DRIVERS:
+            raise UserMistake(f"there is no driver {name}{closest(name, DRIVERS)}")
+    watcher = ProgressLine(quiet=False)
+    try:
+        found = measured_drivers(names or tuple(DRIVERS), open_store, watcher)
+    finally:
+        watcher.close()
+    if names and file.exists():
+        old = KnownDrivers.model_validate_json(file.read_text(encoding="utf-8"))
+        renewed = {driver.name: driver for driver in (*old.drivers, *found.drivers)}
+        ordered = tuple(renewed[name] for name in DRIVERS if name in renewed)
+        found = found.model_copy(update={"drivers": ordered})
+    file.write_text(found.text(), encoding="utf-8")
+    show(f"{file.name}: {len(found.drivers)} drivers, {found.at}\n")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: renew(*sys.argv[1:])))
