@@ -35,7 +35,7 @@ and with servers that do not know RFC 5746."""
 
 OLD_JAVA = Step(
     where=JAVA_FILE,
-    lines=("jdk.tls.disabledAlgorithms = SSLv3, RC4, DES, MD5withRSA, DH keySize < 1024, anon, NULL",),
+    lines=("jdk.tls.disabledAlgorithms = SSLv3, RC4, DES, MD5withRSA, DHE, anon, NULL",),
 )
 
 OPENSSL = (OLD_TLS, Step(where=ENVIRONMENT, lines=(f"OPENSSL_CONF=/path/to/{OPENSSL_FILE}",)))
