@@ -64,7 +64,6 @@ class KnownDriver(Frozen):
     version: str
     language: str
     client_version: str
-    tls_library: str = ""
     can_require: bool
     versions: dict[str, tuple[str, ...]]
     cipher_suites: tuple[str, ...]
