@@ -6,6 +6,7 @@ signature of the server's key: where one of these is not common, it fails, and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,6 +46,8 @@ SIGNATURES = {
     "MLDSA87": ("mldsa87",),
 }
 """What TLS 1.3 signs with by a key (RFC 8446, 4.2.3); TLS 1.2 also signs by RSA and EC in older ways."""
+
+_RSA_BITS = re.compile(r"RSA\S* ([0-9]+)")
 
 COMMON_BITS, TRIED_BITS = 2048, 1024
 """An RSA key that everything takes, and the short one that drivers were shown."""
@@ -290,13 +293,14 @@ def _signature(driver: KnownDriver, taken: Taken, version: str) -> Verdict:
 
 
 def _key_length(driver: KnownDriver, taken: Taken) -> Verdict:
-    kind, _, bits = taken.key.partition(" ")
-    if not kind.startswith("RSA") or not bits.isdecimal() or int(bits) >= COMMON_BITS:
+    rsa = _RSA_BITS.fullmatch(taken.key)
+    bits = int(rsa[1]) if rsa is not None else COMMON_BITS
+    if bits >= COMMON_BITS:
         return SUCCEEDS
     if driver.takes_rsa_1024:
-        return SUCCEEDS if int(bits) >= TRIED_BITS else UNKNOWN
+        return SUCCEEDS if bits >= TRIED_BITS else UNKNOWN
     too_short = Verdict("key", f"a key of {taken.key} is too short for them")
-    return too_short if int(bits) <= TRIED_BITS else UNKNOWN
+    return too_short if bits <= TRIED_BITS else UNKNOWN
 
 
 def has_ended(seen: Seen) -> bool:
