@@ -47,6 +47,7 @@ KINDS: dict[str, bytes | tuple[bytes, ...]] = {
 }
 WHOLE = re.compile(r"(.*\s{2,})?\S+|\s+.*;")
 """A line that is left whole to be copied: one long word, such as a path, or a statement to paste."""
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 SMALL = "--budget 20s --over-budget --rows 2000 --connections 2"
 Judge = Callable[[str, Path], str]
 
@@ -160,6 +161,16 @@ SERVERS = (
     Typed("run --server mysql://guest@127.0.0.1:{port}/lent --max-connections 5", 2, "--max-connections"),
     Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent {SMALL} --ssl-mode REQUIRED", is_short=True),
     Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent {SMALL} --table orders", 2, "--table"),
+    Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent,mariadb-11.8 {SMALL} --tls off,1.3"),
+    Typed(f"ab --a server=mysql://guest@127.0.0.1:{{port}}/lent --b server=mysql-9.7 {SMALL}"),
+    Typed("storm --server mysql://guest@127.0.0.1:{port}/lent --budget 60s", says="gets at most"),
+    Typed("memory --server mysql://guest@127.0.0.1:{port}/lent --rounds 2", says="gets at most"),
+    Typed(f"run --server mysql://guest@127.0.0.1:{{port}}/lent --path haproxy {SMALL} --tls off,1.3"),
+    Typed(f"run --trust {AUTHORITIES} {SMALL}"),
+    Typed("run --trust /nowhere.pem", 2, "does not exist"),
+    Typed("run --full-load", 2, "--server"),
+    Typed("inspect mysql://guest@127.0.0.1:{port}/lent --client pymysql-1.2", says="pymysql-1.2"),
+    Typed("inspect mysql://guest@127.0.0.1:{port}/lent --client pymisql", 2, "pymysql"),
 )
 PARTS = {
     "mistakes": MISTAKES,

@@ -145,10 +145,22 @@ def without_room(study: Study, external: Sequence[ExternalServer]) -> Iterator[s
     limits = ExternalLimits({own.server: Elsewhere(own.at_most, own.round_trip_s) for own in external})
     for company in _companies(study):
         here = [own for own in external if _at(own.server, company)]
+        if limits.is_too_far(_levels(company), study):
+            yield _too_far(company, study, max(own.round_trip_s for own in here))
+            continue
         parts = limits.parted(company, study)
         if len(parts) != 1:
             own = max(here, key=lambda own: _needed(company, study, own.server) - own.at_most)
             yield turns_apart(company, study, own.at_most, parts=len(parts), server=own.server)
+
+
+def _too_far(company: Sequence[Trial], study: Study, round_trip_s: float) -> str:
+    group = group_label(company[0].case.levels, study)
+    return (
+        f"{f'{group}: ' if group else ''}each by itself, since the server answers after "
+        f"{round_trip_s * 1000:.2g} ms, and a turn would be long before it had some operations of each "
+        "connection"
+    )
 
 
 def turns_apart(

@@ -139,13 +139,9 @@ class Room:
 
 OPERATIONS_IN_SLICE, OPERATIONS_EACH, LONGEST_SLICE_S = 20, 5, 0.1
 """How many operations a slice has at the least at a server that is some way off, together and of each
-connection: all of them begin at once, and the last is waited for. Where that takes longer than this, the way
-decides how long an operation takes, and not what else the processors do."""
-
-FAR_EACH, LONGEST_FAR_SLICE_S, FAR_ROUNDS = 3, 1.0, 1
-"""The same beyond that, and the fewest rounds: the way does not come in bursts, so that a few operations tell
-as much as many, and one pair of slices as much as five. Every operation takes its round trips, and what was
-begun in a slice counts to its answer, so that slices of one operation each are right, too."""
+connection: all of them begin at once, and the last is waited for. Where a slice had to last longer than this
+for that, cases take no turns: the way, which takes most of the time there, does not come in bursts, and a
+whole window knows more than a slice or two (docs/decisions.md)."""
 
 
 @dataclass(frozen=True)
@@ -161,25 +157,22 @@ class Elsewhere:
     round_trip_s: float
     reads_afar: bool = False
 
-    def is_far(self, cases: Iterable[Levels], study: Study) -> bool:
-        """Whether it is the way that decides how long operations of these cases take."""
-        return max(self._least_s(levels, study, OPERATIONS_EACH) for levels in cases) > LONGEST_SLICE_S
+    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
+        """Whether operations of these cases take too long there to be many in a slice."""
+        return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
 
-    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
+    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
-        far = self.is_far(cases, study)
-        each = FAR_EACH if far else OPERATIONS_EACH
-        least_s = max(self._least_s(levels, study, each) for levels in cases)
-        return max(near_s, min(least_s, LONGEST_FAR_SLICE_S) if far else least_s)
+        return max([near_s, *(self._least_s(levels, study) for levels in cases)])
 
     def has_room(self, part: Iterable[Trial], study: Study) -> bool:
         """Whether these trials can have their connections at once."""
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
 
-    def _least_s(self, levels: Levels, study: Study, each: int) -> float:
+    def _least_s(self, levels: Levels, study: Study) -> float:
         if is_storm(levels):
             return 0.0
-        each = max(each, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
+        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
         return each * round_trips(levels, study) * self.round_trip_s
 
 
@@ -196,13 +189,16 @@ class ExternalLimits:
     def parted(self, company: Sequence[Trial], study: Study) -> list[list[Trial]]:
         """The trials of a company, which has one of the baseline, in as few parts as have room by themselves.
 
-        Each part has the baseline. Who has no room even with the baseline alone is in none.
+        Each part has the baseline. Who has no room even with the baseline alone is in none, and so is
+        everybody where the way is too long for turns.
         """
+        if self.is_too_far([trial.case.levels for trial in company], study):
+            return []
         return _parts(company, lambda part: self._has_room(part, study))
 
-    def is_far(self, cases: Sequence[Levels], study: Study) -> bool:
-        """Whether at one of them it is the way that decides how long operations of these cases take."""
-        return any(own.is_far(cases, study) for own in self._of(cases))
+    def is_too_far(self, cases: Sequence[Levels], study: Study) -> bool:
+        """Whether operations of these cases take too long at one of them to be many in a slice."""
+        return any(own.is_too_far(cases, study) for own in self._of(cases))
 
     def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts that would last `near_s` at servers beside us."""

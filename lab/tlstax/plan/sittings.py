@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tlstax.plan import timing, turns
-from tlstax.plan.elsewhere import FAR_ROUNDS, ExternalLimits, Promise
+from tlstax.plan.elsewhere import ExternalLimits, Promise
 from tlstax.plan.jobs import is_storm, rounds_of
 from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
@@ -174,13 +174,9 @@ def _sitting(
     elsewhere: ExternalLimits | None,
     shared_slice_s: float | None,
 ) -> Sitting:
-    """One company's.
-
-    All of a slice counts where no client can read the server's CPU clock, and at a server that is far away.
-    """
+    """One company's; all of a slice counts where no client can read the server's CPU clock."""
     levels = [trial.case.levels for trial in company]
-    far = elsewhere is not None and elsewhere.is_far(levels, study)
-    whole = far or shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar(levels))
+    whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar(levels))
     full_load = not whole and turns.tell_full_load(levels)
     slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
@@ -197,7 +193,7 @@ def _sitting(
         number=number,
         trials=tuple(company),
         slice_s=slice_s,
-        rounds=max(FAR_ROUNDS if far else FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
+        rounds=max(FEWEST_ROUNDS, round((of_each_s - watched_s) / slice_s)),
         watched_s=watched_s,
         full_load=full_load,
     )

@@ -174,26 +174,11 @@ def test_a_slice_is_as_long_as_the_way_makes_operations(
 
 
 @pytest.mark.parametrize(
-    ("workload", "round_trip_s", "slice_s", "rounds"),
-    [
-        ("point-select", 0.0199, 0.0995, 5),  # Five round trips: the last that has five rounds.
-        ("point-select", 0.0201, 0.0603, 5),  # Three; as many rounds as the time of a trial has room for.
-        ("point-select", 0.17, 0.51, 1),
-        ("reconnect", 0.00249, 0.0996, 6),
-        ("reconnect", 0.01, 0.24, 2),  # Three times eight round trips.
-        ("reconnect", 0.045, 1.0, 1),  # And no longer than a second,
-        ("reconnect", 0.17, 1.0, 1),  # in which each connection begins one.
-    ],
+    ("workload", "near_s", "far_s"), [("point-select", 0.0199, 0.0201), ("reconnect", 0.00249, 0.00251)]
 )
-def test_cases_take_turns_at_any_distance_in_longer_slices_and_fewer_rounds(
-    workload: str, round_trip_s: float, slice_s: float, rounds: int
+def test_where_a_slice_would_be_longer_than_a_tenth_of_a_second_there_are_no_turns(
+    workload: str, near_s: float, far_s: float
 ) -> None:
-    (sitting,) = seated(study(workload, 8), 200, round_trip_s)
-    assert sitting.takes_turns
-    assert sitting.slice_s == pytest.approx(slice_s)
-    assert sitting.rounds == rounds
-
-
-def test_far_away_all_of_a_slice_counts_since_its_ends_are_like_the_rest() -> None:
-    near, far = (seated(study("reconnect", 8), 200, round_trip_s)[0] for round_trip_s in (0.002, 0.045))
-    assert (near.full_load, far.full_load) == (True, False)
+    of = study(workload, 8)
+    assert [sitting.takes_turns for sitting in seated(of, 200, near_s)] == [True]
+    assert [sitting.takes_turns for sitting in seated(of, 200, far_s)] == [False] * 4

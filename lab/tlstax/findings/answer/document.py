@@ -8,7 +8,6 @@ from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.answer import caveats
 from tlstax.findings.answer.external_caveats import of_external
 from tlstax.findings.answer.never_valid import never_valid
-from tlstax.findings.answer.plaintext_elsewhere import of_plaintext
 from tlstax.findings.answer.statements import statements
 from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.connect.captures import captures
@@ -112,7 +111,7 @@ def document(stored: StoredRun) -> RunDocument:
 def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...]:
     """How figures of several machines are to be read, and of cases that took turns or did not."""
     of_machines = (beside.reading,) if beside is not None else ()
-    return (*of_machines, *of_plaintext(stored), *of_external(stored))
+    return (*of_machines, *of_external(stored))
 
 
 def _findings(

@@ -1,20 +1,30 @@
-"""What was done otherwise at external servers: they had no room for all cases, or let nothing be made."""
+"""What was done otherwise at external servers: no room for all cases, nothing made, nobody in the clear."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tlstax.findings.model.predict import costs, in_the_clear
+from tlstax.findings.model.shipped import shipped_parts, stand_in
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
+from tlstax.plan.stand_ins import stand_in_for
+from tlstax.records.external import ExternalServer
 from tlstax.records.trial import StoredRun
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE
+from tlstax.study.mixes import Mix
+from tlstax.study.server_words import key_of
 from tlstax.support.text import enumerated
 
 COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
 """What a server counts of statements that read and write (reference manual, "Server Status Variables")."""
+
+
+SELECT_BYTES, MANY = 120, 1000
+"""The answer to a point select, and statements on a connection that is kept."""
 
 
 def of_external(stored: StoredRun) -> tuple[str, ...]:
@@ -28,8 +38,45 @@ def of_external(stored: StoredRun) -> tuple[str, ...]:
             for own in header.external
             if own.no_tables
         ]
-        return (*no_tables, *without_room(header.study, header.external), *_of_others(stored), *_legs(stored))
+        less = (*_of_plaintext(stored), *no_tables, *without_room(header.study, header.external))
+        return (*less, *_of_others(stored), *_legs(stored))
     return _of_older(stored)
+
+
+def _of_plaintext(stored: StoredRun) -> Iterator[str]:
+    """Of each server that rules it out a sentence that says why, and what is known of it elsewhere."""
+    return (_why_none(own, stored) for own in stored.header.external if own.no_plaintext)
+
+
+def _why_none(external: ExternalServer, stored: StoredRun) -> str:
+    why = f"plaintext was not measured: {external.no_plaintext}"
+    servers = (one for one in stored.header.specimens if one.kind == "server")
+    own = next((one for one in servers if external.server in {None, one.name}), None)
+    specimen = None if own is None else stand_in_for(own.version)
+    if specimen is None:
+        return why
+    version = "1.2" if str(stored.header.study.baseline.get("tls")) == "1.2" else "1.3"
+    return f"{why}; {_elsewhere(specimen, version)}"
+
+
+def _elsewhere(specimen: str, version: str) -> str:
+    """What TLS costs beside plaintext by the parts that come with tlstax, of the server that is nearest."""
+    parts = shipped_parts(stand_in(specimen))
+    model = parts.calibrated()
+    one = Mix(tls="1.2" if version == "1.2" else "1.3", statements=1, answer_bytes=SELECT_BYTES)
+    many = one.but(statements=MANY)
+
+    def cpu_us(mix: Mix) -> float:
+        return costs(model, mix, 0.0).server_cpu_us.point
+
+    kept = (cpu_us(many) - cpu_us(one)) / (cpu_us(in_the_clear(many)) - cpu_us(in_the_clear(one)))
+    made = cpu_us(one) / cpu_us(in_the_clear(one))
+    return (
+        f"measured elsewhere, on a private {parts.server} with a certificate of {key_of(one.certificate)} "
+        f"({parts.processor}): TLS {version} costs the server about {kept - 1:+.0%} CPU a point select and "
+        f"×{made:.1f} a new connection, compared with plaintext (`tlstax run --server {specimen}` measures "
+        "that on this machine)"
+    )
 
 
 def _of_others(stored: StoredRun) -> Iterator[str]:
