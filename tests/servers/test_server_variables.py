@@ -153,7 +153,7 @@ def test_mariadb_is_not_asked_to_switch_tls(benches: dict[str, Bench]) -> None:
         study = override(study, factor, [level])
     bench = benches["mariadb"]
     choice = CaseLevels.of(next(iter(study.included()))).server_choice
-    mariadb = Benches(bench.machine, (), guest=False, benches={choice: bench})
+    mariadb = Benches(bench.machine, (), benches={choice: bench})
     with pytest.raises(UserMistake, match="cannot turn TLS off and on while it runs"):
         server_variables.check_switchable(study, mariadb)
 

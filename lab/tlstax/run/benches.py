@@ -87,7 +87,6 @@ class Benches:
 
     machine: Machine
     specimens: tuple[Specimen, ...]
-    guest: bool
     benches: dict[ServerChoice, Bench] = field(default_factory=dict)
     turn: Turn | None = None
     fleet: Fleet | None = None
@@ -278,7 +277,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
     found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
     machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
-    benches = Benches(machine, specimens.described(), guest=False, fleet=fleet)
+    benches = Benches(machine, specimens.described(), fleet=fleet)
     libraries = paths_of_libraries(specimens.tls_libraries)
     claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:

@@ -211,7 +211,7 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
         else:
             here = [own.near for own in party.members if own.near is not None]
             machine = _of_client_alone(described, cpus, here)
-            benches = Benches(machine, specimens.described(), guest=True, fleet=fleet)
+            benches = Benches(machine, specimens.described(), fleet=fleet)
         seen: dict[str | None, AtWork] = {}
         for own, admission in zip(party.members, party.admitted, strict=True):
             bench = _furnished(stack, own, party, specimens, benches.machine, say)

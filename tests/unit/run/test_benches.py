@@ -57,7 +57,7 @@ def running(study_benches: Benches) -> list[str]:
 
 
 def filled(study: Study) -> Benches:
-    made = Benches(MACHINE, (), guest=False)
+    made = Benches(MACHINE, ())
     for choice in server_choices(study):
         made.add(choice, fake_bench())
     return made

@@ -234,7 +234,7 @@ def test_a_root_is_told_by_its_loader_and_others_by_their_environment(tmp_path: 
 
 def test_each_server_gets_its_own_fault() -> None:
     """Of the study's servers one is planted, and trials of the others never run on it."""
-    made = Benches(None, (), guest=False)  # type: ignore[arg-type] # no machine is asked for
+    made = Benches(None, ())  # type: ignore[arg-type] # no machine is asked for
     for choice in {case.typed.server_choice for case in cases(STUDY)}:
         made.add(choice, fake_bench())
     for case in cases(STUDY):

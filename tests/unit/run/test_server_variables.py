@@ -132,6 +132,6 @@ def test_a_server_that_cannot_switch_tls_ends_the_study_before_its_first_trial()
     )
     (choice,) = {CaseLevels.of(levels).server_choice for levels in study.included()}
     assert choice == ServerChoice("mariadb-11.8")
-    benches = Benches(None, (), guest=False, benches={choice: bench(FakeServer())})  # type: ignore[arg-type]
+    benches = Benches(None, (), benches={choice: bench(FakeServer())})  # type: ignore[arg-type]
     with pytest.raises(UserMistake, match=r"mariadb-11\.8 cannot turn TLS off and on while it runs"):
         server_variables.check_switchable(study, benches)
