@@ -95,4 +95,4 @@ def test_a_run_that_was_cut_off_while_it_captured_goes_on_there(tmp_path: Path, 
 def test_a_server_that_is_not_ours_gets_no_tap(tmp_path: Path) -> None:
     refused = home(tmp_path).run("run", "--capture", "--server", "mysql://someone@127.0.0.1:1")
     assert refused.returncode == 2
-    assert "--capture needs a private server" in refused.stderr
+    assert "--capture needs private servers alone" in refused.stderr
