@@ -45,8 +45,8 @@ KINDS: dict[str, bytes | tuple[bytes, ...]] = {
     ".tlstax": b"tlstax pack 1 ",
     ".prom": b"# ",
 }
-WHOLE = re.compile(r"(.*\s{2,})?\S+|\s+.*;")
-"""A line that is left whole to be copied: one long word, such as a path, or a statement to paste."""
+WHOLE = re.compile(r"(.*\s{2,})?\S+|\s{7}.*")
+"""A line that is left whole to be copied: one long word, such as a path, or a line to paste."""
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 SMALL = "--budget 20s --over-budget --rows 2000 --connections 2"
 Judge = Callable[[str, Path], str]
@@ -169,7 +169,7 @@ SERVERS = (
     Typed(f"run --trust {AUTHORITIES} {SMALL}"),
     Typed("run --trust /nowhere.pem", 2, "does not exist"),
     Typed("run --full-load", 2, "--server"),
-    Typed("inspect mysql://guest@127.0.0.1:{port}/lent --client pymysql-1.2", says="pymysql-1.2"),
+    Typed("inspect mysql://guest@127.0.0.1:{port}/lent --client pymysql-1.2", says="pymysql 1.2"),
     Typed("inspect mysql://guest@127.0.0.1:{port}/lent --client pymisql", 2, "pymysql"),
 )
 PARTS = {

@@ -94,6 +94,7 @@ def run_command(options: RunOptions) -> int:
         for name, value in (
             ("--table", options.table),
             ("--share", options.share),
+            ("--full-load", options.full_load or None),
             ("--address", options.address),
         ):
             if value is not None:

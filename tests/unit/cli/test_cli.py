@@ -57,6 +57,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--tls", ","), "nothing is named"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
         (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "needs --server with the address"),
+        (("run", "--full-load"), "--full-load needs --server with the address"),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
