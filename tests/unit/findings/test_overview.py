@@ -10,14 +10,16 @@ from io import StringIO
 from itertools import pairwise
 
 from fake_openssl_study import small_openssl_run
-from fake_trials import fake_run
+from fake_trials import fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
 from tlstax.findings.answer.document import document
 from tlstax.findings.core.scope import is_large
 from tlstax.report.core.ladders import apart
 from tlstax.report.core.processes import processes
 from tlstax.report.formats.render import render
+from tlstax.report.overview.grids import contrast_tables
 from tlstax.study import load_study
+from tlstax.study.changes import without_plaintext
 
 MODES = 8
 
@@ -155,3 +157,10 @@ def test_a_floor_from_other_cases_is_told_as_such() -> None:
     text = render(stored, document(stored), "md")
     assert text.count("from the control of the nearest cases that ran one") == 2
     assert text.count("the control, may stray") == 2
+
+
+def test_one_number_of_connections_is_not_called_pooled() -> None:
+    study = without_plaintext(whole_tax())
+    assert study is not None
+    (grid,) = contrast_tables(document(fake_run(study, number_of_blocks=3, invalid=False)))
+    assert grid.reading == "With 8 connections, 3 blocks, and 95 % intervals."

@@ -218,10 +218,9 @@ def _pooled_over(found: Sequence[PooledRatio]) -> str:
     blocks = sorted({f.ratio.blocks for f in found})
     many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
     confidence = percent(found[0].ratio.confidence)
-    return (
-        f"Pooled over {', '.join(map(str, steps))} connections, {many} block{'s' if blocks[-1] > 1 else ''}, "
-        f"with {confidence} intervals."
-    )
+    over = f"Pooled over {', '.join(map(str, steps))} connections"
+    over = over if len(steps) > 1 else f"With {counted(steps[0], 'connection')}"
+    return f"{over}, {many} block{'s' if blocks[-1] > 1 else ''}, and {confidence} intervals."
 
 
 def _subject(found: Sequence[PooledRatio]) -> str:
