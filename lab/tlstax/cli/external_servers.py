@@ -36,19 +36,11 @@ class ExternalOptions:
 
     def given(self) -> list[str]:
         """The options that were given, by their names."""
-        guest = self.guest
-        options = {
-            "--ssl-mode": guest.ssl_mode,
-            "--ssl-ca": guest.ssl_ca,
-            "--ssl-cert": guest.ssl_cert,
-            "--ssl-key": guest.ssl_key,
+        own = {
             "--allow-plaintext": self.allow_plaintext or None,
-            "--defaults-file": guest.defaults_file,
-            "--login-path": guest.login_path,
-            "--server-host": guest.server_host,
             "--max-connections": self.max_connections,
         }
-        return [name for name, value in options.items() if value is not None]
+        return [*self.guest.given(), *(name for name, value in own.items() if value is not None)]
 
 
 def external_options(

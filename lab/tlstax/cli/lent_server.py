@@ -34,7 +34,7 @@ def external_of(options: GuestOptions, max_connections: int | None) -> GuestAcce
             )
         return settle(options, _asking(), warn=warn)
     if max_connections is not None:
-        raise _needs_address("max_connections")
+        raise _needs_address("--max-connections")
     _check_private(options)
     return None
 
@@ -61,14 +61,13 @@ def _asking() -> Callable[[str], str] | None:
 
 def _check_private(options: GuestOptions) -> None:
     """UserMistake for what a private server is not given."""
-    for name in ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host"):
-        if getattr(options, name) is not None:
-            raise _needs_address(name)
+    for name in options.given():
+        raise _needs_address(name)
 
 
-def _needs_address(name: str) -> UserMistake:
+def _needs_address(option: str) -> UserMistake:
     return UserMistake(
-        f"--{name.replace('_', '-')} needs the address of an external server",
+        f"{option} needs the address of an external server",
         remedy="give its mysql:// address, or leave the option out",
     )
 

@@ -41,6 +41,19 @@ class GuestOptions:
     given_password: bytes | None = field(default=None, repr=False)
     server_host: str | None = None
 
+    def given(self) -> list[str]:
+        """The options that were given beside the server, by their names."""
+        options = {
+            "--ssl-mode": self.ssl_mode,
+            "--ssl-ca": self.ssl_ca,
+            "--ssl-cert": self.ssl_cert,
+            "--ssl-key": self.ssl_key,
+            "--defaults-file": self.defaults_file,
+            "--login-path": self.login_path,
+            "--server-host": self.server_host,
+        }
+        return [name for name, value in options.items() if value is not None]
+
 
 @dataclass(frozen=True)
 class GuestAccess:
