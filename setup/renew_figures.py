@@ -22,8 +22,6 @@ from tlstax import __version__
 from tlstax.cli.exit import guarded
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
@@ -31,6 +29,8 @@ from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed, unpacked
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 ROOT = Path(__file__).resolve().parents[1]
 README, PAGE, PICTURE, PACK = (

@@ -11,12 +11,12 @@ from chromium import Browser, Page, browser
 from fake_sampled_runs import ENCRYPTED, PLAIN, with_profiles
 from report_runs import HOSTILE, one_workload_one_level
 from tlstax.cli.flame_program import draw
-from tlstax.findings.answer.case_choice import chosen_case
-from tlstax.findings.answer.document import document
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames.graphs import flame_graph
 from tlstax.report.page.html import html
+from tlstax.topics.answer.case_choice import chosen_case
+from tlstax.topics.answer.document import document
 
 DRAWN = "document.querySelectorAll('#frames > g').length > 0"
 MARKED = "[...document.querySelectorAll('#frames rect[fill=\"rgb(230,0,230)\"]')].length"

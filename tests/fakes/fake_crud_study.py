@@ -11,10 +11,10 @@ from functools import cache
 
 from fake_trials import Truth, fake_run, kept, untrue
 from observed_windows import seconds, ticks, window
-from tlstax.findings.answer.document import document
 from tlstax.records.trial import ConnectionsSeen, StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study
+from tlstax.topics.answer.document import document
 
 STUDY = load_study("crud-tls")
 QUERIES, ROUNDS = 10_000, 5

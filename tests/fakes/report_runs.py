@@ -8,11 +8,11 @@ from functools import cache
 from fake_crud_study import crud_run
 from fake_trials import Truth, crashed, fake_run, kept, untrue, whole_tax
 from tlstax.contract import Negotiated, TlsView
-from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study
+from tlstax.topics.answer.document import document
 
 HOSTILE = '<script>alert("x")</script>|`\x1b[2J\N{RIGHT-TO-LEFT OVERRIDE}'
 """What a server or a client might say of itself."""

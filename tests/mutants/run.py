@@ -20,6 +20,7 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from mutmut.mutation.diff_apply import get_diff_for_mutant
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = ROOT / "lab" / "tlstax"
-ROOMS = ("checks", "findings", "plan")
+ROOMS = ("checks", "findings", "plan", "topics")
 
 NEEDED_SHARE = 0.95
 MEMORY_BYTES = 4 << 30
@@ -92,7 +93,7 @@ def chosen(arguments: Sequence[str], left_out: Set[str]) -> list[str]:
     paths = (path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py")))
     everything = [str(path.relative_to(PACKAGE)) for path in paths]
     if not arguments:
-        return [file for file in everything if file not in left_out]
+        return [file for file in everything if not any(fnmatch(file, own) for own in left_out)]
     wanted = [argument.rpartition("tlstax/")[2] for argument in arguments]
     for argument, file in zip(arguments, wanted, strict=True):
         if file.split("/")[0] not in ROOMS or not (PACKAGE / file).is_file():
@@ -222,7 +223,10 @@ def collect(workplace: Path, file: str, *, tested: bool) -> Judged:
     unjudged = [name for name, code in results.items() if code in UNJUDGED]
     if unjudged:
         sys.exit(f"mutants: {len(unjudged)} changes of {file} were not judged, such as {unjudged[0]}")
-    lines = lines_of_functions((PACKAGE / file).read_text())
+    text = (PACKAGE / file).read_text()
+    lines = lines_of_functions(text)
+    words = putting_into_words(text) if file.startswith("topics/") else frozenset()
+    results = {name: code for name, code in results.items() if function_of(name).split(".")[0] not in words}
     os.chdir(workplace)
     survivors = tuple(
         survivor(file, get_diff_for_mutant(name, path=source), name, lines, LIVED[code])
@@ -246,10 +250,32 @@ def lines_of_functions(source: str) -> dict[str, int]:
     return found
 
 
+def putting_into_words(source: str) -> frozenset[str]:
+    """The functions and classes of a topic that its `rows` do without; none of a file without `rows`.
+
+    Whether words read well is for a reader to judge.
+    """
+    nodes = {
+        node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    needed = {"rows"} & nodes.keys()
+    waiting = list(needed)
+    while waiting:
+        names = {node.id for node in ast.walk(nodes[waiting.pop()]) if isinstance(node, ast.Name)}
+        waiting += (names & nodes.keys()) - needed
+        needed |= names & nodes.keys()
+    return frozenset(nodes.keys() - needed) if needed else frozenset()
+
+
+def function_of(name: str) -> str:
+    """The function, with its class, that mutmut's name of a change is of."""
+    function = name.rpartition("__mutmut_")[0].rpartition(".")[2]
+    return function[2:] if function.startswith("x_") else function[2:].replace("ǁ", ".")
+
+
 def survivor(file: str, diff: str, name: str, lines: Mapping[str, int], how: str) -> Survivor:
     """A survivor from mutmut's diff of the function, and its name for it."""
-    function = name.rpartition("__mutmut_")[0].rpartition(".")[2]
-    function = function[2:] if function.startswith("x_") else function[2:].replace("ǁ", ".")
+    function = function_of(name)
     was, became, line, at = [], [], lines[function] - 1, 0
     for text in diff.splitlines()[2:]:
         if text.startswith("@@"):

@@ -9,7 +9,6 @@ import pytest
 from test_sitting import Watching
 from test_sitting import study as study_in_turns
 
-from tlstax.findings.answer.document import document
 from tlstax.findings.locks.explained import locks_explained
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -23,6 +22,7 @@ from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
 from tlstax.study import Case, Level
+from tlstax.topics.answer.document import document
 
 NEEDS = Needs(rows=1000, connections=4, seed=1, duration_s=0.2)
 PLANTED, TAKER = 7, "tlstax_planted_locks"

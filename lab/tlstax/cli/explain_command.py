@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.answer.case_choice import choice_text, chosen_case
 from tlstax.findings.explain.explanation import explain, explanations
 from tlstax.findings.explain.rank import by_rank, foremost
 from tlstax.findings.locks.explained import locks_explained
@@ -21,6 +20,7 @@ from tlstax.report.locks.explained import lock_text
 from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK, group_label
+from tlstax.topics.answer.case_choice import choice_text, chosen_case
 
 
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:

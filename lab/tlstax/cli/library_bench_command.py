@@ -14,7 +14,6 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.answer.document import document as document_of_run
 from tlstax.librarybench import session
 from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.librarybench.estimate import document
@@ -23,13 +22,14 @@ from tlstax.librarybench.order import Sitting
 from tlstax.librarybench.split import beside, libraries_of, subjects_of
 from tlstax.librarybench.subjects import Asked, Subject, subjects
 from tlstax.librarybench.table import markdown, terminal
-from tlstax.report.core.untrusted import escaped_json
 from tlstax.results.document import RunDocument
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.study.level_names import COUNT_LOCKS
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.answer.document import document as document_of_run
+from tlstax.topics.core.untrusted import escaped_json
 
 DEFAULT_BUDGET_S = 60.0
 

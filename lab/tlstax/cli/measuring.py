@@ -15,7 +15,6 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.report_command import format_of_report, rendered
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.cli.tabulate import write_rows
-from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
@@ -27,6 +26,7 @@ from tlstax.study import Study
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.topics.answer.document import document
 from tlstax.watch.noting import noting
 
 

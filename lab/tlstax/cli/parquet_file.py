@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.report.core.csv_row import Row
-from tlstax.report.tables.table import ColumnType, Table
 from tlstax.report.tables.texts import json_lines
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
+from tlstax.topics.core.columns import ColumnType, Table
+from tlstax.topics.core.csv_row import Row
 
 _TYPES: dict[ColumnType, str] = {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}
 

@@ -11,9 +11,9 @@ from typing import TextIO
 from tlstax.cli.in_place import InPlace, Size
 from tlstax.cli.progress_view import Moment, view
 from tlstax.findings.core.stopping import Progress
-from tlstax.report.core.untrusted import printable
 from tlstax.results.live import LiveRun
 from tlstax.run.progress import Step
+from tlstax.topics.core.untrusted import printable
 
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""

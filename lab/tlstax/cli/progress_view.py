@@ -14,9 +14,9 @@ from rich.text import Text
 
 from tlstax.findings.core.so_far import RatioSoFar, SoFar, most_telling
 from tlstax.findings.core.wording import percent
-from tlstax.report.core.figures import change
-from tlstax.report.core.printed import printed
-from tlstax.report.core.untrusted import printable
+from tlstax.topics.core.figures import change
+from tlstax.topics.core.printed import printed
+from tlstax.topics.core.untrusted import printable
 
 MOST_RATIOS = 8
 """How many are taken in at a glance; the report has all."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from tlstax.cli.flame_program import draw
 from tlstax.cli.output_directory import NewDirectory, check_replaceable
 from tlstax.cli.streams import show
-from tlstax.findings.answer.document import document
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import Link, html, site_html
 from tlstax.report.site.index import PackedFile, SiteRun, site_run
@@ -17,6 +16,7 @@ from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import content_of, unpacked
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+from tlstax.topics.answer.document import document
 
 INDEX = "index.html"
 MADE_OF = frozenset({INDEX, "runs", "packs"})

@@ -10,7 +10,6 @@ from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
-from tlstax.findings.answer.document import document
 from tlstax.findings.tracked.figures import tracked
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import Format, render
@@ -19,6 +18,7 @@ from tlstax.results.document import RunDocument
 from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.topics.answer.document import document
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.streams import agrees, show, show_json, terminal_width
-from tlstax.report.core.untrusted import printable
 from tlstax.store import RunSummary
 from tlstax.store.listing import RunListing
 from tlstax.store.store import UnreadableRun
 from tlstax.support.errors import MachineFault
+from tlstax.topics.core.untrusted import printable
 
 NOTHING = "Runs that measured nothing, none of whose trials is valid; `last` is none of them:"
 

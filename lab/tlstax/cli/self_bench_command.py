@@ -14,7 +14,6 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.report.core.untrusted import escaped_json
 from tlstax.selfbench import bytes_measure, plan, session
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.bytes_measure import BytesRequest
@@ -30,6 +29,7 @@ from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
+from tlstax.topics.core.untrusted import escaped_json
 
 Document = SelfBenchDocument | HoldDocument | BytesDocument
 

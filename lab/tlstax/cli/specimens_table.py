@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.probes.specimen_list import Listed, Listing
-from tlstax.report.core.printed import printed
+from tlstax.topics.core.printed import printed
 
 HEADINGS = {
     "server": "Servers",

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from tlstax.report.core.untrusted import escaped_json, printable, printable_lines
 from tlstax.support.credentials import likely_passwords, without_passwords
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.core.untrusted import escaped_json, printable, printable_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, tell
 from tlstax.records.trial import StoredRun
-from tlstax.report.core.csv_row import Row
 from tlstax.report.tables.tables import TABLES, Tabulated
 from tlstax.results.document import RunDocument
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted
+from tlstax.topics.core.csv_row import Row
 
 
 def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None) -> None:

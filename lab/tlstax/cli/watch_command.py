@@ -99,7 +99,7 @@ def _stored(run_name: str) -> StoredRun:
 
 def _report(stored: StoredRun) -> str:
     from tlstax.cli.flame_program import draw
-    from tlstax.findings.answer.document import document
     from tlstax.report.formats.render import render
+    from tlstax.topics.answer.document import document
 
     return render(stored, document(stored), "html", draw=draw)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tlstax.report.core import figures, palette
-from tlstax.report.core.chart_parts import ratio_ticks
-from tlstax.report.core.marks import RatioMark, Style
-from tlstax.report.core.ratios import ends, ratio_domain
 from tlstax.results.interval import Interval
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.chart_parts import ratio_ticks
+from tlstax.topics.core.marks import RatioMark, Style
+from tlstax.topics.core.ratios import ends, ratio_domain
 
 MOST_ROWS = 60
 """More are in the table alone."""

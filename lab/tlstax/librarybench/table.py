@@ -11,13 +11,13 @@ from rich.text import Text
 from tlstax.findings.core.wording import percent
 from tlstax.librarybench.document import Difference, Figures, LibraryBenchDocument, Split, SubjectFigures
 from tlstax.librarybench.subjects import DONE_BY, Side
-from tlstax.report.core.facts import machine_words
-from tlstax.report.core.figures import NOTHING, change, change_with_interval, quantity, significant
-from tlstax.report.core.printed import bullets, printed
-from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
 from tlstax.support.text import counted
+from tlstax.topics.core.facts import machine_words
+from tlstax.topics.core.figures import NOTHING, change, change_with_interval, quantity, significant
+from tlstax.topics.core.printed import bullets, printed
+from tlstax.topics.core.untrusted import printable
 
 TITLE = "TLS libraries alone: CPU time of one operation, both sides in one process"
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.machines.listing import ListedMachine, MachineListing
-from tlstax.report.core.printed import printed
 from tlstax.support.text import counted
+from tlstax.topics.core.printed import printed
 
 MOST_IN_MATRIX = 8
 """With more machines, round trips between all of them are too many to read: the JSON has them."""

@@ -21,8 +21,8 @@ from tlstax.results.load import LoadFound
 from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
+from tlstax.results.rows import Told
 from tlstax.results.scaling import Scaling
-from tlstax.results.trust import TrustCost
 from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
@@ -335,11 +335,12 @@ class RunDocument(Frozen):
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
     others; `machines` is there where trials ran on several, `load` where the load came from other machines.
+    `topics` has what there is to tell of each topic, by its name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
-    schema_version: Literal[2] = Field(default=2, alias="schema")
+    schema_version: Literal[3] = Field(default=3, alias="schema")
     run: str
     study: str
     status: str
@@ -350,6 +351,7 @@ class RunDocument(Frozen):
     specimens: tuple[Specimen, ...]
     machine: Machine
     findings: tuple[Finding, ...]
+    topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     contrasts: tuple[ContrastFinding, ...] = ()
@@ -358,7 +360,6 @@ class RunDocument(Frozen):
     pool: tuple[PoolSaving, ...] = ()
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
-    trust: tuple[TrustCost, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
 from tlstax.findings.core import stats
 from tlstax.results.interval import Interval
 from tlstax.selfbench.bytes_document import (
@@ -17,6 +16,7 @@ from tlstax.selfbench.bytes_document import (
     Shape,
 )
 from tlstax.selfbench.records import Status
+from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
 
 MIB = 1 << 20
 CONFIDENCE = 0.95

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tlstax.report.core.facts import machine_words
-from tlstax.report.core.figures import NOTHING, significant
-from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
 from tlstax.selfbench.bytes_document import BytesDocument, BytesFigures
+from tlstax.topics.core.facts import machine_words
+from tlstax.topics.core.figures import NOTHING, significant
+from tlstax.topics.core.untrusted import printable
 
 TITLE = "Results of 16 MiB read from a server that does nothing, in the clear: the engine, and a bare loop"
 HEADS = ("rows of", "", "MiB/s", "reader's CPU, µs a MiB", "sender's CPU, µs a MiB")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.answer.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
-from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
 from tlstax.selfbench.document import CellFigures, TrialCounts
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run
 from tlstax.selfbench.words import cell_words
 from tlstax.support.text import counted, enumerated
+from tlstax.topics.answer.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
+from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
 
 
 def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCounts) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.contract import Done
-from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER
 from tlstax.findings.core import histograms
 from tlstax.selfbench import proof
 from tlstax.selfbench.hold_records import (
@@ -21,6 +20,7 @@ from tlstax.selfbench.hold_records import (
 )
 from tlstax.selfbench.outcomes import outcomes
 from tlstax.selfbench.words import TLS_WORDS
+from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
 
 BUSY_SHARE = 0.9
 """A side that is busier than this has no time to spare for keeping a schedule."""

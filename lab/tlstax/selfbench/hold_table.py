@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tlstax.report.core.facts import machine_words
-from tlstax.report.core.figures import NOTHING, quantity
-from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.selfbench.hold_records import Delay, HeldFigures, HoldDocument, ServerFigures
+from tlstax.topics.core.facts import machine_words
+from tlstax.topics.core.figures import NOTHING, quantity
+from tlstax.topics.core.untrusted import printable
 
 LEVEL_WORDS = {"off": "plaintext", "1.3": "TLS 1.3"}
 

@@ -9,10 +9,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.report.core.facts import machine_words
-from tlstax.report.core.figures import NOTHING, quantity, significant
-from tlstax.report.core.printed import bullets, printed
-from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.markdown import escaped
 from tlstax.results.interval import Interval
 from tlstax.selfbench.document import (
@@ -23,6 +19,10 @@ from tlstax.selfbench.document import (
 from tlstax.selfbench.plan import CONTESTANTS
 from tlstax.selfbench.words import answer, ratio_text
 from tlstax.support.text import counted
+from tlstax.topics.core.facts import machine_words
+from tlstax.topics.core.figures import NOTHING, quantity, significant
+from tlstax.topics.core.printed import bullets, printed
+from tlstax.topics.core.untrusted import printable
 
 WIDTH = 100
 

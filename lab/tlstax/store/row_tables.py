@@ -10,9 +10,9 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.report.core.csv_row import Row
-from tlstax.report.tables.table import Table
 from tlstax.report.tables.tables import TABLES
+from tlstax.topics.core.columns import Table
+from tlstax.topics.core.csv_row import Row
 
 _OF_THE_RUN = ("run", "study", "started_at", "status", "stopped_because")
 """What the view `runs` has of every run, also of one without rows."""

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from tlstax.contract import Frozen
-from tlstax.findings.answer.export import exported
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.report.core.csv_row import Row
 from tlstax.store import row_tables
 from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
@@ -25,6 +23,8 @@ from tlstax.store.writer import RunLocks, this_process
 from tlstax.support import collector
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
+from tlstax.topics.answer.export import exported
+from tlstax.topics.core.csv_row import Row
 
 LAST = "last"
 """The name by which the last run that measured something can be asked for."""

@@ -14,14 +14,14 @@ from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial
-from tlstax.report.core.evidence import evidence as evidence_of
-from tlstax.report.core.groups import Row
-from tlstax.report.core.marks import Style
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
 from tlstax.study.level_names import CERTIFICATES
 from tlstax.study.server_words import key_of
+from tlstax.topics.core.evidence import evidence as evidence_of
+from tlstax.topics.core.groups import Row
+from tlstax.topics.core.marks import Style
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
 

@@ -15,10 +15,8 @@ from rich.cells import cell_len
 from fake_samples import CLIENT, FAULT_STUDY, PLAIN, Stacks, planted, sampled_run, sampled_study
 from kept_runs import keep
 from tlstax.cli.app import main
-from tlstax.findings.answer.document import document
 from tlstax.profiles.components import component_order
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import palette
 from tlstax.report.explain.text import explanation_text
 from tlstax.report.explain.waterfall import steps
 from tlstax.report.formats.render import render
@@ -26,6 +24,8 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.store import Store
 from tlstax.study import Case
+from tlstax.topics.answer.document import document
+from tlstax.topics.core import palette
 
 HOSTILE = "RAND_bytes\x1b[2J<script>"
 GROUPS = sampled_study(

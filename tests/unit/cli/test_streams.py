@@ -17,8 +17,8 @@ from tlstax.doctor.rendering import to_text
 from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
 from tlstax.probes.drivers.probe_table import probe_text
-from tlstax.report.core.untrusted import escaped_json, printable_lines
 from tlstax.support.errors import MachineFault
+from tlstax.topics.core.untrusted import escaped_json, printable_lines
 from typed import status_of
 
 COMMANDS = (

@@ -15,9 +15,9 @@ from tlstax.cli.tabulate import write_rows
 from tlstax.explore.chart import MOST_ROWS, ratio_chart
 from tlstax.explore.guarded import guarded
 from tlstax.explore.questions import QUESTIONS
-from tlstax.findings.answer.document import document
 from tlstax.store import Store
 from tlstax.study import along_paths, load_study, override
+from tlstax.topics.answer.document import document
 from turned_runs import in_turns_and_watched
 
 ROOT = Path(__file__).resolve().parents[3]

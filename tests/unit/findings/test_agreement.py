@@ -10,8 +10,6 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept
 from tlstax.findings.agreement.words import summary
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import ProcessUse, Window
 from tlstax.report.formats.markdown import markdown
@@ -19,6 +17,8 @@ from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
 from tlstax.results.document import Agreement, ClientAgreement, RunDocument
 from tlstax.study import Case, load_study, override
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 STUDY = override(load_study("clients"), "workload", ["point-select"])
 TLS_FACTOR = 1.10

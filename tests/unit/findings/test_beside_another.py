@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fake_trials import fake_run
-from tlstax.findings.answer.document import document
+from tlstax.topics.answer.document import document
 
 
 def test_a_report_says_in_how_many_trials_another_run_measured() -> None:

@@ -12,10 +12,10 @@ from tlstax.report.bulk.charts import bulk_charts
 from tlstax.report.bulk.csv_rows import rows as csv_rows
 from tlstax.report.bulk.section import sections
 from tlstax.report.bulk.words import kind_words, size_words
-from tlstax.report.core.table import Table
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Level, load_study
+from tlstax.topics.core.table import Table
 
 STUDY = load_study("bytes")
 WIGGLE = (-0.01, 0.0, 0.01)

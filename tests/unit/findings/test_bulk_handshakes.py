@@ -12,10 +12,10 @@ from tlstax.findings.core.series import Series, frozen
 from tlstax.report.bulk.csv_rows import rows as csv_rows
 from tlstax.report.bulk.section import sections
 from tlstax.report.bulk.share_chart import share_charts
-from tlstax.report.core.section import Items
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Level, load_study
+from tlstax.topics.core.section import Items
 
 STUDY = load_study("connect-bytes")
 LOGIN_US, HANDSHAKE_US = 200.0, 800.0

@@ -9,18 +9,18 @@ import pytest
 from captured_runs import ENTRY, OPERATIONS, SERVER, TAX, captured_record, captured_run
 from fake_trials import fake_run
 from tlstax.checks import judge
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.export import exported
 from tlstax.findings.connect.captures import captures as told
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
-from tlstax.report.core.hexdump import hexdump
 from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.captures import CaseCrossed
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import spent_s
 from tlstax.study import Study, override
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.export import exported
+from tlstax.topics.core.hexdump import hexdump
 
 TRIALS = captures(TAX)
 

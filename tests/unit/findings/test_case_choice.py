@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import whole_tax
-from tlstax.findings.answer.case_choice import choice_text, chosen_case
 from tlstax.plan.order import cases
 from tlstax.study import Study, override, parse_study
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.case_choice import choice_text, chosen_case
 
 TAX = whole_tax()
 TEXTS = {

@@ -10,8 +10,6 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept
 from planted_series import planted_series, wobble
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.distance.curves import distances, measured_round_trips_ms
 from tlstax.findings.distance.words import away, claim_verdict, growth_sentence, number, pool_sentences
 from tlstax.records.trial import StoredRun
@@ -25,6 +23,8 @@ from tlstax.results.distance import DistanceCurve, Distances, Trend
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 STUDY = load_study("distance")
 

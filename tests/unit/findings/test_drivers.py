@@ -14,8 +14,6 @@ import pytest
 from fake_driver_runs import Planted, encrypts, fake_driver_run, fake_study_run, takes_us
 from fake_trials import fake_run
 from planted_series import planted_series
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.drivers.defaults import Observed
 from tlstax.findings.drivers.split import driver_splits
 from tlstax.findings.drivers.words import driver_sentences
@@ -30,6 +28,8 @@ from tlstax.results.document import RunDocument
 from tlstax.results.drivers import CostPart, Drivers, DriverSplit
 from tlstax.study import Levels, load_study, override, parse_study
 from tlstax.study.labels import driver_label, full_label
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 PLANTED = Planted()
 STUDY = load_study("driver-defaults")

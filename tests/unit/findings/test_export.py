@@ -5,7 +5,6 @@ from __future__ import annotations
 from captured_runs import capture_of
 from fake_trials import crashed, fake_header, fake_record, histogram, tax_truth
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, PhaseWire
-from tlstax.findings.answer.export import exported
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
@@ -14,6 +13,7 @@ from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.records.window import Window
 from tlstax.results.exported_run import ExportedTrial
 from tlstax.study import load_study
+from tlstax.topics.answer.export import exported
 
 CASE = cases(load_study("tax"))[2]
 TRIAL = Trial(block=3, position=5, case=CASE, profiled=True, captured=True)

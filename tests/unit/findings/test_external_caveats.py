@@ -8,14 +8,14 @@ import pytest
 
 from fake_slices import in_turns, slices_of
 from fake_trials import TAX_TRUTHS, fake_run, whole_tax
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.external_caveats import of_external, others_per_s
 from tlstax.plan.at_work import words
 from tlstax.records.external import AtWork, ExternalServer, LoadStep
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import override
 from tlstax.study.changes import by_addresses
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.external_caveats import of_external, others_per_s
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
 ROOM = (ALONE,)

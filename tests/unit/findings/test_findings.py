@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_trials import Truth, crashed, fake_header, fake_record, fake_run, tax_truth, untrue, whole_tax
-from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS, outcomes
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import Finding, RunDocument
 from tlstax.study import Case, override
+from tlstax.topics.answer.document import document
 
 STUDY = whole_tax()
 EXACT = fake_run(noise=0.0, invalid=False, number_of_blocks=4)
@@ -345,7 +345,7 @@ def test_values_are_geometric_means_and_their_quotient_is_the_ratio(
 def test_the_document_survives_json_and_names_its_schema() -> None:
     found = document(NOISY)
     raw = json.loads(found.model_dump_json())
-    assert raw["schema"] == 2
+    assert raw["schema"] == 3
     assert raw["findings"][0].keys() >= {"outcome", "unit", "case", "baseline", "value", "ratio", "caveats"}
     assert RunDocument.model_validate(raw) == found
     assert {f.unit for f in found.findings} <= set(UNITS.values())

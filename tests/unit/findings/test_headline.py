@@ -4,12 +4,8 @@ import pytest
 
 from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
-from tlstax.report.core.facts import facts
-from tlstax.report.core.figures import interval
 from tlstax.report.formats.topics import before_groups_on_screen
 from tlstax.results.document import (
     Finding,
@@ -19,6 +15,10 @@ from tlstax.results.interval import Interval
 from tlstax.study import at_rate, override
 from tlstax.study.changes import without_plaintext
 from tlstax.support.text import counted
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.facts import facts
+from tlstax.topics.core.figures import interval
 
 FLOOR = 0.013
 ALIKE = "point selects a second alike within 5 %"

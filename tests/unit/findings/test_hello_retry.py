@@ -12,8 +12,6 @@ import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
 from tlstax.contract import PhaseWire
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.csv_table import csv_table
@@ -24,6 +22,8 @@ from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Avoided, HelloRetries, RetryCost
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.labels import full_label
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 STUDY = load_study("hello-retry")
 NEAR = override(override(STUDY, "rtt_ms", ["45"]), "client_tls_library", ["openssl-3.5.5"])

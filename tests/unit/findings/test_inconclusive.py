@@ -6,10 +6,10 @@ from math import exp, expm1, inf, log
 
 import pytest
 
-from tlstax.findings.answer.inconclusive import bound_words, times_needed, what_would_tell
 from tlstax.results.document import StatementCase, Tally
 from tlstax.results.interval import Interval
 from tlstax.study import Statement
+from tlstax.topics.answer.inconclusive import bound_words, times_needed, what_would_tell
 
 BETTER = Statement(
     says="new is better",

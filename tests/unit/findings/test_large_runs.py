@@ -12,13 +12,13 @@ import pytest
 from fake_slices import slices_of
 from fake_trials import fake_run, whole_tax
 from multiplied_runs import multiplied
-from tlstax.findings.answer.document import document
 from tlstax.findings.core import histograms, stopping
 from tlstax.findings.core.outcomes import log_ratio_between
 from tlstax.findings.core.stopping import Taken, decide
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
+from tlstax.topics.answer.document import document
 
 FEW, MANY = 10, 20
 """Blocks. What is done once for each case is in both counts, and keeps the second below twice the first."""

@@ -9,11 +9,11 @@ import pytest
 
 from report_runs import one_workload_one_level
 from shared_runs import shared_run
-from tlstax.findings.answer.document import document
 from tlstax.findings.machines.load import load
 from tlstax.records.load import LoadStep
 from tlstax.records.trial import TrialRecord
 from tlstax.report.formats.render import render
+from tlstax.topics.answer.document import document
 
 
 def test_a_run_without_load_machines_says_nothing_of_them() -> None:

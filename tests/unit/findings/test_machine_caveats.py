@@ -6,11 +6,11 @@ import pytest
 
 from fake_trials import fake_record, tax_truth
 from observed_windows import ticks
-from tlstax.findings.answer.machine_caveats import BESIDE_ANOTHER, of_machine
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window, WireUse
 from tlstax.study import load_study
+from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER, of_machine
 
 CASE = cases(load_study("tax"))[0]
 PLAIN = fake_record(Trial(block=0, position=0, case=CASE), tax_truth(CASE), duration_s=0.01)

@@ -8,12 +8,12 @@ import pytest
 
 from fake_trials import fake_run
 from machine_runs import OTHER_KIND, machine_run, machine_study
-from tlstax.findings.answer.document import document
 from tlstax.findings.core import stats
 from tlstax.findings.core.estimates import estimates
 from tlstax.findings.machines.ratios import beyond_chance, machines
 from tlstax.records.trial import HEAD, StoredRun
 from tlstax.results.machines import MachineRatios, Machines
+from tlstax.topics.answer.document import document
 
 FOUR = {"node-b": 1.0, "node-a": 1.0, "node-c": 1.0, "node-d": 1.2}
 

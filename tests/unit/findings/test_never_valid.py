@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fake_trials import Truth, fake_header, fake_record, untrue, whole_tax
-from tlstax.findings.answer.never_valid import never_valid, never_valid_words
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import NeverValid
 from tlstax.study import override
 from tlstax.study.labels import full_label
+from tlstax.topics.answer.never_valid import never_valid, never_valid_words
 
 STUDY = override(whole_tax(), "workload", ["reconnect"])
 ALL = cases(STUDY)

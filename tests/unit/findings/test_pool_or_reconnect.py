@@ -8,12 +8,9 @@ from functools import cache
 import pytest
 
 from fake_trials import Truth, fake_run, kept, reconnecting
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.pool.words import rounded, whole
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.core.section import Charts
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.overview.section import page_sections
 from tlstax.report.overview.text import tables
@@ -26,6 +23,9 @@ from tlstax.results.interval import Interval
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.section import Charts
 
 STUDY = load_study("pool-or-reconnect")
 

@@ -6,9 +6,6 @@ import pytest
 
 from fake_trials import fake_record, fake_run, tax_truth
 from observed_windows import seconds, ticks, window
-from tlstax.findings.answer.caveats import busy_clients, of_run
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.export import exported
 from tlstax.findings.core.estimates import estimates
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.core.processors import series, shares
@@ -17,6 +14,9 @@ from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window
 from tlstax.report.page.html import html
 from tlstax.study import Case
+from tlstax.topics.answer.caveats import busy_clients, of_run
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.export import exported
 
 KEPT = Trial(
     block=0,

@@ -13,8 +13,6 @@ import pytest
 
 from fake_trials import fake_record, tax_truth, whole_tax
 from profiled_runs import PROFILE, SLOWED, profiled_run, profiled_study, without_profiled
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.export import exported
 from tlstax.findings.core.stopping import decide
 from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.plan.order import blocks, cases, plan
@@ -23,6 +21,8 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import slim
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.export import exported
 
 RUN = profiled_run()
 STUDY = profiled_study()

@@ -11,13 +11,13 @@ from functools import cache
 import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 STUDY = load_study("auth-rng")
 TEXT = study_toml(STUDY)

@@ -12,7 +12,6 @@ import pytest
 from fake_crud_study import QUERIES, REASON, ROUNDS, STUDY, crud_document, crud_run, is_published_method
 from observed_windows import seconds, ticks, window
 from report_runs import HOSTILE, changed
-from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.findings.published.processor_tables import steps
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -20,6 +19,7 @@ from tlstax.records.window import CpuSlice
 from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import RunDocument
 from tlstax.results.published_tables import DifferenceResult, MeasuredProcessors, PartOfTime, Tables
+from tlstax.topics.answer.document import document
 
 
 def tables(found: RunDocument) -> Tables:

@@ -9,7 +9,6 @@ import pytest
 
 from counted_runs import FULL, PLAIN, Crossings, counted_run, far
 from fake_trials import fake_run
-from tlstax.findings.answer.document import document
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -17,6 +16,7 @@ from tlstax.report.connect.round_trips import every_line
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.connect import RoundTripsResult
 from tlstax.study import load_study
+from tlstax.topics.answer.document import document
 
 
 def result(stored: StoredRun, **levels: str) -> RoundTripsResult:

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from fake_trials import Truth, fake_header, fake_record, untrue
-from tlstax.findings.answer import caveats
-from tlstax.findings.answer import document as subject
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
@@ -40,6 +38,9 @@ from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Tables
 from tlstax.study import Contrast, Study, load_study, override
+from tlstax.topics.answer import caveats
+from tlstax.topics.answer import document as subject
+from tlstax.topics.core import topic
 
 STUDY = override(override(load_study("tax"), "workload", ["reconnect"]), "tls", ["1.3"])
 RATES = {"baseline": (1000, 4000), "control": (1010, 4040), "treatment": (500, 2000)}
@@ -121,7 +122,7 @@ def test_a_baseline_is_itself_though_it_differs_from_its_control(monkeypatch: py
     def made(*given: Any) -> list[Estimate]:
         return [replace(each, ratio=each.ratio and strayed) for each in estimates(*given)]
 
-    monkeypatch.setattr(subject, "estimates", made)
+    monkeypatch.setattr(topic, "estimates", made)
     found = findings_of(run_of())
     assert found["baseline"].ratio == Interval(point=1.0, low=1.0, high=1.0, confidence=0.95, blocks=2)
     assert found["treatment"].ratio == strayed
@@ -134,7 +135,7 @@ def test_what_the_control_strayed_by_is_no_difference(monkeypatch: pytest.Monkey
     def made(*given: Any) -> list[Estimate]:
         return [replace(each, control=wide, totals={0: (0.0, 0.0)}) for each in estimates(*given)]
 
-    monkeypatch.setattr(subject, "estimates", made)
+    monkeypatch.setattr(topic, "estimates", made)
     tls = findings_of(run_of())["treatment"]
     assert (tls.noise_floor, tls.judgement) == (pytest.approx(1.5), "inconclusive")
     assert tls.ratio_of_totals == 1.0
@@ -176,7 +177,7 @@ def test_an_outcome_without_a_ratio_is_no_controls(monkeypatch: pytest.MonkeyPat
     def made(*given: Any) -> list[Estimate]:
         return [replace(each, ratio=None) for each in estimates(*given)]
 
-    monkeypatch.setattr(subject, "estimates", made)
+    monkeypatch.setattr(topic, "estimates", made)
     found = subject.document(run_of())
     assert (found.findings, found.control.comparisons) == ((), ())
 
@@ -211,11 +212,11 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     asked: Asked = {}
 
     def standing(name: str, answer: Any) -> Callable[..., Any]:
-        def topic(*given: Any) -> Any:
+        def finder(*given: Any) -> Any:
             asked[name] = given
             return answer
 
-        return topic
+        return finder
 
     for name, answer in answers.items():
         monkeypatch.setattr(subject, name, standing(name, answer))

@@ -6,9 +6,6 @@ import pytest
 
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
 from fake_trials import fake_header, untrue
-from tlstax.findings.answer.caveats import Busy, of_finding
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.export import exported
 from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.outcomes import log_ratio_between, outcome, outcomes
@@ -20,6 +17,9 @@ from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.way import PathObservation
 from tlstax.study import Case, Contrast, Published, Statement, Study
+from tlstax.topics.answer.caveats import Busy, of_finding
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.export import exported
 
 BURSTS: Done = [(100, 1.0), (102, 1.0), (98, 1.0), (100, 5.0), (101, 1.0)]
 STUDY = Study(name="s", title="", question="", factors={"tls": ("off", "1.3")}, baseline={"tls": "off"})

@@ -6,10 +6,10 @@ from math import exp, expm1
 
 import pytest
 
-from tlstax.findings.answer.statements import best_without_hindsight, family, statements, tally
 from tlstax.findings.core.series import Series, frozen
 from tlstax.results.document import StatementCase, Tally
 from tlstax.study import Case, Contrast, Level, Statement, load_study
+from tlstax.topics.answer.statements import best_without_hindsight, family, statements, tally
 
 STUDY = load_study("openssl-versions").model_copy(
     update={

@@ -11,14 +11,14 @@ import pytest
 
 from fake_openssl_study import GAIN, openssl_run, openssl_study, small_openssl_run
 from fake_trials import crashed
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
-from tlstax.findings.answer.statement_words import verdict_of
-from tlstax.findings.answer.statements import best_without_hindsight
 from tlstax.findings.core.series import pooled
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument, StatementResult, Tally
 from tlstax.study import Statement
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.answer.statement_words import verdict_of
+from tlstax.topics.answer.statements import best_without_hindsight
 
 BETTER = "OpenSSL 3.5 is better than 3.0"
 PLANTED = ("reconnect", "1.3", "off")

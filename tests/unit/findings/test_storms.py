@@ -10,8 +10,6 @@ from counted_runs import storm_run
 from tlstax.checks import judge
 from tlstax.cli.external_servers import ExternalOptions, external_among
 from tlstax.cli.run_command import RunOptions, study_of
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.timing import counted_s
@@ -20,6 +18,8 @@ from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.connect import StormResult
 from tlstax.study import Published, Study, load_study, override
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
 
 
 def rounds(record: TrialRecord) -> list[float]:

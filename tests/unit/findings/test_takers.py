@@ -10,14 +10,14 @@ from tlstax.findings.locks.takers import case_locks
 from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.core.section import Block, Detail, Folded
-from tlstax.report.core.table import Table
 from tlstax.report.locks.csv_rows import rows
 from tlstax.report.locks.section import sections
 from tlstax.results.document import RunDocument
 from tlstax.results.locks import CaseLocks
 from tlstax.study import Study, load_study
 from tlstax.study.changes import override
+from tlstax.topics.core.section import Block, Detail, Folded
+from tlstax.topics.core.table import Table
 
 
 def site(kind: str, library: str, function: str, calls: int, moved: int = 0) -> LockSite:

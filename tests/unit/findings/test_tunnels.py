@@ -9,8 +9,6 @@ import pytest
 
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.statements import statements
 from tlstax.findings.core.quotients import quotient
 from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
 from tlstax.findings.distance.tunnels import TUNNELS, tunnels
@@ -18,6 +16,8 @@ from tlstax.report.distance.csv_rows import rows as tunnel_rows
 from tlstax.report.distance.tunnels import tunnel_tables
 from tlstax.results.distance import TunnelWorth
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.statements import statements
 
 STUDY = override(load_study("tunnels"), "server", ["mysql-9.7"])
 

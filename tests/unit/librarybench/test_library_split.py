@@ -6,7 +6,6 @@ import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
 from library_runs import HANDSHAKE, bench, called
-from tlstax.findings.answer.document import document as document_of_run
 from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.librarybench.estimate import document
 from tlstax.librarybench.split import beside, libraries_of, subjects_of
@@ -14,6 +13,7 @@ from tlstax.librarybench.table import markdown, sentences, terminal
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study, override
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document as document_of_run
 
 LIBRARIES = ("openssl-3.0.2", "openssl-3.5.5")
 ADDED_US = {"openssl-3.0.2": 900.0, "openssl-3.5.5": 700.0, "own": 500.0}

@@ -22,6 +22,7 @@ ROOMS = (
     "checks",
     "results",
     "findings",
+    "topics",
     "report",
     "store",
     "explore",
@@ -47,7 +48,18 @@ ROOMS = (
 )
 """From the ground up."""
 
-PURE_ROOMS = ("contract", "study", "profiles", "records", "plan", "checks", "results", "findings", "report")
+PURE_ROOMS = (
+    "contract",
+    "study",
+    "profiles",
+    "records",
+    "plan",
+    "checks",
+    "results",
+    "findings",
+    "topics",
+    "report",
+)
 PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "paths": ("route",),
@@ -160,10 +172,10 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
     assert not upward
 
 
-@pytest.mark.parametrize("room", ["findings", "report"])
+@pytest.mark.parametrize("room", ["findings", "topics", "report"])
 def test_a_topic_imports_no_other_topic(room: str) -> None:
     """Topics stand on `core`, and are joined above: in the answer, by the formats, in tables, on the page."""
-    above = {"answer", "formats", "page", "tables"}
+    above = {"answer", "index", "formats", "page", "tables"}
     across = {
         f"{module} imports {other}"
         for module in MODULES

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from fake_slices import slices_of
 from report_runs import EVERY_RUN, changed, exact_run, noisy_run
-from tlstax.findings.answer.document import document
 from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.core.groups import arranged
-from tlstax.report.core.ratios import block_strips
-from tlstax.report.core.tables import Column, main_columns
 from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.json_document import json_document
 from tlstax.report.page.page import page
 from tlstax.results.document import RunDocument
+from tlstax.topics.answer.document import document
+from tlstax.topics.core.groups import arranged
+from tlstax.topics.core.ratios import block_strips
+from tlstax.topics.core.tables import Column, main_columns
 
 Range = tuple[float, float]
 """What a printed figure may have been before it was rounded."""

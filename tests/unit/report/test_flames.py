@@ -25,8 +25,6 @@ from fake_sampled_runs import (
 )
 from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
-from tlstax.findings.answer.case_choice import choice_text, chosen_case
-from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -35,6 +33,8 @@ from tlstax.report.flames.graphs import FlameGraph, costliest, flame_graph, why_
 from tlstax.report.page.html import html
 from tlstax.study import Case, load_study
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.answer.case_choice import choice_text, chosen_case
+from tlstax.topics.answer.document import document
 
 STUDIES = Path(__file__).parents[3] / "lab" / "tlstax" / "studies"
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_run
-from tlstax.findings.answer.document import document
 from tlstax.records.pilot import Pilot, PilotLoad
 from tlstax.records.trial import StoredRun
-from tlstax.report.core.facts import facts
+from tlstax.topics.answer.document import document
+from tlstax.topics.core.facts import facts
 
 
 def run_with(**changes: Any) -> StoredRun:

@@ -9,8 +9,8 @@ import pytest
 
 from report_runs import one_block, one_workload_one_level, with_document
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import figures
 from tlstax.report.formats.render import FORMATS, render
+from tlstax.topics.core import figures
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])

@@ -41,7 +41,7 @@ def test_every_format_shows_every_run(make: Make) -> None:
 def test_json_is_the_document_itself(make: Make) -> None:
     stored, document = with_document(make)
     text = render(stored, document, "json")
-    assert json.loads(text)["schema"] == 2
+    assert json.loads(text)["schema"] == 3
     assert RunDocument.model_validate_json(text) == document
 
 
@@ -69,7 +69,7 @@ def test_csv_keeps_an_outcome_that_the_baseline_lacks() -> None:
 
 
 def test_csv_of_nothing_still_has_its_columns() -> None:
-    assert render(*with_document(not_begun), "csv").startswith("run,study,outcome,unit,role,case_tls,")
+    assert render(*with_document(not_begun), "csv").startswith("run,study,topic,outcome,unit,role,case_tls,")
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@"])

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from tlstax.report.core.figures import (
+from tlstax.results.interval import Interval
+from tlstax.topics.core.figures import (
     change,
     change_with_interval,
     column_scale,
@@ -15,8 +16,7 @@ from tlstax.report.core.figures import (
     quantity,
     significant,
 )
-from tlstax.report.core.untrusted import printable
-from tlstax.results.interval import Interval
+from tlstax.topics.core.untrusted import printable
 
 
 def ratio(point: float, low: float | None = None, high: float | None = None) -> Interval:

@@ -21,10 +21,10 @@ from report_runs import (
     page_of,
     with_document,
 )
-from tlstax.findings.answer.headline import headline
-from tlstax.report.core.figures import quantity
 from tlstax.report.page.page import study_toml
 from tlstax.study import parse_study
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.figures import quantity
 
 VOID = {"meta", "link", "br"}
 MOST_BYTES = 1_500_000

@@ -23,12 +23,12 @@ from report_runs import (
     one_case_lost,
     with_document,
 )
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.headline import headline
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.core import figures
-from tlstax.report.core.facts import trials_words
 from tlstax.report.formats.render import render
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core import figures
+from tlstax.topics.core.facts import trials_words
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -11,12 +11,12 @@ import pytest
 from fake_trials import crashed, fake_run, kept, untrue
 from report_runs import EVERY_RUN, Make, all_invalid, exact_run, guest, hostile, one_block, with_document
 from tlstax.contract import OpenLoop
-from tlstax.findings.answer.document import document
 from tlstax.records.trial import OTHERS_RAN, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.report.formats.screen import HELLO_RETRY_PAGE, MOST_NOTES, READING_PAGE, notes, precision_words
 from tlstax.store.anonymise import anonymous
 from tlstax.study import Study, at_rate, load_study, override
+from tlstax.topics.answer.document import document
 
 ROOT = Path(__file__).parents[3]
 LINES, COLUMNS = 40, 80

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from report_runs import EVERY_RUN, Make, with_document
-from tlstax.findings.answer.export import exported
 from tlstax.report.formats.render import render
-from tlstax.report.tables.table import Column, Table
 from tlstax.report.tables.tables import TABLES, Tabulated
 from tlstax.report.tables.texts import rows_csv, rows_json
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.topics.answer.export import exported
+from tlstax.topics.core.columns import Column, Table
 from turned_runs import in_turns_and_watched
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.report.core.table import Table
+from tlstax.topics.core.table import Table
 
 
 def table(columns: int, *, name: str = "a row") -> Table:

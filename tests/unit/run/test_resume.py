@@ -6,7 +6,6 @@ import pytest
 
 from fake_trials import fake_header, fake_run, whole_tax
 from kept_runs import keep
-from tlstax.findings.answer.document import document
 from tlstax.plan.order import cases
 from tlstax.records.trial import LoadMachines, Machine, Specimen, Trial
 from tlstax.run.progress import Outlook
@@ -14,6 +13,7 @@ from tlstax.run.resume import check_same, check_study, check_where, slim, spent_
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document
 
 TAX = whole_tax()
 CUT = fake_run(number_of_blocks=2)

@@ -16,13 +16,13 @@ from fake_trials import fake_run
 from profiled_runs import profiled_run
 from report_runs import exact_run, guest, hostile, noisy_run
 from tlstax.contract import Account, ErrorEvent, Frozen, TcpEndpoint, TlsOn
-from tlstax.findings.answer.document import document
 from tlstax.records.external import ExternalServer
 from tlstax.records.public_fields import Public, open_fields, types_below
 from tlstax.records.trial import Changes, LoadMachines, Specimen, StoredRun, Verdict
 from tlstax.store import anonymise
 from tlstax.store.anonymise import anonymous
 from tlstax.study import override
+from tlstax.topics.answer.document import document
 
 RUN = fake_run(number_of_blocks=2)
 DIGEST = "d7" * 32

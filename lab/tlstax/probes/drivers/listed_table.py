@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
-from tlstax.report.core.printed import printed
+from tlstax.topics.core.printed import printed
 
 
 def listed_text(listing: ListedDrivers, *, width: int, colour: bool) -> str:

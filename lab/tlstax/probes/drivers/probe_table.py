@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tlstax.probes.drivers.attack_table import attack_tables
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
-from tlstax.report.core.printed import printed
+from tlstax.topics.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
 """What could not be determined, and what there is none of."""

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.probes.memory.document import MemoryDocument, MemoryOfServer, Tls
-from tlstax.report.core.printed import printed
 from tlstax.results.interval import Interval
 from tlstax.study.server_words import key_of
 from tlstax.support.text import counted, enumerated
+from tlstax.topics.core.printed import printed
 
 READING = (
     "What each further connection costs, from {sizes} kept connections; means over {rounds}, each a process "

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tlstax.findings.core.wording import percent
 from tlstax.probes.storms.document import Limit, Sought, StormDocument
-from tlstax.report.core.printed import printed
+from tlstax.topics.core.printed import printed
 
 BUSY = 0.9
 """From here on the client may be what limits."""

@@ -12,14 +12,14 @@ from tlstax.report.advice.words import (
     saving_lines,
     share_words,
 )
-from tlstax.report.core import palette
-from tlstax.report.core.charts import ratio_chart
-from tlstax.report.core.marks import RatioMark, Style
-from tlstax.report.core.panel import Panel, at_both_widths
-from tlstax.report.core.section import Block, Charts, Claim, Claims, Dump, Items, Section
 from tlstax.results.advice import Advice, Advised, Change
 from tlstax.results.inspection import Step
 from tlstax.results.interval import Interval
+from tlstax.topics.core import palette
+from tlstax.topics.core.charts import ratio_chart
+from tlstax.topics.core.marks import RatioMark, Style
+from tlstax.topics.core.panel import Panel, at_both_widths
+from tlstax.topics.core.section import Block, Charts, Claim, Claims, Dump, Items, Section
 
 LABELS: dict[Change, str] = {
     "pool": "a pool",

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised
 from tlstax.report.advice.words import RANKED, end_words, nothing_words, reason_words, saving_lines, use_words
-from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.advice import Advice, Advised
 from tlstax.results.inspection import Concern, Step
+from tlstax.topics.core.printed import Pasted, grid, printed, styled
 
 
 def advice_text(found: Advice, *, width: int, colour: bool) -> str:

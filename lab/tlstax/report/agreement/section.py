@@ -13,10 +13,10 @@ from tlstax.findings.agreement.words import (
     why,
 )
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Items, Pairs, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.document import Agreement, ClientAgreement, RunDocument
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Items, Pairs, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "Whether the load clients agree"
 READING = (

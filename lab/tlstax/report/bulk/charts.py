@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.report.bulk.words import kind_words, size_words
-from tlstax.report.core import chart_parts as parts
-from tlstax.report.core import figures, palette
-from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.marks import Line, Point, Style
-from tlstax.report.core.panel import NARROW, Panel, at_one_width
-from tlstax.report.core.section import Charts
 from tlstax.results.bulk import BulkCurve
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.chart_parts import Spec, layer, quantitative
+from tlstax.topics.core.marks import Line, Point, Style
+from tlstax.topics.core.panel import NARROW, Panel, at_one_width
+from tlstax.topics.core.section import Charts
 
 HEIGHT = 230
 SIZE_LABEL = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, amount, levels
 from tlstax.results.bulk import BulkCurve, BulkPoint
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
+from tlstax.topics.core.csv_row import Row, amount, levels
 
 MIB_PER_S = "MiB a second"
 

@@ -8,13 +8,13 @@ from tlstax.findings.core.wording import microseconds, percent
 from tlstax.report.bulk.charts import bulk_charts
 from tlstax.report.bulk.share_chart import share_charts
 from tlstax.report.bulk.words import kind_words, size_words
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Items, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.bulk import SMALL_SHARE, BulkCurve, BulkPoint, Records
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Items, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "Bytes a second, and what they cost"
 FURTHER = "each further\nMiB"

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.core.wording import percent
 from tlstax.report.bulk.charts import HEIGHT, SIZE_LABEL
 from tlstax.report.bulk.words import size_words
-from tlstax.report.core import chart_parts as parts
-from tlstax.report.core import palette
-from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.marks import Line, Point, Style
-from tlstax.report.core.panel import NARROW, Panel, at_one_width
-from tlstax.report.core.section import Charts
 from tlstax.results.bulk import SMALL_SHARE, BulkCurve
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import palette
+from tlstax.topics.core.chart_parts import Spec, layer, quantitative
+from tlstax.topics.core.marks import Line, Point, Style
+from tlstax.topics.core.panel import NARROW, Panel, at_one_width
+from tlstax.topics.core.section import Charts
 
 TITLE = "The handshake's share of a connection"
 READING = (

@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, capitalised, change_words, percent, signed_percent
-from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.comparison import (
     CaseChange,
     GatedCase,
@@ -23,6 +22,7 @@ from tlstax.results.comparison import (
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics.core.printed import grid, printed, styled
 
 STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 

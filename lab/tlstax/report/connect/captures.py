@@ -8,13 +8,13 @@ from itertools import groupby
 
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.capture import Frame, Hello
-from tlstax.report.core import figures
-from tlstax.report.core.hexdump import hexdump
-from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.core.section import Dump
-from tlstax.report.core.table import Table
 from tlstax.results.captures import Captures, CaseCrossed
 from tlstax.support.text import counted
+from tlstax.topics.core import figures
+from tlstax.topics.core.hexdump import hexdump
+from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
+from tlstax.topics.core.section import Dump
+from tlstax.topics.core.table import Table
 
 TITLE = "What crossed the wire"
 BYTES = "The first bytes"

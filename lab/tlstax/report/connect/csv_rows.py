@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tlstax.report.connect.captures import agreed_words
 from tlstax.report.connect.round_trips import NAMES
-from tlstax.report.core.csv_row import Row, amount, levels
 from tlstax.results.captures import CaseCrossed
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.csv_row import Row, amount, levels
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
-from tlstax.report.core import figures
-from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.core.table import Table
 from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase
 from tlstax.results.document import RunDocument
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import figures
+from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
+from tlstax.topics.core.table import Table
 
 ROUND_TRIPS = "Round trips: how often the client waits for the server"
 BYTES = "Bytes of TCP payload, sent / received"

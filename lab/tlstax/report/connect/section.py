@@ -9,9 +9,9 @@ from tlstax.findings.core.wording import capitalised
 from tlstax.report.connect import captures
 from tlstax.report.connect.round_trips import every_line, short_tables
 from tlstax.report.connect.storms import short_storm_tables, storm_lines
-from tlstax.report.core.section import Block, Detail, Folded, Heading, Items, Section, Words
 from tlstax.results.captures import Captures
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.section import Block, Detail, Folded, Heading, Items, Section, Words
 
 FIRST_OPEN = 3
 """So many cases' bytes are shown unasked on the page."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core import figures
-from tlstax.report.core.lines import MOST_ROWS, Line, Lines
-from tlstax.report.core.table import Table
 from tlstax.results.connect import JudgedRatio, StormResult
 from tlstax.results.document import (
     RunDocument,
 )
+from tlstax.topics.core import figures
+from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
+from tlstax.topics.core.table import Table
 
 TITLE = "Storms: connections opened a second"
 READING = (

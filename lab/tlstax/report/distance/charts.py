@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tlstax.findings.distance.words import away
-from tlstax.report.core import chart_parts as parts
-from tlstax.report.core import figures, palette
-from tlstax.report.core.chart_parts import Spec, layer, quantitative
-from tlstax.report.core.marks import Line, Point, Style
-from tlstax.report.core.panel import NARROW, Panel, at_one_width
-from tlstax.report.core.section import Charts
 from tlstax.report.distance.tables import by_title
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.chart_parts import Spec, layer, quantitative
+from tlstax.topics.core.marks import Line, Point, Style
+from tlstax.topics.core.panel import NARROW, Panel, at_one_width
+from tlstax.topics.core.section import Charts
 
 HEIGHT = 230
 DODGE = 0.006

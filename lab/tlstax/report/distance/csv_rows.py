@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.distance.words import both_ways
-from tlstax.report.core.csv_row import Row, amount, ends, sides
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, TunnelWorth
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.csv_row import Row, amount, ends, sides
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

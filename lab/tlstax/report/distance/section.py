@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tlstax.findings.core.wording import capitalised
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import both_ways, pool_sentences
-from tlstax.report.core.section import Block, Claim, Claims, Detail, Folded, Items, Section
 from tlstax.report.distance.charts import distance_charts
 from tlstax.report.distance.tables import TITLE, connection_growth, distance_sentences, distance_tables
 from tlstax.report.distance.tunnels import tunnel_tables
 from tlstax.results.distance import Distances
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.section import Block, Claim, Claims, Detail, Folded, Items, Section
 
 TUNNELS = "When a tunnel is worth it"
 KEPT = "What a connection that is kept saves"

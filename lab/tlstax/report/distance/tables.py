@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tlstax.findings.core.wording import MINUS, alike, capitalised
 from tlstax.findings.distance.words import WIDEST, claim_sentences, growth_sentence
-from tlstax.report.core import figures
-from tlstax.report.core.table import INDENT, Table
 from tlstax.results.distance import AtDistance, DistanceCurve, Distances, PoolTime
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import figures
+from tlstax.topics.core.table import INDENT, Table
 
 TITLE = "What distance makes of the costs"
 POOLS = "What a connection that is kept saves in time"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.distance.tunnel_words import briefly, tunnel_words
 from tlstax.findings.distance.words import away
-from tlstax.report.core.table import INDENT, Table
 from tlstax.report.distance.tables import cell
 from tlstax.results.distance import TunnelWorth
 from tlstax.results.interval import Interval
 from tlstax.support.grouping import grouped
+from tlstax.topics.core.table import INDENT, Table
 
 TITLES = {
     "time": "When a tunnel is worth it in place of the server's own TLS: in time",

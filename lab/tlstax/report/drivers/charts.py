@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.report.core import chart_parts as parts
-from tlstax.report.core import figures, palette
-from tlstax.report.core.chart_parts import Spec, quantitative
-from tlstax.report.core.marks import Line, Point, Style
-from tlstax.report.core.panel import Panel, at_both_widths
-from tlstax.report.core.section import Charts
 from tlstax.results.drivers import DriverWarmup, WarmupPoint
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.chart_parts import Spec, quantitative
+from tlstax.topics.core.marks import Line, Point, Style
+from tlstax.topics.core.panel import Panel, at_both_widths
+from tlstax.topics.core.section import Charts
 
 HEIGHT = 240
 MOST_LINES = len(palette.LEVELS)

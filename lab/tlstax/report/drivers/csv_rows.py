@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.drivers.words import PARTS, default_words
-from tlstax.report.core.csv_row import Row, amount, levels, sides
 from tlstax.results.document import RunDocument
 from tlstax.results.drivers import DriverSplit
+from tlstax.topics.core.csv_row import Row, amount, levels, sides
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.section import Detail, Section
 from tlstax.report.drivers.charts import warmup_chart
 from tlstax.report.drivers.tables import driver_tables
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.section import Detail, Section
 
 
 def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:

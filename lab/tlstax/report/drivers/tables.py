@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.wording import percent
 from tlstax.findings.drivers.words import PARTS
-from tlstax.report.core import figures
-from tlstax.report.core.table import INDENT, Table
 from tlstax.results.drivers import DriverDefault, Drivers, DriverSplit, DriverWarmup
 from tlstax.results.interval import Interval
+from tlstax.topics.core import figures
+from tlstax.topics.core.table import INDENT, Table
 
 DEFAULTS = "What drivers did when nothing was said of TLS"
 SPLIT = "What an operation takes longer, and which part of it is what"

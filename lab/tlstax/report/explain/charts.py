@@ -5,12 +5,12 @@ from __future__ import annotations
 from tlstax.findings.core.wording import capitalised, microseconds
 from tlstax.findings.explain.words import ends
 from tlstax.profiles.stacks import Side
-from tlstax.report.core import charts, palette
-from tlstax.report.core.marks import Segment
-from tlstax.report.core.panel import Drawing, Key, Panel, at_both_widths
 from tlstax.report.explain.tables import CaseCosts, ComponentGroup
 from tlstax.report.explain.waterfall import Step, steps
 from tlstax.results.explanation import Explanation
+from tlstax.topics.core import charts, palette
+from tlstax.topics.core.marks import Segment
+from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
 
 LABEL_WIDTH = 210
 

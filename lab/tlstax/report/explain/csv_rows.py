@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, amount, sides
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.csv_row import Row, amount, sides
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

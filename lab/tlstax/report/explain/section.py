@@ -8,7 +8,12 @@ from itertools import chain
 
 from tlstax.findings.core.wording import capitalised
 from tlstax.findings.explain.rank import by_rank
-from tlstax.report.core.section import (
+from tlstax.report.explain.charts import component_bars, waterfall_panel
+from tlstax.report.explain.tables import NOTE, ComponentGroup, component_groups, component_text
+from tlstax.report.explain.text import shift_words
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Explanation
+from tlstax.topics.core.section import (
     Block,
     Charts,
     Claim,
@@ -20,12 +25,7 @@ from tlstax.report.core.section import (
     Section,
     Words,
 )
-from tlstax.report.core.table import Table
-from tlstax.report.explain.charts import component_bars, waterfall_panel
-from tlstax.report.explain.tables import NOTE, ComponentGroup, component_groups, component_text
-from tlstax.report.explain.text import shift_words
-from tlstax.results.document import RunDocument
-from tlstax.results.explanation import Explanation
+from tlstax.topics.core.table import Table
 
 TITLE = "Where the cost goes"
 MOST_EXPLAINED = 12

@@ -9,12 +9,12 @@ from tlstax.findings.core.wording import capitalised, number, signed
 from tlstax.findings.explain.words import ends
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
-from tlstax.report.core.table import INDENT, Table
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import ComponentCost, Explanation
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
 from tlstax.support.grouping import grouped
+from tlstax.topics.core.table import INDENT, Table
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the table."""

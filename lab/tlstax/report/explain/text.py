@@ -16,10 +16,10 @@ from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
 from tlstax.findings.explain.words import operations
-from tlstax.report.core import figures
-from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.report.explain.waterfall import Step, place, shown_components, steps
 from tlstax.results.explanation import Explanation, Shift
+from tlstax.topics.core import figures
+from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
 
 NARROWEST = 60
 WIDEST_BAR = 60

@@ -12,12 +12,12 @@ from tlstax.findings.explain.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import figures
-from tlstax.report.core.untrusted import printable
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+from tlstax.topics.core import figures
+from tlstax.topics.core.untrusted import printable
 
 NS_PER_US = 1000
 COUNT_NAME = "ns per operation"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tlstax.findings.answer.case_choice import choice_text
 from tlstax.findings.core.scope import is_large
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
@@ -15,6 +14,7 @@ from tlstax.report.flames.graphs import Draw, baseline_of, capital, flame_graph,
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label
 from tlstax.support.errors import MachineFault
+from tlstax.topics.answer.case_choice import choice_text
 
 MOST_BYTES = 4_000_000
 """So much of the page may be flame graphs; what is left out is said, with the command that draws it."""

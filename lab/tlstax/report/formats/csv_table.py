@@ -1,41 +1,40 @@
 """Findings as CSV (RFC 4180): one row a finding, for spreadsheets and statistics programs.
 
-Columns: run, study, outcome, unit, role (baseline, control, treatment); a column `case_FACTOR` and
-`baseline_FACTOR` for each factor of the study; baseline_value (a geometric mean over blocks, in the unit)
-and value (that times the ratio); ratio, ratio_low, ratio_high (its interval; empty for one block),
-confidence, blocks;
-noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; "). Contrasts and
-ratios pooled over connections follow, with the roles "contrast" and "pooled": their baseline is the case in
-the `baseline_FACTOR` columns, and a pooled one has no number of connections. What sampling costs (profiled
-to unprofiled trials, over all cases) has the role "profiling" and no case. Published figures have the role
-"published": value is the published one, `case_FACTOR` the case that stands in for it here, ratio that of
-this case to the one that stands in for the figure's reference, which the caveats name. Published tables have
-roles that begin with "table, ": "published" and "measured" have a row for each cell (the caveats name table,
-part, side and time), "difference" one for each difference and part, "claim" and "fault" one for each thing
-that a text says of its table and that is wrong in a table. Storms have the role "storm": value is the mean
-of connections a second over all rounds, the caveats have their standard deviation. What was counted of
-connects and queries has the role "counted", a row for each phase. What connections and statements take at a
-distance has the role "distance", a claim that this grows "claim of distance", and when a tunnel is worth it
-in place of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each
-parameter of the law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the
-caveats have the payload and the length of rows. What B changes beside A has the role "sides" (value is B's,
-baseline_value A's), how far two processes of one side differ "twin". What files of authorities cost has the
-role "trust"; the caveats have their number. Of drivers, "driver default" says what one did when nothing was
-said of TLS (value: statements an operation), "driver split" has a row for each part of what an operation
-takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up" has the
-CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over trials). Of a
-run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role "component"
-what it costs in the case and in the baseline (µs per operation), with "component extra" the difference, its
-interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost has the roles
-"hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of the retried
-case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry extra" (the
-difference, its interval in value_low and value_high); all are arithmetic means. What each of several
-machines shows by itself has the role "machine": ratio is its own, the caveats name the machine and say where
-machines differ beyond chance. Where load came from other machines, "load" has for each case how busy the
-CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side was the
-limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that trial's
-verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them: value is
-how many it takes for each operation. An outcome that the baseline does not have has the columns from
+Columns: run, study, topic, outcome, unit, role (baseline, control, treatment); a column `case_FACTOR` and
+`baseline_FACTOR` for each factor of the study; baseline_value (a geometric mean over blocks, in the unit) and
+value (that times the ratio); ratio, ratio_low, ratio_high (its interval; empty for one block), confidence,
+blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; "); then
+the columns that topics have of their own (docs/tables.md), where they have anything. Contrasts and ratios
+pooled over connections follow, with the roles "contrast" and "pooled": their baseline is the case in the
+`baseline_FACTOR` columns, and a pooled one has no number of connections. What sampling costs (profiled to
+unprofiled trials, over all cases) has the role "profiling" and no case. Published figures have the role
+"published": value is the published one, `case_FACTOR` the case that stands in for it here, ratio that of this
+case to the one that stands in for the figure's reference, which the caveats name. Published tables have roles
+that begin with "table, ": "published" and "measured" have a row for each cell (the caveats name table, part,
+side and time), "difference" one for each difference and part, "claim" and "fault" one for each thing that a
+text says of its table and that is wrong in a table. Storms have the role "storm": value is the mean of
+connections a second over all rounds, the caveats have their standard deviation. What was counted of connects
+and queries has the role "counted", a row for each phase. What connections and statements take at a distance
+has the role "distance", a claim that this grows "claim of distance", and when a tunnel is worth it in place
+of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
+law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the caveats have the
+payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
+A's), how far two processes of one side differ "twin". Of drivers, "driver default" says what one did when
+nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
+operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
+has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
+trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
+"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
+difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
+has the roles "hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of
+the retried case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry
+extra" (the difference, its interval in value_low and value_high); all are arithmetic means. What each of
+several machines shows by itself has the role "machine": ratio is its own, the caveats name the machine and
+say where machines differ beyond chance. Where load came from other machines, "load" has for each case how
+busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
+was the limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that
+trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
+value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
 baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
 """
 
@@ -47,8 +46,6 @@ from io import StringIO
 
 from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.connect import csv_rows as connect
-from tlstax.report.core.csv_row import Row, Value, amount, levels, sides
-from tlstax.report.core.untrusted import printable
 from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
@@ -57,10 +54,13 @@ from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
-from tlstax.report.trust import csv_rows as trust
 from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.rows import Row as TopicRow
 from tlstax.study.outcomes import UNITS
+from tlstax.topics.core.csv_row import Row, Value, amount, levels, sides
+from tlstax.topics.core.untrusted import printable
+from tlstax.topics.index import own_columns
 
 FORMULA_STARTS = ("=", "+", "-", "@")
 """A text that begins with one of these is run as a formula by spreadsheets."""
@@ -69,9 +69,11 @@ FORMULA_STARTS = ("=", "+", "-", "@")
 def csv_table(document: RunDocument) -> str:
     """All findings of the document."""
     text = StringIO()
-    writer = csv.DictWriter(text, fieldnames=_columns(list(document.design.levels_of())))
+    rows = list(finding_rows(document))
+    own = [column.name for column in own_columns() if any(row.get(column.name) is not None for row in rows)]
+    writer = csv.DictWriter(text, fieldnames=[*_columns(list(document.design.levels_of())), *own])
     writer.writeheader()
-    for row in finding_rows(document):
+    for row in rows:
         writer.writerow({name: harmless(value) for name, value in row.items()})
     return text.getvalue()
 
@@ -87,8 +89,34 @@ def finding_rows(document: RunDocument) -> Iterator[Row]:
 def _columns(factors: list[str]) -> list[str]:
     cases = [f"{side}_{factor}" for side in ("case", "baseline") for factor in factors]
     numbers = ["value", "value_low", "value_high", "baseline_value", "ratio", "ratio_low", "ratio_high"]
+    numbers += ["difference", "difference_low", "difference_high"]
     judged = ["confidence", "blocks", "noise_floor", "judgement", "negotiated", "caveats"]
-    return ["run", "study", "outcome", "unit", "role", *cases, *numbers, *judged]
+    return ["run", "study", "topic", "outcome", "unit", "role", *cases, *numbers, *judged]
+
+
+def told_rows(document: RunDocument) -> Iterator[Row]:
+    """The rows of all topics."""
+    for name, told in document.topics.items():
+        for row in told.rows:
+            yield {"topic": name, "role": row.role or name, **_told_row(row)}
+
+
+def _told_row(row: TopicRow) -> Row:
+    interval = row.interval
+    return {
+        "outcome": row.outcome,
+        "unit": row.unit,
+        **sides(row.case, row.baseline),
+        "value": row.value,
+        "baseline_value": row.baseline_value,
+        **amount(interval, row.of),
+        "blocks": row.blocks,
+        "noise_floor": row.noise_floor,
+        "judgement": row.judgement,
+        "negotiated": row.negotiated,
+        "caveats": "; ".join(row.caveats),
+        **row.more,
+    }
 
 
 def _compared(document: RunDocument) -> Iterator[Row]:
@@ -164,7 +192,7 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     distance.rows,
     scaling.rows,
     bulk.rows,
-    trust.rows,
+    told_rows,
     two_sides.rows,
     drivers.rows,
     connect.captured_rows,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlstax.report.core.untrusted import escaped_json
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.untrusted import escaped_json
 
 
 def json_document(document: RunDocument) -> str:

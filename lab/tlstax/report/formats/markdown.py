@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import facts
-from tlstax.report.core.groups import Group, arranged
-from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
-from tlstax.report.core.table import Table
-from tlstax.report.core.tables import Cell, Column, main_columns
-from tlstax.report.core.untrusted import printable
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
 from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core import facts
+from tlstax.topics.core.groups import Group, arranged
+from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Roomy, Section, Words
+from tlstax.topics.core.table import Table
+from tlstax.topics.core.tables import Cell, Column, main_columns
+from tlstax.topics.core.untrusted import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
@@ -69,6 +70,8 @@ def _block(block: Block) -> Iterator[str]:
         case Pairs(heading, rows):
             yield escaped(heading)
             yield _bullets(f"{name}: {words}" for name, words in rows)
+        case Roomy(blocks):
+            yield from chain.from_iterable(map(_block, blocks))
         case Dump(title, lines):
             yield escaped(title)
             yield "\n".join(("```", *lines, "```"))
@@ -82,7 +85,7 @@ def escaped(text: str) -> str:
 
 
 def _text_table(table: Table) -> list[str]:
-    rows = ([escaped(cell) for cell in row] for row in table.rows)
+    rows = ([escaped(cell) for cell in row] for row in table.lines(roomy=True))
     heads = [table.of, *(escaped(head) for head in table.heads)]
     return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]
 

@@ -10,18 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 
-from tlstax.findings.answer.caveats import NOT_REACHED
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import OTHERS_RAN, StoredRun
-from tlstax.report.core import facts, figures
-from tlstax.report.core.groups import Group
-from tlstax.report.core.outcome_names import title
-from tlstax.report.core.printed import bullets, pairs, printed, styled
-from tlstax.report.core.section import Section
-from tlstax.report.core.table import GAP, Table
-from tlstax.report.core.tables import Cell, Column, cell, main_columns
 from tlstax.report.formats import terminal
 from tlstax.report.formats.terminal import (
     Cells,
@@ -36,6 +27,15 @@ from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
 from tlstax.report.published import figures as published
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
+from tlstax.topics.answer.caveats import NOT_REACHED
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core import facts, figures
+from tlstax.topics.core.groups import Group
+from tlstax.topics.core.outcome_names import title
+from tlstax.topics.core.printed import bullets, pairs, printed, styled
+from tlstax.topics.core.section import Section
+from tlstax.topics.core.table import GAP, Table
+from tlstax.topics.core.tables import Cell, Column, cell, main_columns
 
 MOST_TABLES = 2
 """More groups of cases than this share one table."""

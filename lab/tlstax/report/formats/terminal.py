@@ -15,24 +15,24 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import facts
-from tlstax.report.core.figures import ALIKE, UNKNOWN
-from tlstax.report.core.groups import Group, arranged
-from tlstax.report.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.report.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
-from tlstax.report.core.table import GAP, Table, side_by_side
-from tlstax.report.core.tables import Cell, Column, main_columns
 from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
 from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import some_of
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core import facts
+from tlstax.topics.core.figures import ALIKE, UNKNOWN
+from tlstax.topics.core.groups import Group, arranged
+from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
+from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
+from tlstax.topics.core.table import GAP, Table, side_by_side
+from tlstax.topics.core.tables import Cell, Column, main_columns
 
 NARROWEST = 40
 MOST_ITEMS = 12
@@ -89,8 +89,15 @@ def section_parts(section: Section, width: int) -> Iterable[RenderableType]:
     if section.title:
         yield ""
         yield styled(section.title, style="bold")
-    for block in section.blocks:
-        yield from _block(block, width)
+    for place, block in enumerate(section.blocks):
+        if isinstance(block, Items) and section.title and not (place or block.heading):
+            yield from bullets(_shortened(block))
+        else:
+            yield from _block(block, width)
+
+
+def _shortened(items: Items) -> list[str]:
+    return list(some_of(items.texts, len(items.texts) if items.all_of_them else MOST_ITEMS))
 
 
 def _block(block: Block, width: int) -> Iterable[RenderableType]:
@@ -100,12 +107,12 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
         case Heading(text):
             yield ""
             yield styled(text, style="bold")
-        case Items(texts, heading, all_of_them, more):
+        case Items(texts, heading):
             if texts:
                 yield ""
                 yield from [styled(heading, style="bold")] if heading else []
-                yield from bullets(some_of(texts, len(texts) if all_of_them else MOST_ITEMS))
-            yield from [styled(more, style="dim")] if more else []
+                yield from bullets(_shortened(block))
+            yield from [styled(block.more, style="dim")] if block.more else []
         case Words(text, aside):
             yield ""
             yield styled(text, style="dim" if aside else "")
@@ -144,7 +151,7 @@ def _columns(table: Table, columns: Sequence[int]) -> RichTable:
         above.insert(0, heads)
     for heads in above:
         shown.add_row(Text(""), *(styled(head, style="bold") for head in heads))
-    for name, *every in table.rows:
+    for name, *every in table.lines(roomy=False):
         cells = (every[column] for column in columns)
         shown.add_row(
             styled(name),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.findings.answer.headline import made_anew
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
-from tlstax.report.core import facts
-from tlstax.report.core.section import Detail, Items, Section
 from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
@@ -24,11 +21,26 @@ from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
-from tlstax.report.trust import section as trust
 from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
+from tlstax.topics.answer.headline import made_anew
+from tlstax.topics.core import facts
+from tlstax.topics.core.section import Detail, Items, Section
+from tlstax.topics.index import TOPICS
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
+
+
+def _of(name: str) -> Topic:
+    """The sections of the topic of that name, where the run has anything to tell of it."""
+    (topic,) = (topic for topic in TOPICS if topic.name == name)
+
+    def sections(document: RunDocument, _: Detail) -> Iterator[Section]:
+        if name in document.topics:
+            yield from topic.sections(document.topics[name], document)
+
+    return sections
+
 
 COMPARED: tuple[Topic, ...] = (
     two_sides.sections,
@@ -39,7 +51,7 @@ COMPARED: tuple[Topic, ...] = (
     distance.sections,
     scaling.sections,
     bulk.sections,
-    trust.sections,
+    _of("trust"),
     drivers.sections,
     connect.sections,
 )
@@ -54,7 +66,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     distance.sections,
     scaling.sections,
     bulk.sections,
-    trust.sections,
+    _of("trust"),
     connect.sections,
 )
 """The same behind the page's overview, also without a finding."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, amount, sides
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import Retried, RetryCost
 from tlstax.study.labels import offered_words
+from tlstax.topics.core.csv_row import Row, amount, sides
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import MINUS, capitalised, percent, with_sign
 from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Items, Section
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.hello_retry import HelloRetries, Retried, RetriedCase, RetryCost
 from tlstax.study.labels import offered_words
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Items, Section
+from tlstax.topics.core.table import Table
 
 TITLE = "HelloRetryRequest: when the server asks for a second ClientHello"
 AVOIDED = "What avoids it"

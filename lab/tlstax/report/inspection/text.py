@@ -11,7 +11,6 @@ from rich.text import Text
 
 from tlstax.contract import TlsView
 from tlstax.findings.core.wording import percent
-from tlstax.report.core.printed import Pasted, grid, printed, styled
 from tlstax.results.inspection import (
     KEPT_BACK,
     WOULD_BLOCK,
@@ -33,6 +32,7 @@ from tlstax.results.inspection import (
 )
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import counted, duration, enumerated, shortened
+from tlstax.topics.core.printed import Pasted, grid, printed, styled
 
 MOST_NAMES = 3
 """Of a certificate, or of what the same lines mend."""

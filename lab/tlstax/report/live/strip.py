@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import log
 
 from tlstax.findings.core.wording import MINUS, percent
-from tlstax.report.core import palette
-from tlstax.report.core.charts import STRETCHES
-from tlstax.report.core.figures import DIVIDED, TIMES, change_with_interval
 from tlstax.results.interval import Interval
 from tlstax.results.live import LiveRatio
+from tlstax.topics.core import palette
+from tlstax.topics.core.charts import STRETCHES
+from tlstax.topics.core.figures import DIVIDED, TIMES, change_with_interval
 
 WIDTH, HEIGHT = 320, 132
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 6, 22

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import capitalised, known_to, percent
-from tlstax.report.core import figures
 from tlstax.results.live import LiveRatio, LiveRun
 from tlstax.support.text import counted, duration
+from tlstax.topics.core import figures
 
 ENDED = {
     "complete": "The run is complete",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, levels
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.csv_row import Row, levels
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core import figures
-from tlstax.report.core.printed import grid, printed, styled
 from tlstax.report.locks.section import UNNAMED
 from tlstax.results.locks import LockExplanation
+from tlstax.topics.core import figures
+from tlstax.topics.core.printed import grid, printed, styled
 
 NARROWEST, SHOWN = 60, 20
 

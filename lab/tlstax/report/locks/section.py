@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.records.locks import LOCKS
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Folded, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.locks import CaseLocks, Taker
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Folded, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "Locks that the server takes"
 IN_ALL = ("all", "libcrypto", "libssl", "moved", "not free", "waits", "times\nslower")

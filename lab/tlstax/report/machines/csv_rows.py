@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row, amount, levels, sides
 from tlstax.results.document import RunDocument
 from tlstax.results.machines import MachineRatios, OwnRatio
+from tlstax.topics.core.csv_row import Row, amount, levels, sides
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core.section import Detail, Items, Section
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.load import LoadFound
+from tlstax.topics.core.section import Detail, Items, Section
+from tlstax.topics.core.table import Table
 
 TITLE = "Where the load came from"
 BUSY_TITLE = "How busy both sides were"

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, percent
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Items, Pairs, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.machines import MachineRatios, Machines
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Items, Pairs, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "Each machine by itself"
 ALIKE = "No difference between the machines was seen beyond chance."

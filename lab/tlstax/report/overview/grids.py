@@ -16,8 +16,6 @@ from tlstax.findings.core.naming import (
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.twins import INSTANCE
 from tlstax.findings.core.wording import percent
-from tlstax.report.core import figures, outcome_names
-from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.study import Level, Levels, Study
@@ -27,6 +25,8 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics.core import figures, outcome_names
+from tlstax.topics.core.grid import Cell, Grid, Line, Part
 
 LADDER = "connections"
 ALL = "all"

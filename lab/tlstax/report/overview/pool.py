@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tlstax.findings.core.wording import percent
 from tlstax.findings.pool.words import saving_label
-from tlstax.report.core import figures
-from tlstax.report.core.grid import Cell, Grid, Line, Part
 from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import Interval
 from tlstax.study import workloads
+from tlstax.topics.core import figures
+from tlstax.topics.core.grid import Cell, Grid, Line, Part
 
 
 def pool_table(document: RunDocument) -> Grid | None:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.answer.statement_words import case_label
 from tlstax.findings.core.naming import LIBRARY
 from tlstax.findings.core.twins import INSTANCE
 from tlstax.findings.core.wording import change_words, percent
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import figures, outcome_names
-from tlstax.report.core.grid import Shades
-from tlstax.report.core.ladders import ladders, measured
-from tlstax.report.core.section import Block, Charts, Claim, Claims, Detail, Folded, Items, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.report.overview.grids import (
     LADDER,
     STEPS_OF_LIBRARIES,
@@ -28,6 +22,12 @@ from tlstax.report.overview.pool import pool_table
 from tlstax.report.overview.text import tables
 from tlstax.results.document import RunDocument, StatementCase, StatementResult
 from tlstax.study.needs import needs_distance
+from tlstax.topics.answer.statement_words import case_label
+from tlstax.topics.core import figures, outcome_names
+from tlstax.topics.core.grid import Shades
+from tlstax.topics.core.ladders import ladders, measured
+from tlstax.topics.core.section import Block, Charts, Claim, Claims, Detail, Folded, Items, Section, Words
+from tlstax.topics.core.table import Table
 
 CPU = "server_cpu_us_per_op"
 SPENT = (CPU, "server_instructions_per_op")

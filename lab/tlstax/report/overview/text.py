@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.answer.statement_words import verdict_line
-from tlstax.report.core.grid import Cell, Grid
-from tlstax.report.core.table import INDENT, Table
 from tlstax.report.overview.grids import contrast_tables, own_table
 from tlstax.report.overview.pool import pool_table
 from tlstax.results.document import RunDocument
+from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.core.grid import Cell, Grid
+from tlstax.topics.core.table import INDENT, Table
 
 SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}
 """What shortens the heads of a wide table; told below it."""

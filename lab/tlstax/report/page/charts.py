@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tlstax.findings.core.comparisons import Pair
-from tlstax.report.core import charts, figures, outcome_names, palette
-from tlstax.report.core.distributions import cpu_segments, latency_curves, phase_means_us, phase_segments
-from tlstax.report.core.groups import Group
-from tlstax.report.core.marks import Segment
-from tlstax.report.core.outcome_names import PHASE_NAMES
-from tlstax.report.core.panel import NARROW, Drawing, Key, Panel, at_both_widths, at_one_width
-from tlstax.report.core.ratios import block_strips, ratio_domain, ratio_marks
 from tlstax.study import Study
+from tlstax.topics.core import charts, figures, outcome_names, palette
+from tlstax.topics.core.distributions import cpu_segments, latency_curves, phase_means_us, phase_segments
+from tlstax.topics.core.groups import Group
+from tlstax.topics.core.marks import Segment
+from tlstax.topics.core.outcome_names import PHASE_NAMES
+from tlstax.topics.core.panel import NARROW, Drawing, Key, Panel, at_both_widths, at_one_width
+from tlstax.topics.core.ratios import block_strips, ratio_domain, ratio_marks
 
 
 def ratio_panels(group: Group) -> tuple[Panel, ...]:

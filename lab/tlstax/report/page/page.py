@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.answer.headline import causes, fixes, headline
-from tlstax.findings.answer.never_valid import never_valid_words
-from tlstax.findings.answer.statement_words import verdict_line
 from tlstax.findings.core.comparisons import Pair, compare
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
-from tlstax.report.core import facts, figures, outcome_names
-from tlstax.report.core.evidence import evidence
-from tlstax.report.core.facts import Fact
-from tlstax.report.core.groups import Group, Row, arranged
-from tlstax.report.core.panel import Panel
-from tlstax.report.core.processes import processes
-from tlstax.report.core.processor_table import processors
-from tlstax.report.core.section import Block, Heading, Section, Words
-from tlstax.report.core.tables import Cell, Column, cell, main_columns
-from tlstax.report.core.untrusted import printable
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.flames.section import FlameSection, flame_section
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
@@ -32,6 +19,19 @@ from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
+from tlstax.topics.answer.headline import causes, fixes, headline
+from tlstax.topics.answer.never_valid import never_valid_words
+from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.core import facts, figures, outcome_names
+from tlstax.topics.core.evidence import evidence
+from tlstax.topics.core.facts import Fact
+from tlstax.topics.core.groups import Group, Row, arranged
+from tlstax.topics.core.panel import Panel
+from tlstax.topics.core.processes import processes
+from tlstax.topics.core.processor_table import processors
+from tlstax.topics.core.section import Block, Heading, Section, Words
+from tlstax.topics.core.tables import Cell, Column, cell, main_columns
+from tlstax.topics.core.untrusted import printable
 
 MOST_CARDS = 6
 

@@ -10,9 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core import figures, palette
-from tlstax.report.core.untrusted import printable
 from tlstax.study.labels import full_label
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.untrusted import printable
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 

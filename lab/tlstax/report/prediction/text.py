@@ -24,7 +24,6 @@ from tlstax.findings.model.parts import (
     UNDER_TLS,
     step_name,
 )
-from tlstax.report.core.printed import grid, printed, styled
 from tlstax.results.interval import Interval
 from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, WhatIf
 from tlstax.study import load_study
@@ -33,6 +32,7 @@ from tlstax.study.mixes import Mix
 from tlstax.study.published import ALIKE_WITHIN
 from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
+from tlstax.topics.core.printed import grid, printed, styled
 
 LARGE_US = 10_000.0
 """From here on times are printed in milliseconds."""

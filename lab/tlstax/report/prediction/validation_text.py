@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.findings.core.wording import percent, signed_percent
-from tlstax.report.core.printed import grid, printed, styled
 from tlstax.report.prediction.text import mix_words
 from tlstax.results.validation import ValidatedCost, Validation
 from tlstax.support.text import counted
+from tlstax.topics.core.printed import grid, printed, styled
 
 SHORT = {
     "latency_mean_us": "Time of a connection",

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.report.core import chart_parts as parts
-from tlstax.report.core import charts, figures, palette
-from tlstax.report.core.chart_parts import Spec, quantitative
-from tlstax.report.core.marks import Line, Point, RatioMark, Segment, Style
-from tlstax.report.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
-from tlstax.report.core.ratios import ends, ratio_domain
 from tlstax.report.published.rows import PUBLISHED, change_words, mark, part_names
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
@@ -20,6 +14,12 @@ from tlstax.results.published_tables import (
     TimeTableResult,
 )
 from tlstax.study import PROCESSOR_COLUMNS, Column, ProcessorColumn
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import charts, figures, palette
+from tlstax.topics.core.chart_parts import Spec, quantitative
+from tlstax.topics.core.marks import Line, Point, RatioMark, Segment, Style
+from tlstax.topics.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
+from tlstax.topics.core.ratios import ends, ratio_domain
 
 DRAWN: ProcessorColumn = "system"
 HEIGHT = 150

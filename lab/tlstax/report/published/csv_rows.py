@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tlstax.report.core.csv_row import Row, amount, levels
 from tlstax.report.published.rows import part_names, table_title
 from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.results.published_tables import (
@@ -15,6 +14,7 @@ from tlstax.results.published_tables import (
     TimeTableResult,
 )
 from tlstax.study import PROCESSOR_COLUMNS, Choice
+from tlstax.topics.core.csv_row import Row, amount, levels
 
 PUBLISHED, MEASURED = "table, published", "table, measured"
 

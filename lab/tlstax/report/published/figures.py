@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tlstax.report.core import figures
 from tlstax.results.document import PublishedFigure, RunDocument
 from tlstax.results.interval import Interval
+from tlstax.topics.core import figures
 
 TITLE = "What was published, and what stands in for it here"
 MOST_NAMED = 4

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from tlstax.findings.core.wording import percent
-from tlstax.report.core import figures
-from tlstax.report.core.table import Table
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     Answer,
@@ -25,6 +23,8 @@ from tlstax.results.published_tables import (
 )
 from tlstax.study import PROCESSOR_COLUMNS, ProcessorColumn, ProcessorTable, TimeTable
 from tlstax.support.text import counted
+from tlstax.topics.core import figures
+from tlstax.topics.core.table import Table
 
 MEAN = "mean"
 SHORT: dict[Answer, str] = {

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core.section import (
+from tlstax.report.published import figures, text
+from tlstax.report.published.charts import bar_panels, load_panels, ratio_panels
+from tlstax.report.published.rows import ProcessorGrid, processor_grids, table_title, time_grids
+from tlstax.results.document import RunDocument
+from tlstax.results.published_tables import DifferenceResult, ProcessorTableResult, Tables, TimeTableResult
+from tlstax.topics.core.section import (
     Block,
     Charts,
     Claim,
@@ -17,12 +22,7 @@ from tlstax.report.core.section import (
     Section,
     Words,
 )
-from tlstax.report.core.table import Table
-from tlstax.report.published import figures, text
-from tlstax.report.published.charts import bar_panels, load_panels, ratio_panels
-from tlstax.report.published.rows import ProcessorGrid, processor_grids, table_title, time_grids
-from tlstax.results.document import RunDocument
-from tlstax.results.published_tables import DifferenceResult, ProcessorTableResult, Tables, TimeTableResult
+from tlstax.topics.core.table import Table
 
 RATIOS = (
     "A dot is the ratio to the first side (1×), its whisker the interval; the grey band is the noise floor. "

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.core.table import Table
 from tlstax.report.published.rows import (
     ProcessorGrid,
     mean_rows,
@@ -20,6 +19,7 @@ from tlstax.report.published.rows import (
 from tlstax.results.published_tables import FaultKind, Tables
 from tlstax.study import PROCESSOR_COLUMNS
 from tlstax.support.text import counted
+from tlstax.topics.core.table import Table
 
 TITLE = "What the published tables say, and what was seen here"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.core.wording import MINUS, percent
-from tlstax.report.core import figures
-from tlstax.report.core.section import Detail, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.scaling import Scaling
+from tlstax.topics.core import figures
+from tlstax.topics.core.section import Detail, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "How throughput grows"
 OF = {"connections": "Connections", "server_cpus": "Processors of the server"}

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.answer.headline import headline
 from tlstax.findings.compare.headers import is_same_machine
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.series import Frozen, frozen
 from tlstax.records.trial import Machine, RunHeader, ServerObservation, StoredRun, TrialRecord
-from tlstax.report.core import facts, figures, outcome_names
 from tlstax.results.document import Finding, RunDocument
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core import facts, figures, outcome_names
 
 SERVER_CPU = "server_cpu_us_per_op"
 PROOF = "proof"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tlstax.report.tables.table import Column, ColumnType
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import FACTORS, Factor
 from tlstax.study.labels import CONTROL_MARK, full_label
 from tlstax.study.level_names import OPTION
+from tlstax.topics.core.columns import Column, ColumnType
 
 Side = Literal["case", "baseline"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.core.csv_row import Row
 from tlstax.report.formats.csv_table import finding_rows as rows_of_the_report
 from tlstax.report.tables.case_columns import LABEL, RUN, Side, case_columns, case_values, label_of
-from tlstax.report.tables.table import Column, Table
 from tlstax.results.document import RunDocument
 from tlstax.study import Level
+from tlstax.topics.core.columns import Column, Table
+from tlstax.topics.core.csv_row import Row
+from tlstax.topics.index import own_columns
 
 FINDINGS = Table(
     name="findings",
@@ -19,6 +20,7 @@ FINDINGS = Table(
         RUN,
         Column("finding", "INTEGER", "its number in the run's report, from 0"),
         Column("study", "TEXT", "the study's name"),
+        Column("topic", "TEXT", "the topic of the report that has it; empty: a case beside its baseline"),
         Column(
             "role",
             "TEXT",
@@ -43,6 +45,9 @@ FINDINGS = Table(
         Column("ratio", "REAL", "how many times the baseline's it is", "1"),
         Column("ratio_low", "REAL", "the low end of the ratio's interval; empty: one block", "1"),
         Column("ratio_high", "REAL", "the high end of it", "1"),
+        Column("difference", "REAL", "how much more it is than the baseline's", "that of `unit`"),
+        Column("difference_low", "REAL", "the low end of its interval", "that of `unit`"),
+        Column("difference_high", "REAL", "the high end of it", "that of `unit`"),
         Column("confidence", "REAL", "the confidence of the interval: 0.95 is 95 %", "1"),
         Column("blocks", "INTEGER", "from how many blocks it is"),
         Column(
@@ -51,6 +56,7 @@ FINDINGS = Table(
         Column("judgement", "TEXT", "higher, lower, alike (within the study's alike_within) or inconclusive"),
         Column("negotiated", "TEXT", "what the case's trials negotiated"),
         Column("caveats", "TEXT", "what to bear in mind, joined by “; ”"),
+        *own_columns(),
     ),
 )
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from tlstax.records.window import CpuTicks, ProcessUse, Window
 from tlstax.report.tables.case_columns import BLOCK, POSITION, RUN
-from tlstax.report.tables.table import Column, Table
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
+from tlstax.topics.core.columns import Column, Table
 
 OBSERVATIONS = Table(
     name="observations",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.report.tables.table import Column, Table
 from tlstax.report.tables.tables import TABLES
+from tlstax.topics.core.columns import Column, Table
 
 BEGINNING = """\
 # Tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from tlstax.report.tables.case_columns import RUN
-from tlstax.report.tables.table import Column, Table
 from tlstax.results.exported_run import ExportedRun
+from tlstax.topics.core.columns import Column, Table
 
 RUNS = Table(
     name="runs",

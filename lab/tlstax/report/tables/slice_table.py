@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tlstax.records.slices import Slices
 from tlstax.report.tables.case_columns import BLOCK, LABEL, POSITION, ROLE, RUN
-from tlstax.report.tables.table import Column, Table
 from tlstax.report.tables.trial_table import trial_place
 from tlstax.results.exported_run import ExportedRun
+from tlstax.topics.core.columns import Column, Table
 
 SLICES = Table(
     name="slices",

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tlstax.findings.answer.document import document
-from tlstax.findings.answer.export import exported
 from tlstax.records.trial import StoredRun
-from tlstax.report.core.csv_row import Row
 from tlstax.report.tables.finding_table import FINDINGS, finding_rows
 from tlstax.report.tables.observation_table import OBSERVATIONS, observation_rows
 from tlstax.report.tables.run_table import RUNS, run_row
 from tlstax.report.tables.slice_table import SLICES, slice_rows
-from tlstax.report.tables.table import Table
 from tlstax.report.tables.trial_table import TRIALS, trial_rows
 from tlstax.results.document import RunDocument
 from tlstax.results.exported_run import ExportedRun
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.export import exported
+from tlstax.topics.core.columns import Table
+from tlstax.topics.core.csv_row import Row
 
 TABLES: Mapping[str, Table] = {table.name: table for table in (RUNS, TRIALS, SLICES, FINDINGS, OBSERVATIONS)}
 

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from tlstax.report.core.csv_row import Row
 from tlstax.report.formats.csv_table import harmless
-from tlstax.report.tables.table import Table
+from tlstax.topics.core.columns import Table
+from tlstax.topics.core.csv_row import Row
 
 
 def rows_csv(table: Table, rows: Iterable[Row]) -> str:

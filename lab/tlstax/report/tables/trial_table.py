@@ -16,9 +16,9 @@ from tlstax.report.tables.case_columns import (
     case_values,
     label_of,
 )
-from tlstax.report.tables.table import Column, Table
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.topics.core.columns import Column, Table
 
 TRIALS = Table(
     name="trials",

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from tlstax.findings.core.wording import percent
-from tlstax.report.core import outcome_names
 from tlstax.report.tracked.numbers import as_json, rounded
 from tlstax.results.tracked import TrackedFigure, TrackedRun
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+from tlstax.topics.core import outcome_names
 
 UNITS = {"us": "µs", "1/s": "per second", "1": ""}
 

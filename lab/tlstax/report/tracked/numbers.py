@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tlstax.report.core.untrusted import escaped_json
+from tlstax.topics.core.untrusted import escaped_json
 
 DIGITS = 6
 """Significant digits: rounding is then far below the scatter of any run."""

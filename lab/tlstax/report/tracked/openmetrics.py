@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tlstax.report.core import outcome_names
-from tlstax.report.core.untrusted import printable
 from tlstax.report.tracked.numbers import rounded
 from tlstax.results.interval import Interval
 from tlstax.results.tracked import TrackedFigure, TrackedRun
+from tlstax.topics.core import outcome_names
+from tlstax.topics.core.untrusted import printable
 
 BASE_UNITS = {
     "us": ("seconds", 1e-6),

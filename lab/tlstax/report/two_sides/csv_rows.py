@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.findings.two_sides.words import twin_label
-from tlstax.report.core.csv_row import Row, amount, levels
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.csv_row import Row, amount, levels
 
 
 def rows(document: RunDocument) -> Iterator[Row]:

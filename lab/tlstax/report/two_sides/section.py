@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from tlstax.findings.core.wording import percent
 from tlstax.findings.two_sides.words import side_words, twin_label
-from tlstax.report.core import figures, outcome_names
-from tlstax.report.core.section import Block, Detail, Pairs, Section, Words
-from tlstax.report.core.table import Table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.two_sides import SideEffect
 from tlstax.study import Sides, Study
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import figures, outcome_names
+from tlstax.topics.core.section import Block, Detail, Pairs, Section, Words
+from tlstax.topics.core.table import Table
 
 TITLE = "B beside A"
 AGAIN = "A’s first process beside itself"

@@ -1,1 +1,0 @@
-"""What files of many authorities cost a connect, driver by driver."""

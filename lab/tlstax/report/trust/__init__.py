@@ -1,1 +1,0 @@
-"""Files of many authorities, as sentences, tables and rows."""

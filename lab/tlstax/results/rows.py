@@ -1,0 +1,104 @@
+"""A row of a topic: one outcome of a case, by itself or beside another, as numbers that no format has seen.
+
+Every topic gives such rows, and every format reads them: the JSON, the one table of results (CSV, SQL,
+Parquet), the tables of text. What a topic alone knows of a row has a column of its own in `more`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from tlstax.contract import Frozen
+from tlstax.results.interval import Interval
+from tlstax.study import Level
+
+Of = Literal["value", "ratio", "difference"]
+
+More = str | int | float | bool | None
+"""What a topic's own column holds."""
+
+
+def _is_left_out(value: object) -> bool:
+    """Whether a field says nothing, so that the JSON of a row has what is known alone."""
+    return value is None or value in ("", (), {})
+
+
+def _optional(default: Any = None) -> Any:
+    return Field(default=default, exclude_if=_is_left_out)
+
+
+class Row(Frozen):
+    """One outcome of a case, and what it is beside another case.
+
+    `role` is the kind of row, where a topic has several; empty, it is the topic's name. `value` is in `unit`,
+    as is `baseline_value`, the same of what the case is compared with (whose levels are `baseline`).
+    `interval` is what is known of the value itself, of its ratio to the baseline's, or of the difference of
+    both, as `of` says; `blocks` is there without one. `noise_floor` is the difference below which nothing can
+    be told, in the terms of the interval. `more` has the topic's own columns, which its `Topic` declares.
+    """
+
+    outcome: str = _optional("")
+    unit: str = _optional("")
+    role: str = _optional("")
+    label: str = _optional("")
+    case: dict[str, Level] = _optional({})
+    baseline: dict[str, Level] = _optional({})
+    value: float | None = _optional()
+    baseline_value: float | None = _optional()
+    interval: Interval | None = _optional()
+    of: Of = "value"
+    blocks: int | None = _optional()
+    noise_floor: float | None = _optional()
+    judgement: str = _optional("")
+    negotiated: str = _optional("")
+    caveats: tuple[str, ...] = _optional(())
+    more: dict[str, More] = _optional({})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _point_is_the_value(cls, data: Any) -> Any:
+        """An interval of the value says what the value is, and from how many blocks any is."""
+        interval = data.get("interval")
+        if not isinstance(interval, Interval):
+            return data
+        known: dict[str, Any] = {"blocks": interval.blocks}
+        if data.get("of", "value") == "value":
+            known["value"] = interval.point
+        return {**known, **{name: value for name, value in data.items() if value is not None}}
+
+    def number(self, column: str) -> float | None:
+        """What one of the topic's own columns has as a number; None where it has nothing."""
+        value = self.more.get(column)
+        return float(value) if isinstance(value, int | float) else None
+
+    def word(self, column: str) -> str:
+        """What one of the topic's own columns has as text; empty where it has nothing."""
+        value = self.more.get(column)
+        return "" if value is None else str(value)
+
+
+class Told(Frozen):
+    """What a run shows of a topic: its rows, and the same in sentences."""
+
+    title: str
+    sentences: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+    def of(self, *outcomes: str, role: str | None = None) -> tuple[Row, ...]:
+        """The rows of these outcomes (none: of all), and of a role where one is named."""
+        return tuple(
+            row
+            for row in self.rows
+            if (not outcomes or row.outcome in outcomes) and (role is None or row.role == role)
+        )
+
+
+def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:
+    """The rows of each label, in the order in which labels first come."""
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.label, []).append(row)
+    return {label: tuple(own) for label, own in grouped.items()}

@@ -1,0 +1,252 @@
+"""What to bear in mind about a finding or a run, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.comparisons import Comparison
+from tlstax.findings.core.estimates import Estimate
+from tlstax.findings.core.series import Values
+from tlstax.findings.core.wording import known_to, percent, signed_percent
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.study import Study
+from tlstax.study.labels import full_label, group_label
+from tlstax.study.level_names import RECONNECTING, STORM
+from tlstax.support.text import counted
+from tlstax.topics.answer.machine_caveats import of_machine
+
+CLIENT_BOUND_SHARE = 0.9
+"""Above this share of a core the client's busiest thread may be what limits a trial."""
+
+BUSY_CLIENT_SHARE, BUSY_SERVER_SHARE = 0.75, 0.95
+"""A server below its share beside a client above its own waits for the client now and then."""
+
+FEW_BLOCKS = 3
+"""With fewer blocks than this an interval rests on hardly any evidence of scatter."""
+
+Busy = Mapping[str, tuple[str, ...]]
+"""What is to be said of the work of each case's client, and of its baseline's, by the case's key."""
+
+NOT_REACHED = "the precision of "
+"""Begins what is said of a run whose ratios are not all known as well as was wanted."""
+
+HELLO_RETRY = (
+    "every handshake met a HelloRetryRequest: the server accepts none of the groups that the client sent a "
+    "key share for, which costs a round trip and a second ClientHello"
+)
+
+
+def busy_clients(study: Study, found: Iterable[Estimate], values: Values) -> Busy:
+    """Where the client worked so hard that it may be what limits the rate, for each case that was compared.
+
+    `values` are the outcomes of all valid trials.
+    """
+    compared = {estimate.comparison.key: estimate.comparison for estimate in found}
+    return {key: tuple(_client_bound(study, comparison, values)) for key, comparison in compared.items()}
+
+
+def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) -> tuple[str, ...]:
+    """What bears on one finding, the gravest first."""
+    comparison = estimate.comparison
+    found = [*_few_blocks(ratio), *_lost(comparison)]
+    if _limited_by_client(estimate.outcome):
+        found += busy[comparison.key]
+    if comparison.case.role != "baseline":
+        found += _disturbed(estimate)
+        found += _control_differs(estimate.control)
+        found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
+    if _bears_on_connecting(estimate):
+        found += [HELLO_RETRY] if comparison.always_hello_retry else []
+    return (*found, *_notes(comparison))
+
+
+def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[str, ...]:
+    """What bears on the whole run: how it ended, what was lost, what its deciding outcome suffers from."""
+    study = stored.header.study
+    deciding = [estimate for estimate in found if estimate.outcome == study.deciding_outcome]
+    controls = [estimate for estimate in deciding if estimate.comparison.case.role == "control"]
+    return (
+        *_ended_early(stored),
+        *_resumed(stored),
+        *_not_valid(study, stored.measured),
+        *_without_ratio(stored, deciding),
+        *of_machine(stored.measured),
+        *(
+            f"{_of_group(study, e.comparison)}{text}"
+            for e in controls
+            for text in _control_differs(e.control)
+        ),
+        *_too_wide(study, deciding),
+        *_most_disturbed(study, deciding),
+        *dict.fromkeys(text for estimate in deciding for text in busy[estimate.comparison.key]),
+    )
+
+
+def _resumed(stored: StoredRun) -> list[str]:
+    if not stored.resumed_at:
+        return []
+    times = "once" if len(stored.resumed_at) == 1 else f"{len(stored.resumed_at)} times"
+    return [
+        f"the run was cut off and resumed {times} (last at {stored.resumed_at[-1]}), its servers started "
+        "anew: a block that was cut through was measured on two sets of processes"
+    ]
+
+
+def _few_blocks(ratio: Interval) -> list[str]:
+    if ratio.blocks == 1:
+        return ["one block only: there is no interval"]
+    if ratio.low is None:
+        return ["one block on each machine only: there is no interval"]
+    if ratio.blocks < FEW_BLOCKS:
+        return [f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"]
+    return []
+
+
+def _lost(comparison: Comparison) -> list[str]:
+    if not comparison.lost_blocks:
+        return []
+    left_out = f"{comparison.lost_blocks} of {counted(comparison.tried_blocks, 'block')} left out"
+    return [f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"]
+
+
+def _client_bound(study: Study, comparison: Comparison, values: Values) -> list[str]:
+    sides = {
+        full_label(comparison.case, study): comparison.records,
+        full_label(comparison.baseline, study): [pair.baseline for pair in comparison.pairs],
+    }
+    return [text for name, records in sides.items() for text in _who_was_busy(name, records, values)]
+
+
+def _who_was_busy(name: str, records: Sequence[TrialRecord], values: Values) -> list[str]:
+    client = _mean_share(records, values, "client_cpu_share", otherwise=0.0)
+    server = _mean_share(records, values, "server_cpu_share", otherwise=1.0)
+    if client > CLIENT_BOUND_SHARE:
+        return [
+            f"client-bound: in {name} the client's busiest thread used {percent(client)} of a core, so that "
+            "the server could have done more"
+        ]
+    if client > BUSY_CLIENT_SHARE and server < BUSY_SERVER_SHARE:
+        return [
+            f"in {name} the client's busiest thread used {percent(client)} of a core and the server "
+            f"{percent(server)}: the rate shows the work of both, server CPU per operation the server's alone"
+        ]
+    return []
+
+
+def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, otherwise: float) -> float:
+    shares = [known[name] for record in records if name in (known := values[record.trial.place])]
+    return fmean(shares) if shares else otherwise
+
+
+def _control_differs(control: Interval | None) -> list[str]:
+    if control is None or not control.excludes_one:
+        return []
+    difference = percent(stats.relative_difference(control.point))
+    return [f"the control differs from the baseline by {difference}: the machine drifted or is too noisy"]
+
+
+def _disturbed(estimate: Estimate) -> list[str]:
+    totals = estimate.ratio_of_totals
+    if totals is None or not estimate.is_disturbed:
+        return []
+    return [
+        f"over all slices together it is {signed_percent(totals - 1)}, outside the interval: in some of one "
+        "case's turns something else took time, other work on the machine or rare work of its own, which the "
+        "median of neighbouring slices leaves out"
+    ]
+
+
+def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> list[str]:
+    """The same of the run, by the case where the two are farthest apart."""
+    disturbed = [e for e in deciding if e.comparison.case.role != "baseline" and e.is_disturbed]
+    if not disturbed:
+        return []
+    worst = max(
+        disturbed, key=lambda estimate: abs(fmean(total - own for total, own in estimate.totals.values()))
+    )
+    others = f" (one of {len(disturbed)} such cases)" if len(disturbed) > 1 else ""
+    return [f"{full_label(worst.comparison.case, study)}{others}: {text}" for text in _disturbed(worst)]
+
+
+def _imprecise(study: Study, ratio: Interval) -> list[str]:
+    if ratio.half_width is None or ratio.half_width <= study.precision:
+        return []
+    return [f"{known_to(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """What the checks noted of valid trials, each note with the number of trials that have it."""
+    trials = len(comparison.records)
+    return [
+        note if times == trials else f"{note} (in {times} of {counted(trials, 'trial')})"
+        for note, times in comparison.notes.items()
+    ]
+
+
+def _ended_early(stored: StoredRun) -> list[str]:
+    blocks = counted(len({record.trial.block for record in stored.measured}), "block")
+    if stored.status == "complete":
+        return []
+    if stored.status == "running":
+        return [f"the run is still going on: {blocks} so far"]
+    why = f" ({stored.stopped_because})" if stored.stopped_because else ""
+    return [
+        f"the run {'failed' if stored.status == 'failed' else 'was interrupted'}{why}: {blocks} were kept"
+    ]
+
+
+def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> list[str]:
+    bad = [record for record in trials if record.verdict.value != "valid"]
+    if not bad:
+        return []
+    how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
+    return [f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"]
+
+
+def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
+    known = {estimate.comparison.key for estimate in deciding if estimate.ratio is not None}
+    tried = {record.trial.case.key(): record.trial.case for record in stored.measured}
+    study = stored.header.study
+    return [
+        f"{full_label(case, study)}: nothing to compare, no block has a valid trial of it and of its baseline"
+        for key, case in tried.items()
+        if key not in known and case.role != "baseline"
+    ]
+
+
+def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
+    widths = [
+        (estimate.ratio.half_width, estimate.comparison.case)
+        for estimate in deciding
+        if estimate.ratio is not None and estimate.ratio.half_width is not None
+    ]
+    wide = [(width, case) for width, case in widths if width > study.precision]
+    if not wide:
+        return []
+    width, case = max(wide, key=lambda found: found[0])
+    return [
+        f"{NOT_REACHED}±{percent(study.precision)} was not reached: the widest ratio is "
+        f"{known_to(width)} ({full_label(case, study)})"
+    ]
+
+
+def _bears_on_connecting(estimate: Estimate) -> bool:
+    phases = ("connect_", "tls_handshake_")
+    workload = estimate.comparison.case.typed.workload
+    return workload in {*RECONNECTING, STORM} or estimate.outcome.startswith(phases)
+
+
+def _limited_by_client(name: str) -> bool:
+    return name == "ops_per_s" or name.endswith(("_p50_us", "_p99_us", "_p999_us"))
+
+
+def _of_group(study: Study, comparison: Comparison) -> str:
+    group = group_label(comparison.case.levels, study)
+    return f"{group}: " if group else ""
+
+
+def _why(record: TrialRecord) -> str:
+    return record.verdict.reasons[0] if record.verdict.reasons else f"its verdict is {record.verdict.value}"

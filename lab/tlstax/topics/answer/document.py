@@ -1,0 +1,195 @@
+"""From a stored run to what it shows: the one document that every way of reporting starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.findings.agreement.verdicts import agreements
+from tlstax.findings.bulk.curves import bulk
+from tlstax.findings.connect.captures import captures
+from tlstax.findings.connect.round_trips import round_trips
+from tlstax.findings.connect.storms import storms
+from tlstax.findings.core import stats
+from tlstax.findings.core.blocks import seconds_of_a_block
+from tlstax.findings.core.comparisons import counts_of
+from tlstax.findings.core.contrasts import contrasts
+from tlstax.findings.core.estimates import Estimate
+from tlstax.findings.core.judgements import judge, seconds_needed
+from tlstax.findings.core.ladders import pooled_ratios
+from tlstax.findings.core.outcomes import UNITS
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.distance.curves import distances
+from tlstax.findings.distance.tunnels import tunnels
+from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
+from tlstax.findings.explain.explanation import explanations
+from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
+from tlstax.findings.hello_retry.costs import hello_retries
+from tlstax.findings.locks.takers import case_locks
+from tlstax.findings.machines.load import load
+from tlstax.findings.machines.ratios import machines
+from tlstax.findings.pool.savings import savings
+from tlstax.findings.published.figures import published
+from tlstax.findings.published.tables import published_tables
+from tlstax.findings.scaling.laws import scalings
+from tlstax.findings.two_sides.effects import side_effects
+from tlstax.records.trial import StoredRun
+from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
+from tlstax.results.interval import Interval
+from tlstax.results.machines import Machines
+from tlstax.study.labels import finding_levels
+from tlstax.topics.answer import caveats
+from tlstax.topics.answer.external_caveats import of_external
+from tlstax.topics.answer.never_valid import never_valid
+from tlstax.topics.answer.statements import statements
+from tlstax.topics.core.topic import Run
+from tlstax.topics.index import TOPICS
+
+
+def document(stored: StoredRun) -> RunDocument:
+    """What a run shows. Only valid trials count, in blocks where the baseline's trial is valid too.
+
+    There is a finding for every outcome that a case shares with its baseline; what the baseline cannot
+    have (plaintext has no handshake) is among the unpaired. Contrasts, pooled ratios and statements are
+    there where the study has them or is too large to be told case by case. Raises MachineFault where a
+    stored histogram cannot be decoded.
+    """
+    header, study = stored.header, stored.header.study
+    run = Run(stored)
+    values, found, measured = run.values, run.estimates, run.series
+    busy = caveats.busy_clients(study, found, values)
+    sampled = profiling(stored)
+    shown, beside = drivers(measured, stored.measured), machines(stored, found)
+    return RunDocument(
+        run=header.run,
+        study=study.name,
+        status=stored.status,
+        stopped_because=stored.stopped_because,
+        started_at=header.started_at,
+        seed=header.seed,
+        design=study,
+        specimens=header.specimens,
+        machine=header.machine,
+        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
+        never_valid=never_valid(stored),
+        unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
+        contrasts=contrasts(measured),
+        pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
+        statements=statements(measured),
+        pool=savings(measured),
+        scaling=scalings(measured),
+        bulk=bulk(measured),
+        trust_file=header.trust,
+        two_sides=side_effects(measured),
+        locks=case_locks(study, stored.trials),
+        published=published(measured, header.machine),
+        tables=published_tables(measured, stored.measured),
+        agreements=agreements(measured, stored.measured),
+        storms=storms(stored, found),
+        round_trips=round_trips(stored),
+        distances=distances(measured, stored.measured),
+        tunnels=tunnels(measured),
+        hello_retries=hello_retries(measured, stored.measured),
+        drivers=shown,
+        captures=captures(stored),
+        machines=beside,
+        load=load(stored),
+        explanations=explanations(stored),
+        control=Control(comparisons=tuple(_control_results(found))),
+        trials=counts_of(stored.measured),
+        profiling=sampled,
+        caveats=(
+            *caveats.of_run(stored, found, busy),
+            *_of_how_it_ran(stored, beside),
+            *caveats_of_profiling(sampled),
+            *caveats_of_drivers(study, shown),
+        ),
+    )
+
+
+def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...]:
+    """How figures of several machines are to be read, and of cases that took turns or did not."""
+    of_machines = (beside.reading,) if beside is not None else ()
+    return (*of_machines, *of_external(stored))
+
+
+def _findings(
+    found: list[Estimate], stored: StoredRun, busy: caveats.Busy, block_s: float | None
+) -> Iterator[Finding]:
+    """Of every estimate that has a ratio; all that share a baseline stand beside the same figure of it."""
+    baselines = {
+        (e.comparison.key, e.outcome): stats.geometric_mean([value for value, _ in e.pairs])
+        for e in found
+        if e.comparison.case.role == "baseline" and e.pairs
+    }
+    for e in found:
+        if e.ratio is not None:
+            baseline = baselines.get((e.comparison.baseline_key, e.outcome))
+            yield _finding(e, e.ratio, baseline, stored, busy, block_s)
+
+
+def _finding(  # noqa: PLR0913, PLR0917 (what is known of the estimate, and of its run)
+    estimate: Estimate,
+    interval: Interval,
+    baseline: float | None,
+    stored: StoredRun,
+    busy: caveats.Busy,
+    block_s: float | None,
+) -> Finding:
+    """`baseline` is the baseline's own figure, None where only these pairs have one."""
+    comparison, study = estimate.comparison, stored.header.study
+    role = comparison.case.role
+    own = stats.geometric_mean([value for value, _ in estimate.pairs])
+    beside = stats.geometric_mean([value for _, value in estimate.pairs]) if baseline is None else baseline
+    exact = interval.model_copy(update={"point": 1.0, "low": 1.0, "high": 1.0})
+    floor = estimate.noise_floor
+    judgement = "baseline" if role == "baseline" else judge(interval, floor, study.alike_within)
+    is_open = judgement == "inconclusive"
+    return Finding(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=role,
+        case=finding_levels(comparison.case),
+        baseline=dict(comparison.baseline.levels),
+        value=own if role == "baseline" else stats.beside(beside, interval, own),
+        baseline_value=beside,
+        ratio=exact if role == "baseline" else interval,
+        ratio_of_totals=estimate.ratio_of_totals,
+        noise_floor=floor,
+        judgement=judgement,
+        more_s=seconds_needed(interval, floor, study.alike_within, block_s) if is_open else None,
+        negotiated=comparison.negotiated,
+        caveats=caveats.of_finding(study, estimate, interval, busy),
+    )
+
+
+def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
+    comparison = estimate.comparison
+    return Unpaired(
+        outcome=estimate.outcome,
+        unit=UNITS[estimate.outcome],
+        role=comparison.case.role,
+        case=finding_levels(comparison.case),
+        value=value.point,
+        low=value.low,
+        high=value.high,
+        confidence=value.confidence,
+        blocks=value.blocks,
+        negotiated=comparison.negotiated,
+    )
+
+
+def _control_results(found: list[Estimate]) -> list[ControlResult]:
+    """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
+    return [
+        ControlResult(
+            outcome=estimate.outcome,
+            case=dict(estimate.comparison.case.levels),
+            ratio=estimate.ratio,
+            noise_floor=floor,
+        )
+        for estimate in found
+        if estimate.comparison.case.role == "control"
+        and estimate.ratio is not None
+        and (floor := estimate.noise_floor) is not None
+    ]

@@ -1,0 +1,263 @@
+"""The facts around the figures, in words: who took part, on what machine, how many trials, why it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tlstax.contract import OpenLoop, Schedule
+from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.stats import ROUNDING
+from tlstax.findings.core.wording import percent
+from tlstax.plan.cpu_shares import Split, client_share
+from tlstax.records.trial import Machine, RunHeader, StoredRun
+from tlstax.results.document import Profiling, RunDocument
+from tlstax.study import Case, Study
+from tlstax.study.labels import full_label, schedule_label
+from tlstax.support.text import counted, enumerated, some_of
+from tlstax.topics.core import figures
+from tlstax.topics.core.evidence import client_versions, server_versions
+from tlstax.topics.core.figures import ALIKE, UNKNOWN
+from tlstax.topics.core.groups import Group
+from tlstax.topics.core.own_workloads import own_workloads
+
+COST_WORDS = {
+    "ops_per_s": "operations per second",
+    "server_cpu_us_per_op": "server CPU per operation",
+    "client_cpu_us_per_op": "client CPU per operation",
+}
+
+
+MOST_SENTENCES = 12
+"""So many of a list are shown of a large study, or where room is short."""
+
+
+class Fact(NamedTuple):
+    """A fact and its name."""
+
+    name: str
+    text: str
+
+
+class Failure(NamedTuple):
+    """Trials of one case that were not used for the same reason."""
+
+    case: str
+    reason: str
+    trials: int
+
+    def sentence(self) -> str:
+        """The failure in one line."""
+        return f"{self.case}: {self.reason}" + (f" ({self.trials} trials)" if self.trials > 1 else "")
+
+
+def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
+    """What ran, where, how often and why it stopped; what is not known is left out."""
+    header = stored.header
+    found = [
+        Fact("Server", server_words(stored)),
+        Fact("Client", "; ".join(client_versions(stored.measured))),
+        Fact("Load", load_words(header.study.schedule)),
+        *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
+        *(fact for name, machine in _named(header) for fact in _machine_facts(name, machine, header.study)),
+        Fact("Trials", trials_words(stored, document)),
+        Fact("Profiles", profiling_words(document.profiling)),
+        Fact("Ended", ended_words(document)),
+        Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
+        Fact("Tool", f"tlstax {header.tlstax_version}"),
+    ]
+    return [fact for fact in found if fact.text]
+
+
+def _named(header: RunHeader) -> list[tuple[str, Machine]]:
+    """Each machine, of several with its name behind a blank."""
+    if not header.machines:
+        return [("", header.machine)]
+    return [(f" {name}", machine) for name, machine in header.all_machines.items()]
+
+
+def _machine_facts(name: str, machine: Machine, study: Study) -> list[Fact]:
+    """What it is, how its CPUs were shared out, and what limits it."""
+    return [
+        Fact(f"Machine{name}", machine_words(machine)),
+        Fact(f"Pilot{name}", pilot_words(machine, study)),
+        Fact(f"Limits{name}", "; ".join(machine.notes)),
+    ]
+
+
+def server_words(stored: StoredRun) -> str:
+    """Every server that answered, with the name of its specimen where there was one alone."""
+    versions = "; ".join(server_versions(stored.measured))
+    names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
+    name = f"{names[0]}, " if len(names) == 1 and versions else ""
+    return f"{name}{versions}{external_words(stored.header)}"
+
+
+def external_words(header: RunHeader) -> str:
+    """Which of the servers are external; empty where none is."""
+    several = [own.server for own in header.external if own.server is not None]
+    if several:
+        return f"; external: {enumerated(several)}"
+    return ", an external server" if header.guest else ""
+
+
+def load_words(schedule: Schedule) -> str:
+    """What sets an open loop apart, so that nobody takes its latencies for a closed loop's; else nothing."""
+    if not isinstance(schedule, OpenLoop):
+        return ""
+    spacing = "evenly spaced" if schedule.arrivals == "uniform" else "at random times (Poisson)"
+    return (
+        f"open loop: {schedule_label(schedule)}, {spacing}; the latency of an operation counts from when it "
+        "was due"
+    )
+
+
+def machine_words(machine: Machine) -> str:
+    """The machine in one line."""
+    words = [
+        machine.cpu_model,
+        counted(machine.cores, "core"),
+        figures.quantity(machine.memory_bytes, "B"),
+        machine.distribution,
+        machine.kernel,
+        f"virtualised by {machine.virtualization}" if machine.virtualization else "",
+        _pinning_words(machine),
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _pinning_words(machine: Machine) -> str:
+    words = Split(machine.server_cpus, machine.client_cpus).words()
+    return f"{words} (as asked for)" if machine.cpus_asked_for else words
+
+
+def pilot_words(machine: Machine, study: Study) -> str:
+    """What a pilot saw of the case that decided, and what followed; empty where there was none."""
+    pilot = machine.pilot
+    decisive = pilot.decisive if pilot is not None else None
+    if pilot is None or decisive is None:
+        return ""
+    used = decisive.client_busy_cpus, decisive.server_busy_cpus
+    case = full_label(Case(levels=decisive.case, role="treatment"), study)
+    share = client_share(*used, Split(machine.server_cpus, machine.client_cpus))
+    return (
+        f"{case} kept {used[0]:.2g} of the client's {counted(len(pilot.client_cpus), 'CPU')} busy and "
+        f"{used[1]:.2g} of the server's {len(pilot.server_cpus)}; shared out as they are now, the client's "
+        f"are {percent(share)} busy when all of the server's are"
+    )
+
+
+def trials_words(stored: StoredRun, document: RunDocument) -> str:
+    """How the trials came out: 78 valid, 2 invalid, 0 unknown, in 8 blocks of trials of 1 s.
+
+    Where cases took turns it is said in slices of what length.
+    """
+    counts = document.trials
+    blocks = len({record.trial.block for record in stored.measured})
+    verdicts = f"{counts.valid:,} valid, {counts.invalid:,} invalid, {counts.unknown:,} unknown"
+    return f"{verdicts}, in {counted(blocks, 'block')} of trials of {_lengths(stored)}{_slices(stored)}"
+
+
+def _slices(stored: StoredRun) -> str:
+    """How long the slices were in which cases took turns; empty where none did."""
+    slices = [record.slices for record in stored.measured if record.slices is not None]
+    lengths = {one.length_s for one in slices if not one.rounds_s}
+    ends = sorted({min(lengths), max(lengths)}) if lengths else []
+    words = [" to ".join(figures.quantity(length_s * 1e6, "us") for length_s in ends)] if ends else []
+    words += ["one round of a storm"] if any(one.rounds_s for one in slices) else []
+    return f", in slices of {' and '.join(words)}" if words else ""
+
+
+def _lengths(stored: StoredRun) -> str:
+    """How long trials measured: "100 ms to 1 s", "10,000 operations", or the one and the other."""
+    jobs = [record.job for record in stored.measured if record.job is not None]
+    timed = {job.duration_s for job in jobs if job.operations is None}
+    numbers = {job.operations for job in jobs if job.operations is not None}
+    ends = sorted({min(timed), max(timed)}) if timed else []
+    if not jobs:
+        ends = [stored.header.trial_duration_s]
+    found = [" to ".join(figures.quantity(duration_s * 1e6, "us") for duration_s in ends)]
+    if numbers:
+        some = " to ".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
+        found.append(f"{some} operations")
+    return " or ".join(filter(None, found))
+
+
+def profiling_words(profiling: Profiling | None) -> str:
+    """What was sampled besides, and what that cost; empty where nothing was."""
+    if profiling is None:
+        return ""
+    trials = profiling.trials
+    number = counted(trials.valid + trials.invalid + trials.unknown, "trial")
+    if not profiling.profiles:
+        return f"none: {number} besides, of which nothing could be sampled"
+    where = "user space and kernel" if profiling.kernel else "user space alone"
+    costs = ", ".join(
+        f"{figures.change_with_interval(profiling.costs[name])} {words}"
+        for name, words in COST_WORDS.items()
+        if name in profiling.costs
+    )
+    covered = ", ".join(f"{percent(share)} of the {side}'s" for side, share in profiling.coverage.items())
+    return (
+        f"{number} besides ({trials.valid:,} valid), {profiling.samples:,} samples of {where} "
+        f"({profiling.event}, {profiling.frequency_hz} Hz){f', {covered} CPU time' if covered else ''}"
+        + (f"; sampled, the same cases show {costs}" if costs else "")
+    )
+
+
+def ended_words(document: RunDocument) -> str:
+    """How the run ended, and why."""
+    return f"{document.status}: {document.stopped_because}" if document.stopped_because else document.status
+
+
+def failures(stored: StoredRun) -> list[Failure]:
+    """Why trials were not used, the most frequent first."""
+    times: Counter[tuple[str, str]] = Counter()
+    for record in stored.measured:
+        if record.verdict.value != "valid":
+            reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
+            times.update((full_label(record.trial.case, stored.header.study), reason) for reason in reasons)
+    return [Failure(case, reason, number) for (case, reason), number in times.most_common()]
+
+
+def nothing_to_show(stored: StoredRun) -> str:
+    """The sentence that stands where the figures would, when no trial was valid."""
+    if not stored.measured:
+        return "Nothing to show, because no trial was run."
+    reasons = Counter(reason for record in stored.measured for reason in record.verdict.reasons)
+    most = reasons.most_common(1)
+    why = f": {most[0][0]} ({counted(most[0][1], 'trial')})" if most else ""
+    if any(record.verdict.value == "valid" for record in stored.measured):
+        return f"Nothing to show, because no block has a valid trial of a baseline{why}."
+    return f"Nothing to show, because none of {counted(len(stored.measured), 'trial')} was valid{why}."
+
+
+def shortened(texts: Sequence[str], study: Study) -> tuple[str, ...]:
+    """All of these sentences, but of a large study only the first, and how many more there are."""
+    return tuple(some_of(texts, MOST_SENTENCES) if is_large(study) else texts)
+
+
+def noise_words(group: Group, outcome: str, within: float) -> str:
+    """What the control says about how small a difference can be told, or that there is no control.
+
+    `within` is the factor within which two things count as alike.
+    """
+    floor = group.noise_floor(outcome)
+    marks = f"{ALIKE}: alike within {percent(within - 1)}; {UNKNOWN}: inconclusive."
+    if floor is None and any(row.case.role == "control" for row in group.found()):
+        return "One block alone shows no scatter: all is inconclusive (?), and there is no noise floor."
+    if floor is None:
+        return f"Noise floor unknown: there is no valid control. {marks}"
+    if floor > 1:
+        return f"Noise floor over ±100 %: the control strays too far, and this run cannot tell. {marks}"
+    if floor <= ROUNDING:
+        return "No noise: the control is exactly like the baseline, so any difference counts."
+    wide = " That is wider than what counts as alike, so nothing can be." if floor >= within - 1 else ""
+    if all(row.case.role != "control" for row in group.found()):
+        nearest = "from the control of the nearest cases that ran one"
+        return f"Noise floor ±{percent(floor)}, {nearest}.{wide} {marks}"
+    return (
+        f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
+        f"may stray from the baseline.{wide} {marks}"
+    )

@@ -1,0 +1,163 @@
+"""A run arranged as people read it: one group a comparison, one row a case, nothing left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tlstax.contract import OpenLoop
+from tlstax.plan.order import cases
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.document import Finding, RunDocument, Unpaired
+from tlstax.study import Case, Level, Study
+from tlstax.study.design import DECIDES_AT_A_RATE
+from tlstax.study.labels import finding_levels, group_label, label_levels
+from tlstax.study.outcomes import percentile_name
+from tlstax.topics.core import palette
+from tlstax.topics.core.marks import Style
+from tlstax.topics.core.outcome_names import MAIN_OUTCOMES, in_order
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case, how it is drawn, what was found for it and the trials behind it.
+
+    `findings` and `unpaired` are by outcome; both are empty where no trial of the case was valid.
+    """
+
+    case: Case
+    style: Style
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    unpaired: Mapping[str, Unpaired] = field(default_factory=dict)
+    trials: tuple[TrialRecord, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What the case is called in its group."""
+        return self.style.label
+
+    @property
+    def valid(self) -> tuple[TrialRecord, ...]:
+        """The trials that findings were drawn from."""
+        return tuple(record for record in self.trials if record.verdict.value == "valid")
+
+    @property
+    def negotiated(self) -> str:
+        """What was negotiated, in short; empty where nothing valid ran."""
+        return next((finding.negotiated for finding in self.findings.values()), "")
+
+    @property
+    def treatment_seen(self) -> str:
+        """What was negotiated, where that says more than the label and is not the baseline's once more."""
+        return "" if self.case.role == "control" or self.negotiated == self.label else self.negotiated
+
+    def value(self, outcome: str) -> Finding | Unpaired | None:
+        """What was found for this outcome, with a ratio where the baseline has it too."""
+        return self.findings.get(outcome) or self.unpaired.get(outcome)
+
+    def why_empty(self) -> str:
+        """Why there is no finding: the first reason of its trials' verdicts."""
+        if not self.trials:
+            return "not run"
+        reasons = [reason for record in self.trials for reason in record.verdict.reasons]
+        if self.valid:
+            return "no valid trial of the baseline beside it"
+        return f"no valid trial: {reasons[0]}" if reasons else "no valid trial"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cases of one comparison: they share all levels outside the baseline's factors.
+
+    `asked` are the outcomes that the run was made for; their differences are told with intervals.
+    """
+
+    levels: Mapping[str, Level]
+    label: str
+    rows: tuple[Row, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def baseline_label(self) -> str:
+        """What the others are compared with."""
+        return next(row.label for row in self.rows if row.case.role == "baseline")
+
+    def outcomes(self) -> list[str]:
+        """The outcomes found here, in a report's order."""
+        return in_order({outcome for row in self.rows for outcome in (*row.findings, *row.unpaired)})
+
+    def main_outcomes(self) -> list[str]:
+        """The outcomes of the main table that were found here, those that are asked for first."""
+        found = [outcome for outcome in self.outcomes() if outcome in MAIN_OUTCOMES]
+        return sorted(found, key=lambda outcome: outcome not in self.asked)
+
+    def answers(self) -> list[str]:
+        """Those of the main table that are asked for; where there is none of them, its first."""
+        shown = self.main_outcomes()
+        return [outcome for outcome in shown if outcome in self.asked] or shown[:1]
+
+    def found(self) -> tuple[Row, ...]:
+        """The rows that have findings."""
+        return tuple(row for row in self.rows if row.findings)
+
+    def compared(self) -> tuple[Row, ...]:
+        """The rows that have a ratio worth drawing: all with findings but the baseline."""
+        return tuple(row for row in self.found() if row.case.role != "baseline")
+
+    def noise_floor(self, outcome: str) -> float | None:
+        """Below which relative difference of this outcome nothing can be told here; None without control."""
+        findings = (row.findings.get(outcome) for row in self.rows)
+        return next((f.noise_floor for f in findings if f is not None and f.noise_floor is not None), None)
+
+
+def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
+    """Every group of the run's study, in the study's order; cases without findings stay in."""
+    study = stored.header.study
+    places = _treatment_places(study)
+    rows: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
+    for case in cases(study):
+        named = finding_levels(case)
+        row = Row(
+            case=case,
+            style=_style(case, study, places.get(_compared_levels(case, study), 0)),
+            findings={found.outcome: found for found in document.findings if found.case == named},
+            unpaired={found.outcome: found for found in document.unpaired if found.case == named},
+            trials=tuple(record for record in stored.measured if record.trial.case == case),
+        )
+        rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
+    return tuple(
+        Group(
+            levels=dict(shared),
+            label=group_label(dict(shared), study) or "all cases",
+            rows=tuple(group_rows),
+            asked=_asked(study),
+        )
+        for shared, group_rows in rows.items()
+    )
+
+
+def _asked(study: Study) -> tuple[str, ...]:
+    """The deciding outcome; at a given rate the median of latencies does not go without their tail."""
+    if isinstance(study.schedule, OpenLoop) and study.deciding_outcome == DECIDES_AT_A_RATE:
+        return study.deciding_outcome, percentile_name("operation", 99)
+    return (study.deciding_outcome,)
+
+
+def _compared_levels(case: Case, study: Study) -> tuple[Level, ...]:
+    """The levels that set the case apart in its group."""
+    return tuple(case.levels[name] for name in study.baseline)
+
+
+def _treatment_places(study: Study) -> dict[tuple[Level, ...], int]:
+    """A number for each treatment, the same in every group: its colour and shape."""
+    treatments = (_compared_levels(case, study) for case in cases(study) if case.role == "treatment")
+    return {levels: place for place, levels in enumerate(dict.fromkeys(treatments))}
+
+
+def _style(case: Case, study: Study, place: int) -> Style:
+    label = label_levels(case.levels, study)
+    if case.role == "baseline":
+        return Style(label, palette.BASELINE.light, "circle")
+    if case.role == "control":
+        return Style(f"{label} again", palette.CONTROL.light, "circle", hollow=True)
+    return Style(label, palette.level_ink(place).light, palette.level_shape(place))

@@ -1,0 +1,57 @@
+"""A titled chart on the page, drawn for a wide and for a narrow screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tlstax.topics.core.chart_parts import Spec
+from tlstax.topics.core.drawing import svg
+
+WIDE = 510
+NARROW = 345
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One chart: the words that stand for it where it cannot be seen, and its two drawings."""
+
+    words: str
+    wide: Markup
+    narrow: Markup
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a colour stands for, where it is not a level."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A titled chart, or several that are read together, and how to read them."""
+
+    title: str
+    reading: str
+    drawings: tuple[Drawing, ...]
+    keys: tuple[Key, ...] = ()
+
+
+def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") -> tuple[Drawing, ...]:
+    """One chart, drawn for a wide and for a narrow screen; `words` stand for it where it cannot be seen."""
+    return (Drawing(words, _drawn(draw(WIDE)), _drawn(draw(NARROW)), title),)
+
+
+def at_one_width(words: str, chart: Spec, *, title: str = "") -> Drawing:
+    """One chart that suits every screen; `words` stand for it where it cannot be seen."""
+    drawn = _drawn(chart)
+    return Drawing(words, drawn, drawn, title)
+
+
+def _drawn(chart: Spec) -> Markup:
+    return Markup(svg(chart))  # noqa: S704 - our own drawing; Vega escapes every text in it

@@ -1,0 +1,127 @@
+"""What a topic says, in blocks that know no markup: topics return sections, formats loop over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tlstax.topics.core.grid import Grid, Shades
+from tlstax.topics.core.marks import Style
+from tlstax.topics.core.panel import Panel
+from tlstax.topics.core.table import Table
+
+Detail = Literal["short", "whole", "page"]
+"""For a terminal, for whoever has room, and with charts and what can be folded away."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What is above the blocks that follow, where they are more than items or charts."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """Sentences below each other, under a heading of their own where they have one; without any, nothing.
+
+    Where room is short, of very many only the first are shown, unless `all_of_them` matter. `more` says how
+    to see more, right below them.
+    """
+
+    texts: tuple[str, ...]
+    heading: str = ""
+    all_of_them: bool = False
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph, and a command that ends it; an `aside`, such as how to read what is above, steps back."""
+
+    text: str
+    aside: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Names, and what is said of each."""
+
+    heading: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Lines as they are, under a title: one frame's bytes."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Charts:
+    """Panels that are read together, and the signs of their lines; `small` ones stand beside each other."""
+
+    panels: tuple[Panel, ...]
+    title: str = ""
+    styles: tuple[Style, ...] = ()
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class Roomy:
+    """Blocks for whoever has room: a terminal's short form leaves them out."""
+
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class OnPage:
+    """Blocks for the page alone, such as charts, which are not made before it asks for them."""
+
+    make: Callable[[], Iterable[Block]]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when they are asked for."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that is judged: what is said and by whom, the verdict, and what that rests on."""
+
+    says: str
+    verdict: str
+    lines: tuple[str, ...] = ()
+    source: str = ""
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims beside each other, or each in the `whole_width` of the page."""
+
+    claims: tuple[Claim, ...]
+    whole_width: bool = False
+
+
+Block = (
+    Heading | Items | Words | Pairs | Dump | Table | Grid | Shades | Charts | Roomy | OnPage | Folded | Claims
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks in their order, under the topic's title where it has one; the page may have it `folded`."""
+
+    blocks: tuple[Block, ...]
+    title: str = ""
+    folded: bool = False

@@ -1,0 +1,16 @@
+"""Every topic, in the order in which formats have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tlstax.topics import trust
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.topic import Topic
+
+TOPICS: tuple[Topic, ...] = (trust.TOPIC,)
+
+
+def own_columns() -> Iterator[Column]:
+    """The columns that topics have of their own, each once. Two topics may share one."""
+    yield from {column.name: column for topic in TOPICS for column in topic.columns}.values()

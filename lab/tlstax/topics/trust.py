@@ -1,0 +1,182 @@
+"""Files of many authorities: how often each client reads them, and what that costs a connect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp
+from statistics import fmean
+
+from tlstax.findings.core.judgements import judge_difference
+from tlstax.findings.core.series import Series, frozen
+from tlstax.findings.core.wording import MINUS, capitalised, percent
+from tlstax.records.trial import TrustFile
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, Told, by_label
+from tlstax.study import Levels
+from tlstax.study.labels import client_words, group_label
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.section import Items, Roomy, Section, Words
+from tlstax.topics.core.table import Number, number, pivot
+from tlstax.topics.core.topic import Run, Topic
+
+TRUST, CLIENT = "trust", "client"
+TIME, CLIENT_CPU, READ = "latency_mean_us", "client_cpu_us_per_op", "client_read_bytes_per_op"
+READS = "reads_per_connect"
+
+AUTHORITY_BYTES = 1_160
+"""How long each authority is in the files that the laboratory makes, as PEM (`specimens/certificates.py`)."""
+
+FEWEST_BLOCKS = 3
+"""With fewer, intervals are so wide that they say nothing of what there is."""
+
+ONCE = 0.5
+"""Read for fewer than half of all connects, a file is not read for each."""
+
+READING = (
+    "More than with one authority in the file, for a connect with one statement; means over blocks, with "
+    "{confidence} intervals. How often the file is read is counted by the kernel."
+)
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """What each client with more authorities than those needed takes more, in the plan's order.
+
+    A row is a difference of means over the blocks that both cases have: of the time of an operation, a
+    connect with one statement, or of the client's CPU time. `reads_per_connect` is how often the file was
+    read, from the bytes that the client read from files; there is none where the kernel did not count them.
+    """
+    series = run.series
+    file = run.stored.header.trust
+    needed = 1 if file is None else file.needed
+    named = [case.levels for case in series.cases.values() if TRUST in case.levels]
+    for several in grouped(named, lambda levels: frozen(levels, TRUST)).values():
+        by_size = {int(levels[TRUST]): levels for levels in several}
+        few = by_size.get(needed)
+        for size, many in sorted(by_size.items()) if few is not None else ():
+            if few is not None and size != needed:
+                more_bytes = (size - 1) * AUTHORITY_BYTES if file is None else file.more_bytes
+                yield from _costs(series, many, few, more_bytes)
+
+
+def _costs(series: Series, many: Levels, few: Levels, more_bytes: int) -> Iterator[Row]:
+    reads = _differences(series, many, few, READ)
+    for outcome in (TIME, CLIENT_CPU):
+        differences = _differences(series, many, few, outcome)
+        if differences:
+            more_us = series.pooling.difference(differences)
+            yield Row(
+                outcome=outcome,
+                unit="us",
+                label=_label(series, many),
+                case=dict(many),
+                baseline=dict(few),
+                interval=more_us,
+                of="difference",
+                judgement=judge_difference(more_us, None, _margin_us(series, few)) if outcome == TIME else "",
+                more={
+                    "authorities": int(many[TRUST]),
+                    "authorities_needed": int(few[TRUST]),
+                    READS: max(0.0, fmean(reads.values()) / more_bytes) if reads else None,
+                },
+            )
+
+
+def _margin_us(series: Series, few: Levels) -> float:
+    """How much longer a connect may take and still count as alike."""
+    return (series.study.alike_within - 1) * fmean(exp(log) for log in series.logs(few, TIME).values())
+
+
+def _label(series: Series, levels: Levels) -> str:
+    """The client, and what else tells its cases apart."""
+    varied = series.study.levels_of()
+    others = {
+        name: level
+        for name, level in levels.items()
+        if name not in {TRUST, CLIENT} and len(varied.get(name, ())) > 1
+    }
+    client = client_words(levels.get(CLIENT, "engine"))
+    return ", ".join(filter(None, (client, group_label(others, series.study))))
+
+
+def _differences(series: Series, many: Levels, few: Levels, outcome: str) -> Mapping[int, float]:
+    more, less = series.logs(many, outcome), series.logs(few, outcome)
+    return {block: exp(more[block]) - exp(less[block]) for block in sorted(more.keys() & less.keys())}
+
+
+def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
+    """What the user's own file is, where there is one; for each client what its largest file costs."""
+    file = run.stored.header.trust
+    if file is not None:
+        yield capitalised(_about(file))
+    for own in by_label(shown).values():
+        largest = max(own, key=lambda row: row.number("authorities") or 0)
+        yield capitalised(_sentence(largest))
+
+
+def _about(file: TrustFile) -> str:
+    own = "" if file.needed_bytes else ", to which a private server's own came"
+    odd = f"; {odd}" if (odd := file.peculiarities()) else ""
+    authorities = "one authority" if file.authorities == 1 else f"{file.authorities:,} authorities"
+    return f"the file has {authorities} in {file.size_bytes:,} bytes{own} (SHA-256 {file.sha256[:16]}…){odd}"
+
+
+def _sentence(row: Row) -> str:
+    how = _how_often(row.number(READS), costs=row.judgement == "higher")
+    if row.outcome != TIME or row.interval is None:
+        return f"{row.label} {how}"
+    many, needed = f"{row.word('authorities')} of them", row.more["authorities_needed"]
+    few = "one" if needed == 1 else f"the {needed} that are needed"
+    if row.judgement == "alike":
+        return f"{row.label} {how}: a connect with {many} takes as long as with {few}"
+    more = f"{row.interval.point / 1000:.3g} ms{_ends(row.interval)} more".replace("-", MINUS)
+    if row.judgement == "higher":
+        return f"{row.label} {how}: {many} take {more} than a file with {few}"
+    blocks = f" by {counted(row.interval.blocks, 'block')}" if row.interval.blocks < FEWEST_BLOCKS else ""
+    return f"{row.label} {how}: what {many} take is inconclusive{blocks}, {more}"
+
+
+def _ends(more_us: Interval) -> str:
+    if more_us.low is None or more_us.high is None:
+        return ""
+    return f" ({more_us.low / 1000:.3g} to {more_us.high / 1000:.3g})"
+
+
+def _how_often(reads: float | None, *, costs: bool) -> str:
+    """Who reads the file once may take in what it read for each connect all the same, and that costs."""
+    if reads is None:
+        return "was given files of authorities"
+    if reads < ONCE:
+        again = " and takes them in anew on every connect" if costs else ""
+        return f"reads its authorities once{again}"
+    times = "" if reads < 1 + ONCE else f" {reads:.0f} times"
+    return f"reads its authorities{times} on every connect"
+
+
+def sections(told: Told, document: RunDocument) -> Iterator[Section]:
+    """A sentence for each client; where there is room, tables of time, of CPU time, of how often it reads."""
+    time = pivot("Time of a connect, ms more", told.of(TIME), "authorities", _milliseconds)
+    cpu = pivot("The client's CPU time, ms more", told.of(CLIENT_CPU), "authorities", _milliseconds)
+    reads = pivot(
+        "How often the file is read for a connect",
+        told.of(TIME),
+        "authorities",
+        lambda row: Number(row.number(READS), said="{:.1f}".format),
+    )
+    note = Words(READING.format(confidence=percent(document.design.confidence)), aside=True)
+    yield Section((Items(told.sentences), Roomy((time, cpu, reads, note))), told.title)
+
+
+def _milliseconds(row: Row) -> Number:
+    return number(row.interval, lambda us: f"{us / 1000:.2f}")
+
+
+COLUMNS = (
+    Column("authorities", "INTEGER", "how many authorities the client's file has"),
+    Column("authorities_needed", "INTEGER", "how many the file that it is compared with has"),
+    Column(READS, "REAL", "how often the file was read for a connect, from the bytes read", "1"),
+)
+
+TOPIC = Topic("trust", "Files of many authorities", rows, sections, sentences, COLUMNS)

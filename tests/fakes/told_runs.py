@@ -1,0 +1,34 @@
+"""Runs of which only what topics are computed from is there: a series of exact numbers, and a header."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from tlstax.findings.core.series import Series
+from tlstax.results.document import RunDocument
+from tlstax.results.rows import Told
+from tlstax.topics.core.section import Block, Roomy, Section
+from tlstax.topics.core.topic import Run, Topic
+
+
+def run_of(series: Series, **header: Any) -> Run:
+    """A run with this series; its header has the series' study and what else is named."""
+    known = SimpleNamespace(header=SimpleNamespace(**{"study": series.study, "trust": None, **header}))
+    run = Run(known)  # type: ignore[arg-type]
+    run.__dict__["series"] = series
+    return run
+
+
+def shown(topic: Topic, told: Told, series: Series) -> tuple[Section, ...]:
+    """The topic's sections, as formats ask for them."""
+    return tuple(topic.sections(told, RunDocument.model_construct(design=series.study)))
+
+
+def blocks_of(section: Section, *, roomy: bool) -> list[Block]:
+    """The blocks that a format has, one with room or without."""
+    blocks: list[Block] = []
+    for block in section.blocks:
+        inside = block.blocks if isinstance(block, Roomy) and roomy else (block,)
+        blocks += [own for own in inside if not isinstance(own, Roomy)]
+    return blocks

@@ -1,0 +1,142 @@
+"""What files of authorities cost: who reads them for each connect, who once; planted costs are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tlstax.findings.core.series import Series, frozen
+from tlstax.results.rows import Told
+from tlstax.specimens.certificates import issue, requested, write_authorities
+from tlstax.study import Case, Level, load_study
+from tlstax.topics.core.table import Table
+from tlstax.topics.trust import AUTHORITY_BYTES, CLIENT_CPU, READS, TIME, TOPIC, rows, sentences
+from told_runs import blocks_of, run_of, shown
+
+STUDY = load_study("trust")
+EACH_US = 20.0
+READ_TIMES = {"libmariadb-3.4": 1, "pymysql-1.2": 0, "mysql2-3": 2}
+WIGGLE = (-1.0, 0.0, 1.0)
+
+
+def levels_of(client: str, trust: int) -> dict[str, Level]:
+    return {
+        "client": client,
+        "trust": trust,
+        "server": "mysql-9.7",
+        "tls": "1.3",
+        "workload": "reconnect",
+        "connections": 1,
+    }
+
+
+def series() -> Series:
+    cases, values = {}, {}
+    for client, reads in READ_TIMES.items():
+        for trust in (1, 16, 128):
+            levels = levels_of(client, trust)
+            cases[frozen(levels)] = Case(levels=levels, role="treatment")
+            values[frozen(levels)] = {
+                block: {
+                    "latency_mean_us": 2000 + reads * EACH_US * trust + off,
+                    "client_cpu_us_per_op": 900 + reads * EACH_US * trust + off,
+                    "client_read_bytes_per_op": 700.0 + reads * trust * AUTHORITY_BYTES,
+                }
+                for block, off in enumerate(WIGGLE)
+            }
+    return Series(study=STUDY, cases=cases, values=values, controls={})
+
+
+def told(series: Series) -> Told:
+    return TOPIC.told(run_of(series))
+
+
+def test_planted_costs_and_reads_are_found() -> None:
+    found = {(row.outcome, row.case["client"], row.more["authorities"]): row for row in told(series()).rows}
+    assert set(found) == {
+        (outcome, client, size)
+        for outcome in (TIME, CLIENT_CPU)
+        for client in READ_TIMES
+        for size in (16, 128)
+    }
+    for (_, client, size), row in found.items():
+        times = READ_TIMES[str(client)]
+        assert row.number(READS) == pytest.approx(times)
+        assert (row.of, row.unit, row.baseline["trust"]) == ("difference", "us", 1)
+        assert row.interval is not None
+        assert row.interval.point == pytest.approx(times * EACH_US * (float(str(size)) - 1), abs=1e-6)
+        assert row.blocks == 3
+
+
+def test_a_sentence_says_who_reads_them_how_often_and_what_that_costs() -> None:
+    assert told(series()).sentences == (
+        "MariaDB Connector/C 3.4 reads its authorities on every connect: 128 of them take 2.54 ms "
+        "(2.54 to 2.54) more than a file with one",
+        "PyMySQL 1.2.4 reads its authorities once: a connect with 128 of them takes as long as with one",
+        "mysql2 3.24.6 reads its authorities 2 times on every connect: 128 of them take 5.08 ms "
+        "(5.08 to 5.08) more than a file with one",
+    )
+
+
+def test_an_interval_that_holds_nothing_and_much_is_inconclusive() -> None:
+    run = run_of(series())
+    row = next(rows(run))
+    assert row.interval is not None
+    wide = row.interval.model_copy(update={"low": -9000.0, "high": 14000.0, "blocks": 2})
+    unknown = row.model_copy(update={"interval": wide, "judgement": "inconclusive"})
+    (said,) = sentences(run, [unknown])
+    assert f"what {row.more['authorities']} of them take is inconclusive by 2 blocks" in said
+    (enough,) = sentences(
+        run, [unknown.model_copy(update={"interval": wide.model_copy(update={"blocks": 3})})]
+    )
+    assert "is inconclusive, " in enough
+    assert "(\u22129 to 14) more" in enough
+
+
+def test_who_keeps_the_text_and_makes_a_context_anew_is_told_apart() -> None:
+    kept = series()
+    for blocks in kept.values.values():
+        for values in blocks.values():
+            values["client_read_bytes_per_op"] = 700.0  # type: ignore[index]
+    (first, second, _) = told(kept).sentences
+    assert "reads its authorities once and takes them in anew on every connect: 128 of them take" in first
+    assert second.endswith("reads its authorities once: a connect with 128 of them takes as long as with one")
+
+
+def test_where_bytes_are_not_counted_only_the_cost_is_told() -> None:
+    silent = series()
+    for blocks in silent.values.values():
+        for values in blocks.values():
+            del values["client_read_bytes_per_op"]  # type: ignore[attr-defined]
+    found = told(silent)
+    assert all(row.number(READS) is None for row in found.rows)
+    assert found.sentences[0].startswith("MariaDB Connector/C 3.4 was given files of authorities")
+
+
+def test_without_the_factor_there_is_nothing() -> None:
+    assert told(replace(series(), cases={})) == Told(title=TOPIC.title)
+
+
+def test_sentences_are_for_all_and_tables_for_those_with_room() -> None:
+    found = told(series())
+    (section,) = shown(TOPIC, found, series())
+    assert len(blocks_of(section, roomy=False)) == 1
+    time, _, read, _ = (block for block in blocks_of(section, roomy=True)[1:])
+    assert isinstance(time, Table)
+    assert isinstance(read, Table)
+    assert time.heads == ("16", "128")
+    assert time.lines(roomy=True)[0] == [
+        "MariaDB Connector/C 3.4",
+        "0.30 [0.30 … 0.30]",
+        "2.54 [2.54 … 2.54]",
+    ]
+    assert read.lines(roomy=True)[2][1:] == ["2.0", "2.0"]
+
+
+def test_an_authority_is_as_long_as_is_reckoned_with(tmp_path: Path) -> None:
+    own = issue(tmp_path, requested("ec-p256")).ca_file
+    write_authorities(tmp_path / "all.pem", own, 201)
+    more = (tmp_path / "all.pem").stat().st_size - own.stat().st_size
+    assert more / 200 == pytest.approx(AUTHORITY_BYTES, rel=0.02)
