@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import vl_convert
-
 from tlstax.topics.core.chart_parts import Spec
 
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
@@ -22,6 +20,8 @@ def svg(chart: Spec) -> str:
     The roles that Vega gives to each line and letter are dropped: the page names the whole chart, and
     holds its figures in a table.
     """
+    import vl_convert  # noqa: PLC0415 - slow, and wanted for a page with charts alone
+
     drawn = vl_convert.vegalite_to_svg(chart, allowed_base_urls=[])
     titled = _DESCRIBED.sub(r"<\1\2\4><title>\3</title></\1>", drawn)
     return _PLACED.sub(lambda found: _LONG_NUMBER.sub(r"\1", found[0]), _ARIA.sub("", titled))
