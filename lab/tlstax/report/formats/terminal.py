@@ -28,11 +28,10 @@ from tlstax.support.text import some_of
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
-from tlstax.topics.core.groups import Group, arranged
+from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
 from tlstax.topics.core.table import GAP, Table, side_by_side
-from tlstax.topics.core.tables import Cell, Column, main_columns
 
 NARROWEST = 40
 MOST_ITEMS = 12

@@ -39,7 +39,7 @@ from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
-from tlstax.topics.answer.never_valid import never_valid_words
+from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
