@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Literal
 
 from tlstax.contract import TlsView
-from tlstax.findings.core.proof import told_by
+from tlstax.findings.core.wording import told_by
 from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks, ProcessUse, Window

@@ -12,7 +12,7 @@ from itertools import pairwise
 from fake_openssl_study import small_openssl_run
 from fake_trials import fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.report.formats.render import render
 from tlstax.report.overview.grids import contrast_tables
 from tlstax.report.page.processors import processes

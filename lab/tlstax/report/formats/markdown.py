@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section

@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.distance import section as distance

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.core.comparisons import Pair, compare
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences

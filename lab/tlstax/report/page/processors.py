@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.naming import subject_label
-from tlstax.findings.core.processors import series, shares, together, window_slices
+from tlstax.findings.core.outcomes import series, shares, together, window_slices
+from tlstax.findings.core.wording import subject_label
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuTicks
 from tlstax.results.document import RunDocument

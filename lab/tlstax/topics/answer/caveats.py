@@ -8,7 +8,7 @@ from statistics import fmean
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison
 from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.processors import shares, together, window_slices
+from tlstax.findings.core.outcomes import shares, together, window_slices
 from tlstax.findings.core.series import Values
 from tlstax.findings.core.wording import known_to, percent, signed_percent
 from tlstax.findings.model.predict import costs, in_the_clear

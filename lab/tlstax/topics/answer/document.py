@@ -11,14 +11,12 @@ from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
-from tlstax.findings.core.blocks import seconds_of_a_block
 from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.contrasts import contrasts
+from tlstax.findings.core.contrasts import contrasts, pooled_ratios
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
-from tlstax.findings.core.ladders import pooled_ratios
-from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import UNITS, is_large
+from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
 from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers

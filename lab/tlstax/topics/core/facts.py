@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
