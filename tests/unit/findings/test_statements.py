@@ -25,12 +25,12 @@ BETTER = "OpenSSL 3.5 is better than 3.0"
 PLANTED = ("reconnect", "1.3", "off")
 
 
-@cache
 def pooled_of(document: RunDocument) -> tuple[Row, ...]:
     """Ratios of the rate that are pooled over connections."""
     return document.rows_of("contrasts", "ops_per_s", role="pooled")
 
 
+@cache
 def shown() -> RunDocument:
     return document(small_openssl_run())
 
@@ -61,8 +61,8 @@ def test_a_planted_gain_is_found_where_it_is_and_nowhere_else() -> None:
             assert f.ratio.low is not None
             assert f.ratio.high is not None
             assert f.ratio.low < GAIN < f.ratio.high
-            assert f.connections == (2, 8, 64)
-            assert f.noise_from == f"the twins of {f.case['server']}"
+            assert f.more["pooled_connections"] == (2, 8, 64)
+            assert f.word("noise_from") == f"the twins of {f.case['server']}"
 
 
 def test_the_same_is_found_in_single_cells_and_on_both_sides_of_cost() -> None:
@@ -240,7 +240,7 @@ def test_one_number_of_connections_needs_no_ladder() -> None:
 
 def test_the_floor_of_a_ladder_comes_from_all_controls_of_its_workload() -> None:
     own = [f for f in pooled_of(shown()) if not f.word("factor")]
-    assert {f.noise_from for f in own} == {"the controls"}
+    assert {f.word("noise_from") for f in own} == {"the controls"}
     floors = {(f.case["workload"], f.noise_floor) for f in own}
     assert {workload for workload, _ in floors} == {"point-select", "reconnect"}
     assert len(floors) == 2
