@@ -61,7 +61,7 @@ class PrivateServer:
         self._version = ""
         self._tls_library_version: str | None = None
         self._max_connections = 0
-        self._by_plugin: Account | None = None
+        self._by_plugin: dict[str, Account] = {}
 
     @classmethod
     def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
@@ -110,10 +110,11 @@ class PrivateServer:
     def account_by(self, plugin: str) -> Account:
         """A load account that is proved by that plugin; UserMistake where the server has none by it.
 
-        It is the load account itself where that is the server's default. It stays for as long as the server.
+        It is the load account itself where that is the server's default, else an account for this plugin
+        alone. Both stay for as long as the server.
         """
         account = Account(
-            user=credentials.LOAD_USER_BY_PLUGIN,
+            user=credentials.user_by_plugin(plugin),
             password=self._credentials.load_password,
             database=credentials.SCHEMA,
         )
@@ -127,7 +128,7 @@ class PrivateServer:
                 f"{self.specimen.name} has no account with {plugin} ({error.args[-1]})",
                 remedy="choose another server, or leave auth at default",
             ) from error
-        self._by_plugin = account
+        self._by_plugin[plugin] = account
         self._login(account.user, account.password).close()
         return account
 
@@ -311,7 +312,7 @@ class PrivateServer:
         socket carries out safely. From then on logins without TLS take its short path.
         """
         self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
-        for account in filter(None, (self.load_account, self._by_plugin)):
+        for account in (self.load_account, *self._by_plugin.values()):
             self._login(account.user, account.password).close()
         with self.admin() as database:
             self._version, self._max_connections = server_facts.version_and_limit(database)
