@@ -17,7 +17,7 @@ from tlstax.support.errors import MachineFault
 def inspect_command(options: GuestOptions, watch: str, clients: str | None, *, as_json: bool) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
     watch_s = quantities.seconds(watch, "--watch")
-    drivers = clients.split(",") if clients else []
+    drivers = [] if clients is None else list(quantities.names(clients, "--client"))
     known_drivers().only(drivers)
     watcher = ProgressLine(quiet=as_json)
     try:

@@ -56,6 +56,11 @@ def parse(url: str) -> GuestAddress:
             "a password may not stand in the server's URL, where other users and logs can see it",
             remedy=REMEDY,
         )
+    if "," in url:
+        raise UserMistake(
+            "the server's URL has a comma, which stands between servers",
+            remedy="leave it out, or name one server; the comma of a name is written %2C",
+        )
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -55,6 +55,18 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--rate", "5000", "--arrivals", "bursts"), "write poisson or uniform"),
         (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
         (("run", "--tls", ","), "nothing is named"),
+        (("run", "--server", "mysql://u@h/db,"), "--server: nothing is named before or after a comma"),
+        (("run", "--connections", "4,"), "--connections: nothing is named before or after a comma"),
+        (("run", "--tls", "1.2,"), "--tls: nothing is named before or after a comma"),
+        (("run", "--client", "engine,,sysbench"), "--client: nothing is named before or after a comma"),
+        (
+            ("run", "--server", "mysql://u@h/db", "--address", "direct,"),
+            "--address: nothing is named before or after a comma",
+        ),
+        (("ab", "--a", "server=mysql://u@h/db,", "--b", "server=mysql-9.7"), "has a comma"),
+        (("ab", "--a", "tls=off", "--b", "tls=1.3", "--set", "connections=4,"), "--set connections: nothing"),
+        (("memory", "--connections", "100,500,"), "--connections: nothing is named before or after a comma"),
+        (("inspect", "--client", "pymysql-1.1,"), "--client: nothing is named before or after a comma"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
         (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "--ssl-ca needs the address of an external"),
         (("run", "--full-load"), "give its mysql:// address with --server, or leave the option out"),
@@ -417,7 +429,7 @@ def test_fractions(text: str, expected: float) -> None:
 
 
 def test_lists_keep_their_order_and_lose_repetitions() -> None:
-    assert quantities.names("b, a,b,", "--tls") == ("b", "a")
+    assert quantities.names("b, a,b", "--tls") == ("b", "a")
     with pytest.raises(UserMistake, match="nothing is named"):
         quantities.names(" , ", "--tls")
 
