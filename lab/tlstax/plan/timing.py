@@ -240,6 +240,7 @@ def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
 
 def _restarting_s(study: Study) -> float:
     """About how long a block waits for new processes of its servers; an external one goes on as it is."""
+    if not study.new_processes:
+        return 0.0
     names = [choice.server for choice in server_choices(study)]
-    private = [name for name in names if name is None or is_specimen_name(name)]
-    return SERVER_RESTART_S * len(private) if study.new_processes else 0.0
+    return SERVER_RESTART_S * sum(name is None or is_specimen_name(name) for name in names)
