@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gc
+import gzip
 import importlib
 import json
 import os
 import pkgutil
 import runpy
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,9 +20,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import NoReturn, get_type_hints
 
-REPORTS: Mapping[str, tuple[int, str]] = {
+BOTH = ("csv", "json")
+ROWS = {"runs": BOTH, "trials": BOTH, "findings": BOTH, "slices": BOTH[:1], "observations": BOTH[:1]}
+"""The tables, and in which formats they are exported; two are large."""
+
+OPENING: dict[str, tuple[int, str]] = {"opened.txt": (80, "open {own}")}
+
+REPORTS: dict[str, tuple[int, str]] = {
     "report.json": (80, "report last --format json"),
     "report.csv": (80, "report last --format csv"),
     "report.md": (80, "report last --format md"),
@@ -45,8 +54,8 @@ REPORTS: Mapping[str, tuple[int, str]] = {
     "check.txt": (80, "check last --max-regression 5%"),
 } | {
     f"rows/{table}.{form}": (80, f"runs export last --format {form} --rows {table}")
-    for table in ("runs", "trials", "slices", "findings", "observations")
-    for form in ("csv", "json")
+    for table, forms in ROWS.items()
+    for form in forms
 }
 """What is shown of every run, by its file: how wide the terminal is, and the command."""
 
@@ -72,7 +81,7 @@ DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
 """What makes texts of a document, by the longest of these that its name begins with: functions whose first
 parameter is the document. One that the tree does not have is passed over, so a new place is one more."""
 
-BESIDE: Mapping[str, tuple[int, str]] = {
+BESIDE: dict[str, tuple[int, str]] = {
     "compare.json": (80, "compare {other} {own} --json"),
     "compare-80.txt": (80, "compare {other} {own}"),
     "compare-120.txt": (120, "compare {other} {own}"),
@@ -80,7 +89,7 @@ BESIDE: Mapping[str, tuple[int, str]] = {
     "check-other.txt": (80, "check {own} --against {other} --max-regression 5%"),
     "check-itself.json": (80, "check {own} --against {other} --max-regression 5% --absolute --json"),
 }
-"""What is shown of a run beside the first other one of its study."""
+"""What is shown of a run beside the next one of its study."""
 
 STATUSES = "statuses.json"
 DOCUMENTS = "documents"
@@ -88,34 +97,25 @@ DOCUMENTS = "documents"
 
 def render(runs: Path, folder: Path, tree: Path, only: Sequence[str] = ()) -> int:
     """Write what the code of the tree shows of the packs and documents; the exit status."""
-    packs = [path for path in sorted(runs.glob("*.tlstax")) if not only or path.stem in only]
-    shown = sorted((runs / DOCUMENTS).glob("*.json"))
-    documents = [path for path in shown if not only or path.stem in only]
+    packs = {path.stem: path.resolve() for path in sorted(runs.glob("*.tlstax"))}
+    documents = {path.stem: path.resolve() for path in sorted((runs / DOCUMENTS).glob("*.json"))}
+    chosen = {name for name in (*packs, *documents) if not only or name in only}
+    others = _others(packs)
     with tempfile.TemporaryDirectory(prefix="same-numbers-") as work:
-        stores = {path.stem: Path(work, path.stem) for path in packs}
-        opening = [
-            Command(f"{path.stem}/opened.txt", 80, ("open", str(path.resolve())), str(stores[path.stem]))
-            for path in packs
-        ]
-        _carried_out(opening, folder, tree)
-        known = {path.stem: path for path in packs if (stores[path.stem] / "store.sqlite").exists()}
-        commands = [
-            Command(f"{name}/{file}", width, tuple(words.split()), str(stores[name]))
-            for name in known
-            for file, (width, words) in REPORTS.items()
-        ]
-        for name, other in _pairs(known, stores).items():
-            for file, (width, words) in BESIDE.items():
-                typed = tuple(word.format(own=known[name], other=known[other]) for word in words.split())
-                commands.append(Command(f"{name}/{file}", width, typed, str(stores[name])))
-        texts = [Command(f"{DOCUMENTS}/{path.stem}", 100, (str(path.resolve()),), "") for path in documents]
-        _carried_out(commands + texts, folder, tree)
-        for name in known:
-            _write_views(stores[name] / "store.sqlite", folder / name / "views")
-    lost = sorted({path.stem for path in packs} - known.keys())
-    say(f"{len(known)} runs and {len(documents)} documents in {folder}")
+        commands: dict[str, list[Command]] = {}
+        for name in sorted(packs.keys() & chosen):
+            shown = OPENING | REPORTS | (BESIDE if name in others else {})
+            places = {"own": packs[name], "other": packs[others.get(name, name)]}
+            commands[name] = [
+                Command(file, width, [word.format_map(places) for word in words.split()], f"{work}/{name}")
+                for file, (width, words) in shown.items()
+            ]
+        for name in sorted(documents.keys() & chosen):
+            commands[f"{DOCUMENTS}/{name}"] = [Command("", 100, [str(documents[name])], "")]
+        lost = _carried_out(commands, folder, tree)
+    say(f"{len(commands)} runs and documents in {folder}")
     if lost:
-        say(f"not opened: {', '.join(lost)}")
+        say(f"not shown: {', '.join(lost)}")
     return 1 if lost else 0
 
 
@@ -125,37 +125,45 @@ class Command:
 
     file: str
     columns: int
-    arguments: tuple[str, ...]
+    arguments: Sequence[str]
     store: str
 
 
-def _pairs(known: Mapping[str, Path], stores: Mapping[str, Path]) -> dict[str, str]:
-    """For each run the first other one of the same study."""
+def _others(packs: Mapping[str, Path]) -> dict[str, str]:
+    """For each run the next one of the same study by name, for the last the one before it."""
     studies: dict[str, list[str]] = defaultdict(list)
-    for name in known:
-        with closing(sqlite3.connect(stores[name] / "store.sqlite")) as store:
-            (study,) = store.execute("SELECT study FROM runs").fetchone()
-        studies[study].append(name)
-    pairs: dict[str, str] = {}
-    for names in studies.values():
-        pairs |= {name: other for name in names for other in (*names[:2],)[::-1] if other != name}
-    return pairs
-
-
-def _carried_out(commands: Sequence[Command], folder: Path, tree: Path) -> None:
-    """Carry these out, in one process that has read the tree's code."""
-    folder.mkdir(parents=True, exist_ok=True)
-    given = json.dumps([vars(command) for command in commands])
-    environment = os.environ | {
-        "PYTHONPATH": str(tree.resolve() / "lab"),
-        "PYTHONHASHSEED": "0",
-        "NO_COLOR": "1",
+    for name, path in packs.items():
+        _, _, rest = path.read_bytes().partition(b"\n")
+        header = json.loads(gzip.decompress(rest).partition(b"\n")[0])["header"]
+        studies[header["study"]["name"]].append(name)
+    return {
+        name: other
+        for names in studies.values()
+        for name, other in zip(names, (*names[1:], *names[-2:-1]), strict=False)
     }
+
+
+def _carried_out(commands: Mapping[str, Sequence[Command]], folder: Path, tree: Path) -> list[str]:
+    """Carry these out, those of a run by one process, which has read the tree's code; whose failed."""
+    given = json.dumps({name: [vars(command) for command in own] for name, own in commands.items()})
+    code = {"PYTHONPATH": str(tree.resolve() / "lab"), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
+    environment = os.environ | code
     engines = sorted(Path(_cache(), "engines").glob("*/tlstax-engine"), key=os.path.getmtime)
     if engines:
         environment.setdefault("TLSTAX_ENGINE", str(engines[-1]))
+    for name in commands:
+        shutil.rmtree(folder / name, ignore_errors=True)
     command = [sys.executable, "-P", __file__, str(folder)]
-    subprocess.run(command, input=given.encode(), env=environment, check=True)
+    subprocess.run(command, input=given.encode(), env=environment, check=False)
+    return [name for name in commands if not _is_shown(folder / name / STATUSES)]
+
+
+def _is_shown(statuses: Path) -> bool:
+    """Whether the process that showed it came to its end, and the tree knows such a run or document."""
+    if not statuses.exists():
+        return False
+    own = json.loads(statuses.read_text())
+    return not any(own.get(file) for file in (*OPENING, ""))
 
 
 def _cache() -> str:
@@ -163,71 +171,72 @@ def _cache() -> str:
 
 
 def carry_out(folder: Path) -> int:
-    """Carry out what standard input has, each in a process of its own that has the code; the status."""
+    """Carry out what standard input has, in a process for each run; the exit status."""
     import tlstax  # noqa: PLC0415 (of the tree that is told: PYTHONPATH)
 
     for module in pkgutil.walk_packages(tlstax.__path__, "tlstax."):
         if not module.name.endswith("__main__"):
             with suppress(Exception):
                 importlib.import_module(module.name)
-    commands = [Command(**{**one, "arguments": tuple(one["arguments"])}) for one in json.load(sys.stdin)]
-    statuses: dict[str, int] = {}
-    running: dict[int, Command] = {}
-    for command in commands:
+    gc.freeze()
+    running: set[int] = set()
+    for name, own in json.load(sys.stdin).items():
         if len(running) >= (os.cpu_count() or 1):
-            _await_one(running, statuses)
-        sys.stdout.flush()
+            running.remove(os.wait()[0])
         child = os.fork()
         if not child:
-            _become(command, folder)
-        running[child] = command
+            _carry_out_own([Command(**command) for command in own], folder / name)
+        running.add(child)
     while running:
-        _await_one(running, statuses)
-    kept: dict[str, dict[str, int]] = defaultdict(dict)
-    for file, status in statuses.items():
-        name, _, rest = file.partition("/")
-        kept[name][rest] = status
-    for name, own in kept.items():
-        path = folder / name / STATUSES
-        before = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(before | own, indent=1, sort_keys=True) + "\n")
+        running.remove(os.wait()[0])
     return 0
 
 
-def _await_one(running: dict[int, Command], statuses: dict[str, int]) -> None:
-    child, status = os.wait()
-    statuses[running.pop(child).file] = os.waitstatus_to_exitcode(status)
-
-
-def _become(command: Command, folder: Path) -> None:
-    """Be that command, and end. What it says on standard error is kept where it fails."""
-    path = folder / command.file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    status = 70
+def _carry_out_own(commands: Sequence[Command], folder: Path) -> NoReturn:
+    """Carry out one run's commands, write their statuses, and end."""
+    status = 1
     try:
-        if not command.store:
-            status = _document_texts(Path(command.arguments[0]), path)
-            os._exit(status)
-        for number, place in ((1, path), (2, path.with_name(path.name + ".err"))):
-            os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        os.environ |= {"COLUMNS": str(command.columns), "TLSTAX_DATA": command.store}
-        sys.argv = ["tlstax", *command.arguments]
-        try:
-            runpy.run_module("tlstax", run_name="__main__", alter_sys=True)
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if not status:
-            path.with_name(path.name + ".err").unlink()
-        elif not path.stat().st_size:
-            path.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        statuses = {
+            command.file: _output(command, folder) if command.store else _texts(command, folder)
+            for command in commands
+        }
+        for store in {Path(command.store) for command in commands if command.store}:
+            _write_views(store / "store.sqlite", folder / "views")
+        (folder / STATUSES).write_text(json.dumps(statuses, indent=1) + "\n")
+        status = 0
     finally:
         os._exit(status)
 
 
-def _document_texts(document: Path, path: Path) -> int:
-    """Write each text of a document that this tree can make; 3 where it can make none."""
+def _output(command: Command, folder: Path) -> int:
+    """Write the command's standard output; its status. What it says of a failure is kept as well."""
+    path = folder / command.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = path.with_name(path.name + ".err")
+    for number, place in ((1, path), (2, said)):
+        opened = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(opened, number)
+        os.close(opened)
+    os.environ |= {"COLUMNS": str(command.columns), "TLSTAX_DATA": command.store}
+    sys.argv = ["tlstax", *command.arguments]
+    status = 0
+    try:
+        runpy.run_module("tlstax", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not status:
+        said.unlink()
+    elif not path.stat().st_size:
+        path.unlink()
+    return status
+
+
+def _texts(command: Command, folder: Path) -> int:
+    """Write the document, and each text of it that this tree can make; 3 where it can make none."""
+    (document,) = map(Path, command.arguments)
     kind = max((kind for kind in DOCUMENT_TEXTS if document.stem.startswith(kind)), key=len, default="")
     made = 0
     for place in DOCUMENT_TEXTS.get(kind, ()):
@@ -238,10 +247,11 @@ def _document_texts(document: Path, path: Path) -> int:
             continue
         hints = get_type_hints(function)
         found = next(iter(hints.values())).model_validate_json(document.read_text())
-        options = {"width": 100, "colour": False}
+        options = {"width": command.columns, "colour": False}
         text = function(found, **{name: value for name, value in options.items() if name in hints})
-        path.with_name(f"{path.name}.json").write_text(found.model_dump_json(by_alias=True, indent=1))
-        path.with_name(f"{path.name}-{name.rpartition('_')[2]}.txt").write_text(text)
+        suffix = "html" if name.endswith("html") else "txt"
+        (folder / f"{name.rpartition('_')[2]}.{suffix}").write_text(text)
+        (folder / "document.json").write_text(found.model_dump_json(by_alias=True, indent=1) + "\n")
         made += 1
     return 0 if made else 3
 

@@ -6,7 +6,7 @@
 
 `render` opens each pack RUNS/NAME.tlstax with the code of TREE (default: the tree of this file) in a store of
 its own, and writes into FOLDER/NAME what that code shows of it, in every format: reports at several widths,
-the tables of `runs export`, the store's views, explanations, and it beside the first other run of its study.
+the tables of `runs export`, the store's views, explanations, and it beside the next run of its study.
 Each RUNS/documents/NAME.json, as a bench or a probe printed it, is shown as text. No server is started.
 
 `compare` holds two such folders against each other:
