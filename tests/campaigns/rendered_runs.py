@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
 BOTH = ("csv", "json")
 ROWS = {"runs": BOTH, "trials": BOTH, "findings": BOTH, "slices": BOTH[:1], "observations": BOTH[:1]}
@@ -29,31 +29,31 @@ ROWS = {"runs": BOTH, "trials": BOTH, "findings": BOTH, "slices": BOTH[:1], "obs
 OPENING: dict[str, tuple[int, str]] = {"opened.txt": (80, "open {own}")}
 
 REPORTS: dict[str, tuple[int, str]] = {
-    "report.json": (80, "report last --format json"),
-    "report.csv": (80, "report last --format csv"),
-    "report.md": (80, "report last --format md"),
-    "report.html": (80, "report last --format html"),
-    "report-40.txt": (40, "report last"),
-    "report-80.txt": (80, "report last"),
-    "report-120.txt": (120, "report last"),
-    "report-40-verbose.txt": (40, "report last -v"),
-    "report-80-verbose.txt": (80, "report last -v"),
-    "report-120-verbose.txt": (120, "report last -v"),
-    "tracked/bencher.json": (80, "report last --format bencher"),
-    "tracked/openmetrics.txt": (80, "report last --format openmetrics"),
-    "tracked/smaller.json": (80, "report last --format smaller-is-better"),
-    "tracked/bigger.json": (80, "report last --format bigger-is-better"),
-    "run.json": (80, "runs export last --format json"),
-    "rows/blocks.csv": (80, "runs export last --format csv --rows blocks"),
-    "explain.json": (80, "explain last --json"),
-    "explain-80.txt": (80, "explain last"),
-    "explain-120.txt": (120, "explain last"),
-    "flames-server.txt": (80, "flames last --folded --side server"),
-    "flames-client.txt": (80, "flames last --folded --side client"),
-    "check.json": (80, "check last --max-regression 5% --json"),
-    "check.txt": (80, "check last --max-regression 5%"),
+    "report.json": (80, "report {run} --format json"),
+    "report.csv": (80, "report {run} --format csv"),
+    "report.md": (80, "report {run} --format md"),
+    "report.html": (80, "report {run} --format html"),
+    "report-40.txt": (40, "report {run}"),
+    "report-80.txt": (80, "report {run}"),
+    "report-120.txt": (120, "report {run}"),
+    "report-40-verbose.txt": (40, "report {run} -v"),
+    "report-80-verbose.txt": (80, "report {run} -v"),
+    "report-120-verbose.txt": (120, "report {run} -v"),
+    "tracked/bencher.json": (80, "report {run} --format bencher"),
+    "tracked/openmetrics.txt": (80, "report {run} --format openmetrics"),
+    "tracked/smaller.json": (80, "report {run} --format smaller-is-better"),
+    "tracked/bigger.json": (80, "report {run} --format bigger-is-better"),
+    "run.json": (80, "runs export {run} --format json"),
+    "rows/blocks.csv": (80, "runs export {run} --format csv --rows blocks"),
+    "explain.json": (80, "explain {run} --json"),
+    "explain-80.txt": (80, "explain {run}"),
+    "explain-120.txt": (120, "explain {run}"),
+    "flames-server.txt": (80, "flames {run} --folded --side server"),
+    "flames-client.txt": (80, "flames {run} --folded --side client"),
+    "check.json": (80, "check {run} --max-regression 5% --json"),
+    "check.txt": (80, "check {run} --max-regression 5%"),
 } | {
-    f"rows/{table}.{form}": (80, f"runs export last --format {form} --rows {table}")
+    f"rows/{table}.{form}": (80, f"runs export {{run}} --format {form} --rows {table}")
     for table, forms in ROWS.items()
     for form in forms
 }
@@ -105,7 +105,8 @@ def render(runs: Path, folder: Path, tree: Path, only: Sequence[str] = ()) -> in
         commands: dict[str, list[Command]] = {}
         for name in sorted(packs.keys() & chosen):
             shown = OPENING | REPORTS | (BESIDE if name in others else {})
-            places = {"own": packs[name], "other": packs[others.get(name, name)]}
+            run = header_of(packs[name])["run"]
+            places = {"own": packs[name], "other": packs[others.get(name, name)], "run": run}
             commands[name] = [
                 Command(file, width, [word.format_map(places) for word in words.split()], f"{work}/{name}")
                 for file, (width, words) in shown.items()
@@ -129,13 +130,17 @@ class Command:
     store: str
 
 
+def header_of(pack: Path) -> Any:
+    """What a pack says of its run, before the trials (`store/pack.py`)."""
+    _, _, rest = pack.read_bytes().partition(b"\n")
+    return json.loads(gzip.decompress(rest).partition(b"\n")[0])["header"]
+
+
 def _others(packs: Mapping[str, Path]) -> dict[str, str]:
     """For each run the next one of the same study by name, for the last the one before it."""
     studies: dict[str, list[str]] = defaultdict(list)
     for name, path in packs.items():
-        _, _, rest = path.read_bytes().partition(b"\n")
-        header = json.loads(gzip.decompress(rest).partition(b"\n")[0])["header"]
-        studies[header["study"]["name"]].append(name)
+        studies[header_of(path)["study"]["name"]].append(name)
     return {
         name: other
         for names in studies.values()
