@@ -54,6 +54,8 @@ class GuardedConnection(_PyMySql):
     _rfile: Any
     _current_timeout: float | None
     _read_timeout: float
+    password_was_sent = False
+    """Whether the login took the password itself, and not its proof alone."""
     _deadline = 0.0
     _left_bytes = 0
     _answer_begins = False
