@@ -248,7 +248,7 @@ class ExternalLogins:
 
 def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
     access = target.access
-    plugin = getattr(database, "_auth_plugin_name", "") or NATIVE
+    plugin = getattr(database, "account_plugin", "") or NATIVE
     if plugin not in {CACHING, NATIVE}:
         raise UserMistake(
             f"{access.user} at {access.address} logs in by {plugin}, which takes the password itself",
