@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ SSL_REQUEST_BYTES = 32
 
 BY_PROOF = frozenset({b"caching_sha2_password", b"mysql_native_password"})
 """Methods whose first answer is a proof and not the password."""
+
+GOODBYE_S, LOOK_AGAIN_S = 2.0, 0.005
+"""How long a driver's goodbye may take to reach the server, and how often that is looked for."""
 
 RECORD_HEADER_BYTES = 5
 """Of a TLS record, the last two of which are its length (RFC 8446, 5.1)."""
@@ -72,13 +76,22 @@ class LoginWire:
     server: TcpEndpoint
     lets: Lets = EVERYTHING
     logins: list[WireLogin] = field(default_factory=list)
+    _open: list[socket.socket] = field(default_factory=list)
     _one_has_ended: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
     def listening(self) -> Iterator[TcpEndpoint]:
-        """Where it listens, while it does."""
+        """Where it listens, while it does; at the end what is still open has a moment to end in order."""
         with door(LOOPBACK, self._taken, 2 * PATIENCE_S) as port:
-            yield TcpEndpoint(host=LOOPBACK, port=port)
+            try:
+                yield TcpEndpoint(host=LOOPBACK, port=port)
+            finally:
+                deadline = time.monotonic() + GOODBYE_S
+                while self._open and time.monotonic() < deadline:
+                    time.sleep(LOOK_AGAIN_S)
+                for channel in [*self._open]:
+                    with suppress(OSError):
+                        channel.shutdown(socket.SHUT_RDWR)
 
     def _taken(self, driver: socket.socket) -> None:
         """One connection, to its end."""
@@ -98,12 +111,17 @@ class LoginWire:
             for channel in (driver, server):
                 channel.settimeout(PATIENCE_S)
                 channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            login = WireLogin()
-            self.logins.append(login)
-            number, greeting = packet(server)
-            driver.sendall(framed(number, greeting))
-            if greeting[0] != ERROR:
-                self._log_in(driver, server, login)
+            self._open += (driver, server)
+            try:
+                login = WireLogin()
+                self.logins.append(login)
+                number, greeting = packet(server)
+                driver.sendall(framed(number, greeting))
+                if greeting[0] != ERROR:
+                    self._log_in(driver, server, login)
+            finally:
+                for channel in (driver, server):
+                    self._open.remove(channel)
 
     def _log_in(self, driver: socket.socket, server: socket.socket, login: WireLogin) -> None:
         number, first = packet(driver)
