@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Self
 
-from tlstax.contract import Account, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
+from tlstax.contract import Account, ErrorKind, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
 from tlstax.guests import conditions, refusals
 from tlstax.guests import connection as guest_connection
 from tlstax.guests.access import GuestAccess
@@ -41,6 +41,9 @@ from tlstax.support.text import counted
 
 AT_ONCE = Promise(kept=1, closes=True, own=0)
 """One at a time: the next is opened when the last one has been closed, which the server may count still."""
+
+NO_REFUSAL: frozenset[ErrorKind] = frozenset({"access_denied", "bad_job", "limits", "timeout"})
+"""Why a login fails over TLS that would fare no better without the relay."""
 
 FEW_ERRORS = 8
 """A driver that meets the server without the relay may try several times by itself: not where so few broken
@@ -148,8 +151,8 @@ class ExternalLogins:
             options=dict(options),
             asked=tuple(_asked(told, trial) for told, trial in trials.items()),
             remarks=tuple(
-                f"{WORDS[told]} it met the server without tlstax's relay, at whose address it expects no "
-                "certificate of the server's"
+                f"{WORDS[told]} it met the server without tlstax's relay, whose address no certificate of the "
+                "server's names"
                 for told, trial in trials.items()
                 if trial.capture is None and not trial.words
             ),
@@ -304,7 +307,7 @@ def _check_limits(database: Database, access: GuestAccess, most: int) -> None:
 def _refuses_the_server(trial: Trial) -> bool:
     """Whether it broke off over TLS by itself, as a driver does that verifies who answers, and where."""
     begun = trial.wire is not None and bool(trial.wire.over_tls) and not trial.ended
-    return begun and bool(trial.words) and not set(trial.kinds) & {"access_denied", "bad_job", "limits"}
+    return begun and bool(trial.words) and not NO_REFUSAL.intersection(trial.kinds)
 
 
 def _asked(told: TlsAsked, trial: Trial) -> Asked:
