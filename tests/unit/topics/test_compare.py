@@ -12,23 +12,22 @@ import pytest
 from scipy import stats
 
 from fake_trials import Truth, fake_run, tax_truth, whole_tax
-from tlstax.findings.compare.compare import compared
-from tlstax.findings.compare.gate import gated
-from tlstax.findings.compare.headers import is_same_thing
-from tlstax.findings.compare.two_runs import (
+from tlstax.findings.core.limits import Limit, Limits, confidence_of_each, verdict_of
+from tlstax.records.trial import Specimen, StoredRun
+from tlstax.results.comparison import Measure, RunComparison
+from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.study import Case
+from tlstax.support.errors import UserMistake
+from tlstax.topics.compare.compare import compared, gated
+from tlstax.topics.compare.headers import is_same_thing
+from tlstax.topics.compare.text import comparison_text, gate_text
+from tlstax.topics.compare.two_runs import (
     BETWEEN_RUNS,
     PRIOR_FREEDOM,
     Scatter,
     change_between,
     scatter_of,
 )
-from tlstax.findings.core.limits import Limits, confidence_of_each, verdict_of
-from tlstax.records.trial import Specimen, StoredRun
-from tlstax.report.comparison.text import comparison_text, gate_text
-from tlstax.results.comparison import Limit, Measure, RunComparison
-from tlstax.results.interval import DIFFERENCES, Interval
-from tlstax.study import Case
-from tlstax.support.errors import UserMistake
 
 CPU = "server_cpu_us_per_op"
 
@@ -72,13 +71,13 @@ def test_what_tls_costs_more_is_found_and_plaintext_is_not_blamed() -> None:
     assert {judgement for label, judgement in judged.items() if label.startswith("TLS")} == {"higher"}
     of_others = {judgement for label, judgement in judged.items() if not label.startswith("TLS")}
     assert not of_others & set(DIFFERENCES)
-    changes = [own.change.point for own in found.changes if own.measure == "to the baseline"]
+    changes = [own.interval.point for own in found.changes if own.interval and own.role == "to the baseline"]
     assert changes == pytest.approx([1.3] * 6, rel=0.005)
 
 
 def test_a_machine_that_is_slower_changes_no_ratio() -> None:
     (found,) = compared([run(1), run(2, all_costs=2.0)], (CPU,), others=others()).beside
-    judged = {own.measure: own.judgement for own in found.changes}
+    judged = {own.role: own.judgement for own in found.changes}
     assert judged["itself"] == "higher"
     assert judged["to the baseline"] not in DIFFERENCES
 
@@ -88,7 +87,7 @@ def test_of_two_machines_ratios_alone_are_compared() -> None:
     machine = second.header.machine.model_copy(update={"cpu_model": "Another CPU"})
     (found,) = compared([first, changed(second, machine=machine)], (CPU,)).beside
     assert not found.same_machine
-    assert {own.measure for own in found.changes} == {"to the baseline"}
+    assert {own.role for own in found.changes} == {"to the baseline"}
     assert [(own.what, own.before, own.after) for own in found.different] == [
         ("processor", "Fake CPU @ 3.00GHz", "Another CPU")
     ]
@@ -310,8 +309,8 @@ def test_a_planted_cost_fails_nothing_planted_passes_and_one_too_close_is_inconc
     limit = Limits((Limit(outcome=CPU, most=0.25),))
     same = gated(run(2), run(1), limit, others=others())
     assert same.verdict == "PASS"
-    assert {own.verdict for own in same.cases} == {"PASS"}
-    assert len(same.cases) == 6, "baselines are not gated"
+    assert {own.word("verdict") for own in same.changes} == {"PASS"}
+    assert len(same.changes) == 6, "baselines are not gated"
     assert len(same.same_again) == 12
     assert gated(run(2), run(1), limit).verdict == "INCONCLUSIVE", "of two runs alone it is not known"
     assert gated(run(2, tls_costs=1.6), run(1), limit, others=others()).verdict == "FAIL"
@@ -367,7 +366,7 @@ def test_on_a_terminal_every_case_has_its_line(width: int) -> None:
 def test_the_document_is_read_back_as_it_was_written() -> None:
     found = compared([run(1), run(2)], (CPU,))
     text = found.model_dump_json(by_alias=True)
-    assert json.loads(text)["schema"] == 2
+    assert json.loads(text)["schema"] == 3
     assert RunComparison.model_validate_json(text) == found
 
 

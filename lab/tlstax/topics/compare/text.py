@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, capitalised, change_words, percent, signed_percent
-from tlstax.results.comparison import (
-    CaseChange,
-    GatedCase,
-    GateResult,
-    GateVerdict,
-    HeaderChange,
-    Limit,
-    RunBeside,
-    RunComparison,
-)
+from tlstax.results.comparison import GateResult, HeaderChange, RunBeside, RunComparison
+from tlstax.results.interval import DIFFERENCES
+from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core.printed import grid, printed, styled
 
-STYLES: dict[GateVerdict, str] = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
+STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
 
 def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
@@ -42,7 +35,7 @@ def _beside(found: RunBeside) -> Iterator[RenderableType]:
         yield styled(capitalised(OUTCOMES[outcome].words), "bold")
         yield from _changes(changes)
         yield Text()
-    unclear = any(own.judgement not in {"higher", "lower", "alike"} for own in found.changes)
+    unclear = any(own.judgement == "inconclusive" for own in found.changes)
     yield styled(_again(found.same_again, unclear=unclear), "dim")
     yield Text()
     for words, labels in (
@@ -84,21 +77,25 @@ def _again(others: tuple[str, ...], *, unclear: bool) -> str:
     return f"{words}. What two runs cannot tell `tlstax ab` can, in which both take turns; {more}."
 
 
-def _changes(changes: list[CaseChange]) -> Iterator[RenderableType]:
+def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:
     for own in changes:
-        before, after = _figures(own)
-        seen = own.judgement in {"higher", "lower"}
+        seen = own.judgement in DIFFERENCES
         yield Padding(styled(own.label), (0, 0, 0, 2))
-        words = f"{before}, then {after}: {change_words(own.change)}, {own.judgement}"
+        words = f"{_figures(own)}: {_change(own)}, {own.judgement}"
         yield Padding(styled(words, "bold" if seen else "dim"), (0, 0, 0, 6))
 
 
-def _figures(own: CaseChange) -> tuple[str, str]:
+def _figures(own: Row) -> str:
     """Both figures: ratios to the baseline as such, values in their unit."""
-    if own.measure == "to the baseline":
-        return f"{own.before:.3f} ×", f"{own.after:.3f} ×"
-    before, after = alike(own.before, own.after)
-    return f"{before} {own.unit}", f"{after} {own.unit}"
+    before, after = own.baseline_value or 0.0, own.value or 0.0
+    if own.role == "to the baseline":
+        return f"{before:.3f} ×, then {after:.3f} ×"
+    before_words, after_words = alike(before, after)
+    return f"{before_words} {own.unit}, then {after_words} {own.unit}"
+
+
+def _change(own: Row) -> str:
+    return change_words(own.interval) if own.interval is not None else ""
 
 
 def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
@@ -106,9 +103,10 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    several = len({own.limit for own in found.cases}) > 1
-    for own in found.cases:
-        table.add_row(styled(own.verdict, STYLES[own.verdict]), styled(_case_words(own, several=several)))
+    several = len({_limit_words(own) for own in found.changes}) > 1
+    for own in found.changes:
+        verdict = own.word("verdict")
+        table.add_row(styled(verdict, STYLES[verdict]), styled(_case_words(own, several=several)))
     parts: list[RenderableType] = [table, Text()]
     if found.different:
         words = "; ".join(
@@ -121,35 +119,29 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     return printed(parts, width=width, colour=colour)
 
 
-def _case_words(own: GatedCase, *, several: bool) -> str:
-    outcome = f" ({_limit_words(own.limit)})" if several else ""
-    change = own.change.change
-    if own.verdict == "INCONCLUSIVE":
-        way, far = ("down", change.low) if own.limit.most is None else ("up", change.high)
-        could = (
-            "a single block has no interval"
-            if far is None
-            else f"could be {way} to {signed_percent(far - 1)}"
-        )
-        return f"{own.change.label}{outcome}: {could}"
-    return f"{own.change.label}{outcome}: {change_words(change)}"
+def _case_words(own: Row, *, several: bool) -> str:
+    named = f"{own.label} ({_limit_words(own)})" if several else own.label
+    if own.interval is None or own.word("verdict") != "INCONCLUSIVE":
+        return f"{named}: {_change(own)}"
+    way, far = ("up", own.interval.high) if "most" in own.more else ("down", own.interval.low)
+    if far is None:
+        return f"{named}: a single block has no interval"
+    return f"{named}: could be {way} to {signed_percent(far - 1)}"
 
 
-def _limit_words(limit: Limit) -> str:
+def _limit_words(own: Row) -> str:
     """What is limited, and how: "operations a second at least −5 %"."""
-    words = OUTCOMES[limit.outcome].words
-    if limit.most is not None:
-        return f"{words} at most {signed_percent(limit.most)}"
-    return f"{words} at least {signed_percent(limit.least or 0.0)}"
+    side = "most" if "most" in own.more else "least"
+    return f"{OUTCOMES[own.outcome].words} at {side} {signed_percent(own.number(side) or 0.0)}"
 
 
 def _sum(found: GateResult) -> str:
-    limits = dict.fromkeys(_limit_words(own.limit) for own in found.cases)
-    count = len(found.cases)
+    limits = "; ".join(dict.fromkeys(map(_limit_words, found.changes)))
+    count = len(found.changes)
     hold = "The interval holds" if count == 1 else f"All {count} intervals hold together"
     together = f"{hold} with {percent(found.confidence)}."
     if found.run == found.against:
-        return f"{found.verdict}: B beside A in {found.run}, {'; '.join(limits)}. {together}"
-    measures = {own.change.measure for own in found.cases}
-    of = "each to its own run's baseline" if measures == {"to the baseline"} else "the values themselves"
-    return f"{found.verdict}: {found.run} beside {found.against}, {'; '.join(limits)}, {of}. {together}"
+        return f"{found.verdict}: B beside A in {found.run}, {limits}. {together}"
+    on_ratios = {own.role for own in found.changes} == {"to the baseline"}
+    of = "each to its own run's baseline" if on_ratios else "the values themselves"
+    return f"{found.verdict}: {found.run} beside {found.against}, {limits}, {of}. {together}"
