@@ -11,11 +11,6 @@ from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.series import series_of
 from tlstax.findings.core.twins import PROCESSES
-from tlstax.findings.model.calibration import Calibrated, Origin, mixes_of
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.scaled import scaled, unscaled
-from tlstax.findings.model.shipped import shipped_parts
-from tlstax.findings.model.shipped import stand_in as nearest
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.admission import Leeway
@@ -37,6 +32,10 @@ from tlstax.store import Store
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
+from tlstax.topics.prediction.model import Calibrated, Origin, mixes_of
+from tlstax.topics.prediction.other_machines import scaled, shipped_parts, unscaled
+from tlstax.topics.prediction.other_machines import stand_in as nearest
+from tlstax.topics.prediction.parts import parts_of
 
 MOST_AT_ONCE = 8
 """Connections that the server gets at once from measuring: one that is made anew with those that wind up, one

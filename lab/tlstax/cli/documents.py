@@ -30,12 +30,11 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
-from tlstax.results.prediction import Prediction
-from tlstax.results.validation import Validation
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
+from tlstax.topics.prediction.prediction import Prediction, Validation
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS, PAGE, TABLES_PAGE = (

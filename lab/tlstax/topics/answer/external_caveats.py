@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.model.predict import costs, in_the_clear
-from tlstax.findings.model.shipped import shipped_parts, stand_in
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
@@ -18,6 +16,9 @@ from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import key_of
 from tlstax.support.text import enumerated
+from tlstax.topics.prediction.model import SERVER_CPU
+from tlstax.topics.prediction.other_machines import shipped_parts, stand_in
+from tlstax.topics.prediction.prediction import costs, in_the_clear
 
 COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
 """What a server counts of statements that read and write (reference manual, "Server Status Variables")."""
@@ -67,7 +68,7 @@ def _elsewhere(specimen: str, version: str) -> str:
     many = one.but(statements=MANY)
 
     def cpu_us(mix: Mix) -> float:
-        return costs(model, mix, 0.0).server_cpu_us.point
+        return costs(model, mix, 0.0)[SERVER_CPU].point
 
     kept = (cpu_us(many) - cpu_us(one)) / (cpu_us(in_the_clear(many)) - cpu_us(in_the_clear(one)))
     made = cpu_us(one) / cpu_us(in_the_clear(one))

@@ -15,8 +15,13 @@ from fake_trials import fake_header
 from planted_parts import cost_of
 from tlstax.findings.core.blocks import BlockRow
 from tlstax.findings.core.twins import PROCESSES
-from tlstax.findings.model import calibration
-from tlstax.findings.model.calibration import (
+from tlstax.plan.calibration_study import CELLS, calibration_study
+from tlstax.results.interval import Interval
+from tlstax.study import Level, load_study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
+from tlstax.topics.prediction import model as calibration
+from tlstax.topics.prediction.model import (
     CLIENT_CPU,
     PATH_CPU,
     RECEIVED,
@@ -25,22 +30,27 @@ from tlstax.findings.model.calibration import (
     SERVER_CPU,
     TIME,
     Calibrated,
+    Fit,
     MeasuredMix,
     Origin,
     calibration_of,
     measured_mixes,
 )
-from tlstax.findings.model.fit import Fit
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.predict import prediction
-from tlstax.findings.model.scaled import ANOTHER_MACHINE, LATER, ONE_BLOCK, SHARES, scaled, unscaled
-from tlstax.findings.model.shipped import SHIPPED, ShippedParts, shipped_parts, stand_in
-from tlstax.plan.calibration_study import CELLS, calibration_study
-from tlstax.report.prediction.text import prediction_text
-from tlstax.results.interval import Interval
-from tlstax.study import Level, load_study
-from tlstax.study.case_levels import CaseLevels
-from tlstax.study.mixes import Mix
+from tlstax.topics.prediction.other_machines import (
+    ANOTHER_MACHINE,
+    LATER,
+    ONE_BLOCK,
+    SHARES,
+    SHIPPED,
+    ShippedParts,
+    scaled,
+    shipped_parts,
+    stand_in,
+    unscaled,
+)
+from tlstax.topics.prediction.parts import parts_of
+from tlstax.topics.prediction.prediction import prediction
+from tlstax.topics.prediction.text import prediction_text
 
 STUDY = load_study("components")
 THERE = Origin("there", "2026-11-27T00:00:00+00:00", "mysql-9.7", "A processor", STUDY, "in the quiet")
@@ -90,6 +100,10 @@ def there() -> Calibrated:
     return calibration_of(THERE, measured(known_mixes()))
 
 
+def costs_of(model: Calibrated, mix: Mix) -> dict[str, float]:
+    return {name: own.value or 0.0 for name, own in prediction(model, mix).of("connection").items()}
+
+
 def half_of(found: Interval) -> float:
     assert found.low is not None
     assert found.high is not None
@@ -98,11 +112,11 @@ def half_of(found: Interval) -> float:
 
 def test_a_machine_that_is_slower_at_everything_is_so_much_slower() -> None:
     found = scaled(there(), measured(list(CELLS), times=1.7), HERE)
-    costs = prediction(found, NEW).costs
-    assert costs.server_cpu_us.point == pytest.approx(1.7 * cost_of(parts_of(NEW)))
-    assert costs.client_cpu_us.point == pytest.approx(1.7 * cost_of(parts_of(NEW)) / 2)
-    assert costs.time_us.point == pytest.approx(1.7 * cost_of(parts_of(NEW)) * 3)
-    assert (costs.sent_bytes, costs.round_trips) == pytest.approx((210, 14), rel=1e-6)
+    costs = costs_of(found, NEW)
+    assert costs[SERVER_CPU] == pytest.approx(1.7 * cost_of(parts_of(NEW)))
+    assert costs[CLIENT_CPU] == pytest.approx(1.7 * cost_of(parts_of(NEW)) / 2)
+    assert costs[TIME] == pytest.approx(1.7 * cost_of(parts_of(NEW)) * 3)
+    assert (costs[SENT], costs[ROUND_TRIPS]) == pytest.approx((210, 14), rel=1e-6)
     scaling = found.scaling
     assert scaling is not None
     assert scaling.speed == pytest.approx(1.7)
@@ -158,9 +172,9 @@ def test_what_was_not_scaled_has_room_for_another_machine_and_shares_have_not() 
     own = SHARES["clear"] * sqrt(2)
     wide = reach * sqrt(own**2 + PROCESSES**2 + ANOTHER_MACHINE**2)
     assert half_of(found.busy[SERVER_CPU].predicted(parts)) == pytest.approx(wide, rel=1e-6)
-    assert prediction(found, NEW).costs.sent_bytes == pytest.approx(210)
-    (pool,) = (own for own in prediction(found, NEW).what_if if own.remedy == "pool")
-    share = pool.saved_share
+    assert costs_of(found, NEW)[SENT] == pytest.approx(210)
+    share = prediction(found, NEW).of("ratio", "connections that are kept")[SERVER_CPU].interval
+    assert share is not None
     assert share.low is not None
     assert share.high is not None
     assert 0 < share.high - share.low < 0.4
@@ -189,16 +203,15 @@ def test_a_cost_that_may_be_at_another_speed_has_no_other_sign() -> None:
 def test_a_path_is_scaled_by_what_the_server_is() -> None:
     found = scaled(there(), measured(list(CELLS), times=2.0), HERE)
     mix = Mix(tls="off", path="stunnel", statements=4, answer_bytes=1000)
-    costs = prediction(found, mix).costs
-    assert costs.path_cpu_us is not None
+    costs = costs_of(found, mix)
     truth = values_of(mix, 2.0)
-    assert costs.path_cpu_us.point == pytest.approx(truth[PATH_CPU])
-    assert costs.server_cpu_us.point == pytest.approx(truth[SERVER_CPU])
+    assert costs[PATH_CPU] == pytest.approx(truth[PATH_CPU])
+    assert costs[SERVER_CPU] == pytest.approx(truth[SERVER_CPU])
 
 
 def test_a_server_that_lacks_most_of_the_cells_is_scaled_by_the_rest() -> None:
     found = scaled(there(), measured([mix for mix in CELLS if mix.tls == "off"], times=3.0), HERE)
-    assert prediction(found, NEW).costs.server_cpu_us.point == pytest.approx(3 * cost_of(parts_of(NEW)))
+    assert costs_of(found, NEW)[SERVER_CPU] == pytest.approx(3 * cost_of(parts_of(NEW)))
     busy_alone = [own for own in measured(list(CELLS), times=3.0) if own.connections == 4]
     partly = scaled(there(), busy_alone, HERE)
     assert half_of(partly.alone[TIME].predicted(parts_of(NEW))) > 2 * half_of(

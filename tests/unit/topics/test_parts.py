@@ -9,12 +9,12 @@ import pytest
 
 from planted_parts import PLANTED, cost_of
 from tlstax.findings.core.twins import PROCESSES
-from tlstax.findings.model.fit import Fit, fitted
-from tlstax.findings.model.parts import parts_of, statements_alone
 from tlstax.study import load_study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
+from tlstax.topics.prediction.model import Fit, fitted
+from tlstax.topics.prediction.parts import parts_of, statements_alone
 
 STUDENT_44 = 2.0154
 """The 0.975 quantile of Student's t with as many degrees of freedom as the study has mixes to spare."""

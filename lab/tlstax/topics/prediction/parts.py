@@ -29,12 +29,19 @@ statement that is both compressed and encrypted costs a client more than either 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from math import inf
 
-from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, authority_key
+from tlstax.study.level_names import (
+    COMPRESSIONS,
+    DEFAULT_AUTH,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    authority_key,
+)
 from tlstax.study.mixes import P256, Mix
+from tlstax.study.server_words import key_of
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
 COMPRESSION = "compression"
@@ -141,3 +148,67 @@ def of_path(parts: Parts) -> dict[str, float]:
 def statements_alone(mix: Mix) -> dict[str, float]:
     """The parts of the mix on connections that are there already."""
     return {name: amount for name, amount in parts_of(mix).items() if name.startswith((STATEMENT, KIB))}
+
+
+def part_words(name: str) -> str:
+    """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
+    kind, _, rest = name.partition(" ")
+    if name in _STATEMENTS_WORDS or kind not in _PART_WORDS:
+        return _STATEMENTS_WORDS.get(name, name)
+    return _PART_WORDS[kind](rest)
+
+
+def _handshake_words(version: str) -> str:
+    number, _, resumed = version.partition(" ")
+    if resumed:
+        return f"a resumed handshake of TLS {number}"
+    return f"a full handshake of TLS {number}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
+
+
+def _client_words(proof: str) -> str:
+    key, _, resumed = proof.partition(" ")
+    return f"a client certificate with {key_of(key)}{', ' if resumed else ''}{resumed}"
+
+
+def _group_words(group: str) -> str:
+    named = "the client's first group" if group == "default" else group
+    return f"{named} in place of P-256"
+
+
+_PART_WORDS: dict[str, Callable[[str], str]] = {
+    "TLS": _handshake_words,
+    "key": lambda key: f"{key_of(key)} in place of {key_of(DEFAULT_CERTIFICATE)}",
+    "chain": lambda key: f"further certificate of an authority with {key_of(key)}",
+    "client": _client_words,
+    "group": _group_words,
+    "login": lambda plugin: f"a login by {plugin}",
+    COMPRESSION: lambda algorithm: f"{algorithm}, agreed on and made ready",
+}
+"""By the first word of a part's name, the rest of it in words."""
+
+
+def _step_words(low: float, high: float) -> str:
+    if not low:
+        return f"KiB of the first {high:g}"
+    return f"KiB {low:g} to {high:g}" if high < inf else f"KiB beyond the first {low:g}"
+
+
+_STATEMENTS_WORDS = {
+    CONNECTION: "a connection, in the clear",
+    TICKET_AGAIN: "its ticket again, where a second ClientHello is asked for",
+    KIB: "KiB of answers",
+    BEYOND: "KiB of answers beyond the first 16 of each",
+    BUFFER: "KiB by which the connection's buffers grow",
+    BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
+    LATER: f"statement beyond the first {FIRST_STATEMENTS}",
+    LATER + UNDER_TLS: f"statement beyond the first {FIRST_STATEMENTS}, under TLS",
+    **{
+        f"{STATEMENT} under {algorithm}{UNDER_TLS}": f"statement under {algorithm} and TLS at once"
+        for algorithm in COMPRESSIONS[1:]
+    },
+    **{
+        step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
+        for algorithm in COMPRESSIONS[1:]
+        for low, high in STEPS_KIB
+    },
+}

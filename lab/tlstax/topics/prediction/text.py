@@ -1,38 +1,34 @@
-"""A prediction for a terminal: what a connection with its statements costs, and what would be cheaper."""
+"""A prediction for a terminal: what a connection costs, what would be cheaper, and how well that held."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import inf
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.core.wording import alike, number, percent, signed
-from tlstax.findings.model.parts import (
-    BEYOND,
-    BUFFER,
-    COMPRESSION,
-    CONNECTION,
-    FIRST_STATEMENTS,
-    KIB,
-    LATER,
-    STATEMENT,
-    STEPS_KIB,
-    TICKET_AGAIN,
-    UNDER_TLS,
-    step_name,
-)
+from tlstax.findings.core.wording import alike, number, percent, signed, signed_percent
 from tlstax.results.interval import Interval
-from tlstax.results.prediction import Calibration, Costs, PartCost, Prediction, WhatIf
-from tlstax.study import load_study
-from tlstax.study.level_names import COMPRESSIONS, DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT
+from tlstax.results.rows import Row
+from tlstax.study import Level, load_study
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.study.published import ALIKE_WITHIN
 from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
 from tlstax.topics.core.printed import grid, printed, styled
+from tlstax.topics.prediction.model import (
+    CLIENT_CPU,
+    PATH_CPU,
+    RECEIVED,
+    ROUND_TRIPS,
+    SENT,
+    SERVER_CPU,
+    TIME,
+)
+from tlstax.topics.prediction.parts import part_words
+from tlstax.topics.prediction.prediction import CORES, FIRST_ROW, Calibration, Prediction, Validation
 
 LARGE_US = 10_000.0
 """From here on times are printed in milliseconds."""
@@ -50,10 +46,11 @@ def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
         _costs(found),
         Text(),
         styled("The server's CPU time, by what takes it", "bold"),
-        _parts(found.parts),
+        _parts([row for row in found.rows if row.role == "part"]),
+        Text(),
+        styled("What would be cheaper", "bold"),
+        _cheaper(found),
     ]
-    if found.what_if:
-        parts += [Text(), styled("What would be cheaper", "bold"), _what_if(found)]
     parts += [Text(), *(styled(words) for words in _end(found))]
     return printed(parts, width=width, colour=colour)
 
@@ -82,29 +79,46 @@ def _costs(found: Prediction) -> RenderableType:
     table.add_column(justify="right", overflow="fold")
     mode = "TLS" if found.mix.tls != "off" else found.mix.path if found.mix.path != DIRECT else "as asked"
     table.add_row(Text(), styled(mode, "bold"), styled("in the clear", "bold"))
-    for name, pick in _ROWS:
-        own, clear = pick(found.costs), pick(found.in_the_clear)
-        if not own:
-            continue
-        table.add_row(styled(name), styled(own), styled(clear, "dim"))
-    if found.server_cores is not None and found.connects_per_s is not None:
-        cores = found.in_the_clear.server_cpu_us.point * found.connects_per_s / 1e6
-        name = f"processors at {found.connects_per_s:g}/s"
-        table.add_row(
-            styled(name, "bold"), styled(_within(found.server_cores), "bold"), styled(f"{cores:.2g}")
-        )
+    costs, clear = found.of("connection"), found.of("in the clear")
+    for name, outcome in _TIMES.items():
+        if outcome in costs:
+            table.add_row(
+                styled(name), styled(_time(costs[outcome])), styled(_time(clear.get(outcome)), "dim")
+            )
+    for name, words in (("round trips", _round_trips), ("bytes", _bytes)):
+        table.add_row(styled(name), styled(words(costs)), styled(words(clear), "dim"))
+    if CORES in costs and found.connects_per_s is not None:
+        cores = (clear[SERVER_CPU].value or 0.0) * found.connects_per_s / 1e6
+        at_rate = styled(f"processors at {found.connects_per_s:g}/s", "bold")
+        table.add_row(at_rate, styled(_within(_interval(costs[CORES])), "bold"), styled(f"{cores:.2g}"))
     return table
 
 
-_ROWS: tuple[tuple[str, Callable[[Costs], str]], ...] = (
-    ("server CPU", lambda costs: time_words(costs.server_cpu_us)),
-    ("client CPU", lambda costs: time_words(costs.client_cpu_us)),
-    ("CPU of the path", lambda costs: time_words(costs.path_cpu_us) if costs.path_cpu_us else ""),
-    ("time in all", lambda costs: time_words(costs.time_us)),
-    ("until the first row", lambda costs: time_words(costs.time_to_first_row_us)),
-    ("round trips", lambda costs: f"{costs.round_trips:.3g}"),
-    ("bytes", lambda costs: f"{costs.sent_bytes:,.0f} sent, {costs.received_bytes:,.0f} received"),
-)
+_TIMES = {
+    "server CPU": SERVER_CPU,
+    "client CPU": CLIENT_CPU,
+    "CPU of the path": PATH_CPU,
+    "time in all": TIME,
+    "until the first row": FIRST_ROW,
+}
+
+
+def _time(row: Row | None) -> str:
+    return time_words(row.interval) if row is not None and row.interval is not None else ""
+
+
+def _round_trips(costs: Mapping[str, Row]) -> str:
+    return f"{costs[ROUND_TRIPS].value:.3g}"
+
+
+def _bytes(costs: Mapping[str, Row]) -> str:
+    return f"{costs[SENT].value:,.0f} sent, {costs[RECEIVED].value:,.0f} received"
+
+
+def _interval(row: Row) -> Interval:
+    if row.interval is None:
+        raise ValueError(f"{row.outcome} has no interval")
+    return row.interval
 
 
 def time_words(found: Interval) -> str:
@@ -123,108 +137,42 @@ def _within(found: Interval) -> str:
     return f"{point} [{low}, {high}]"
 
 
-def _parts(found: tuple[PartCost, ...]) -> RenderableType:
+def _parts(parts: Sequence[Row]) -> RenderableType:
     table = _table()
-    whole = sum(part.server_cpu_us.point for part in found)
-    for part in found:
-        times = f"{part.amount:,.3g} × " if part.amount != 1 else ""
-        words = styled(f"{times}{part_words(part.name)}")
-        table.add_row(words, styled(time_words(part.server_cpu_us)), styled(_share(part, whole), "dim"))
+    whole = sum(part.value or 0.0 for part in parts)
+    for part in parts:
+        amount, cost_us = part.number("amount"), part.value or 0.0
+        times = f"{amount:,.3g} × " if amount != 1 else ""
+        share = percent(cost_us / whole) if cost_us > 0 else ""
+        words = styled(f"{times}{part_words(part.label)}")
+        table.add_row(words, styled(_time(part)), styled(share, "dim"))
     return table
 
 
-def _share(part: PartCost, whole: float) -> str:
-    return percent(part.server_cpu_us.point / whole) if part.server_cpu_us.point > 0 else ""
-
-
-def part_words(name: str) -> str:
-    """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
-    kind, _, rest = name.partition(" ")
-    if name in _STATEMENTS_WORDS or kind not in _PART_WORDS:
-        return _STATEMENTS_WORDS.get(name, name)
-    return _PART_WORDS[kind](rest)
-
-
-def _handshake_words(version: str) -> str:
-    number, _, resumed = version.partition(" ")
-    if resumed:
-        return f"a resumed handshake of TLS {number}"
-    return f"a full handshake of TLS {number}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
-
-
-def _client_words(proof: str) -> str:
-    key, _, resumed = proof.partition(" ")
-    return f"a client certificate with {key_of(key)}{', ' if resumed else ''}{resumed}"
-
-
-def _group_words(group: str) -> str:
-    named = "the client's first group" if group == "default" else group
-    return f"{named} in place of P-256"
-
-
-_PART_WORDS: dict[str, Callable[[str], str]] = {
-    "TLS": _handshake_words,
-    "key": lambda key: f"{key_of(key)} in place of {key_of(DEFAULT_CERTIFICATE)}",
-    "chain": lambda key: f"further certificate of an authority with {key_of(key)}",
-    "client": _client_words,
-    "group": _group_words,
-    "login": lambda plugin: f"a login by {plugin}",
-    COMPRESSION: lambda algorithm: f"{algorithm}, agreed on and made ready",
-}
-"""By the first word of a part's name, the rest of it in words."""
-
-
-def _step_words(low: float, high: float) -> str:
-    if not low:
-        return f"KiB of the first {high:g}"
-    return f"KiB {low:g} to {high:g}" if high < inf else f"KiB beyond the first {low:g}"
-
-
-_STATEMENTS_WORDS = {
-    CONNECTION: "a connection, in the clear",
-    TICKET_AGAIN: "its ticket again, where a second ClientHello is asked for",
-    KIB: "KiB of answers",
-    BEYOND: "KiB of answers beyond the first 16 of each",
-    BUFFER: "KiB by which the connection's buffers grow",
-    BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
-    LATER: f"statement beyond the first {FIRST_STATEMENTS}",
-    LATER + UNDER_TLS: f"statement beyond the first {FIRST_STATEMENTS}, under TLS",
-    **{
-        f"{STATEMENT} under {algorithm}{UNDER_TLS}": f"statement under {algorithm} and TLS at once"
-        for algorithm in COMPRESSIONS[1:]
-    },
-    **{
-        step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
-        for algorithm in COMPRESSIONS[1:]
-        for low, high in STEPS_KIB
-    },
-}
-
-
-def _what_if(found: Prediction) -> RenderableType:
+def _cheaper(found: Prediction) -> RenderableType:
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for place, one in enumerate(found.what_if, 1):
-        table.add_row(styled(str(place)), styled(one.words))
-        table.add_row(Text(), styled(saving_words(one, found), "dim"))
+    for place, row in enumerate((row for row in found.rows if row.role == "ratio"), 1):
+        table.add_row(styled(str(place)), styled(row.label))
+        table.add_row(Text(), styled(_saving_words(row, found), "dim"))
     return table
 
 
-def saving_words(one: WhatIf, found: Prediction) -> str:
+def _saving_words(row: Row, found: Prediction) -> str:
     """What a change saves: of the server's CPU, of time, of round trips."""
-    share = one.saved_share
-    low, high = (share.low or 0.0), (share.high or 0.0)
-    cpu = f"{_change(-share.point)} of the server's CPU [{_change(-high)}, {_change(-low)}]"
+    ratio, by = _interval(row), found.of("difference", row.label)
+    low, high = ((ratio.low or 1.0) - 1, (ratio.high or 1.0) - 1)
+    cpu = f"{_change(ratio.point - 1)} of the server's CPU [{_change(low)}, {_change(high)}]"
     if low <= 0 <= high:
         judged = "alike" if max(-low, high) <= ALIKE else "inconclusive"
-        cpu = f"{judged} in the server's CPU [{_change(-high)}, {_change(-low)}]"
-    words = [cpu, f"{_milliseconds(-one.saved_time_us.point)} a connection"]
-    if round(one.saved_round_trips, 1):
-        words.append(f"{signed(-one.saved_round_trips)} round trips")
+        cpu = f"{judged} in the server's CPU [{_change(low)}, {_change(high)}]"
+    words = [cpu, f"{_milliseconds(by[TIME].value or 0.0)} a connection"]
+    if round(by[ROUND_TRIPS].value or 0.0, 1):
+        words.append(f"{signed(by[ROUND_TRIPS].value or 0.0)} round trips")
     if found.connects_per_s is not None:
-        cores = one.saved_cpu_us.point * found.connects_per_s / 1e6
-        words.append(f"{signed(-cores)} processors")
+        cores = (by[SERVER_CPU].value or 0.0) * found.connects_per_s / 1e6
+        words.append(f"{signed(cores)} processors")
     return ", ".join(words)
 
 
@@ -297,3 +245,77 @@ def _table() -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     return table
+
+
+SHORT = {
+    "latency_mean_us": "Time of a connection",
+    "server_cpu_us_per_op": "Server CPU",
+    "client_cpu_us_per_op": "Client CPU",
+    "path_cpu_us_per_op": "CPU of paths",
+    "bytes_sent_per_op": "Bytes sent",
+    "bytes_received_per_op": "Bytes received",
+}
+
+FURTHEST = 5
+"""How many of the costs that were furthest off are named."""
+
+
+def validation_text(found: Validation, *, width: int, colour: bool) -> str:
+    """The table, `width` columns wide."""
+    head = f"Predicted for {found.server} and measured afterwards"
+    parts: list[RenderableType] = [styled(head, "bold"), Text(), _errors(found)]
+    if costs := found.of("cost"):
+        parts += [Text(), styled("Furthest off", "bold"), _furthest(costs)]
+    scaled_by = found.scaling.run if found.scaling is not None else None
+    here = f", scaled by run {scaled_by}" if scaled_by is not None else ""
+    end = (
+        f"Predicted from run {found.calibration_run}{here}; the mixes were drawn at random and measured in "
+        f"run {found.validation_run}, on other processes of the server."
+    )
+    return printed([*parts, Text(), *map(styled, _speeds(found)), styled(end)], width=width, colour=colour)
+
+
+def _speeds(found: Validation) -> Iterator[str]:
+    """What the machine's own speed was, which is taken out."""
+    for own in found.of("speed"):
+        change = signed_percent((own.value or 0.0) - 1)
+        yield (
+            f"{SHORT.get(own.outcome, own.outcome)}: {own.word('mixes')} known mixes took {change} against "
+            "when the parts were measured, which is the machine's and taken out."
+        )
+
+
+def _errors(found: Validation) -> RenderableType:
+    table = grid()
+    table.add_column(overflow="fold")
+    for _ in range(4):
+        table.add_column(justify="right")
+    names = ("", "mixes", "median error", "9 in 10 within", "in interval")
+    table.add_row(*(styled(name, "bold") for name in names))
+    for own in found.of("outcome"):
+        within = own.number("within_share")
+        errors = (percent(own.value or 0.0), percent(own.number("ninth_decile_error") or 0.0))
+        cells = (SHORT.get(own.outcome, own.outcome), own.word("mixes"), *errors)
+        table.add_row(*map(styled, (*cells, "exact" if within is None else percent(within))))
+    return table
+
+
+def _furthest(costs: Sequence[Row]) -> RenderableType:
+    table = grid()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for own in sorted(costs, key=_error, reverse=True)[:FURTHEST]:
+        rtt_ms, mix = float(own.case["rtt_ms"]), Mix.model_validate(_of_mix(own))
+        away = f", {rtt_ms:g} ms away" if rtt_ms else ""
+        at_once = f", {counted(int(own.case['connections']), 'connection')} at once"
+        words = f"{SHORT.get(own.outcome, own.outcome)}: {mix_words(mix)}{away}{at_once}"
+        table.add_row(styled(signed_percent(own.number("error") or 0.0)), styled(words))
+    return table
+
+
+def _error(cost: Row) -> float:
+    return abs(cost.number("error") or 0.0)
+
+
+def _of_mix(cost: Row) -> dict[str, Level]:
+    return {name: level for name, level in cost.case.items() if name in Mix.model_fields}

@@ -7,13 +7,19 @@ import pytest
 from fake_trials import fake_header
 from planted_parts import cost_of
 from tlstax.findings.core.blocks import BlockRow
-from tlstax.findings.model.calibration import (
+from tlstax.results.interval import Interval
+from tlstax.study import Level, load_study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.mixes import Mix
+from tlstax.support.errors import UserMistake
+from tlstax.topics.prediction.model import (
     CLIENT_CPU,
     CONNECT_ROUND_TRIPS,
     PATH_CPU,
     QUERY_ROUND_TRIPS,
     RATE,
     RECEIVED,
+    ROUND_TRIPS,
     SENT,
     SERVER_CPU,
     TIME,
@@ -23,15 +29,17 @@ from tlstax.findings.model.calibration import (
     calibration_of,
     measured_mixes,
 )
-from tlstax.findings.model.parts import of_path, parts_of
-from tlstax.findings.model.predict import AROUND_A_ROUND_TRIP, outside, prediction
-from tlstax.findings.model.validate import validation_of
-from tlstax.report.prediction.text import prediction_text
-from tlstax.report.prediction.validation_text import validation_text
-from tlstax.study import Level, load_study
-from tlstax.study.case_levels import CaseLevels
-from tlstax.study.mixes import Mix
-from tlstax.support.errors import UserMistake
+from tlstax.topics.prediction.parts import of_path, parts_of
+from tlstax.topics.prediction.prediction import (
+    AROUND_A_ROUND_TRIP,
+    CORES,
+    FIRST_ROW,
+    Prediction,
+    outside,
+    prediction,
+    validation_of,
+)
+from tlstax.topics.prediction.text import prediction_text, validation_text
 
 STUDY = load_study("components")
 
@@ -83,68 +91,86 @@ def model() -> Calibrated:
 NEW = Mix(certificate="rsa-4096", group="default", statements=10, answer_bytes=2048)
 
 
+def value(found: Prediction, outcome: str, role: str = "connection", label: str = "") -> float:
+    """What a row of the prediction has."""
+    own = found.of(role, label)[outcome].value
+    assert own is not None
+    return own
+
+
+def ends(found: Prediction, outcome: str) -> Interval:
+    own = found.of("connection")[outcome].interval
+    assert own is not None
+    return own
+
+
+def changes(found: Prediction, outcome: str, role: str = "difference") -> dict[str, float]:
+    """By how much each change makes an outcome more, by its remedy, in the order of the prediction."""
+    rows = [own for own in found.rows if (own.role, own.outcome) == (role, outcome)]
+    return {own.word("remedy"): own.interval.point if own.interval else own.value or 0.0 for own in rows}
+
+
 def test_cpu_time_is_that_of_a_busy_server_and_time_that_of_one_alone() -> None:
-    found = prediction(model(), NEW).costs
-    assert found.server_cpu_us.point == pytest.approx(cost(NEW))
-    assert found.client_cpu_us.point == pytest.approx(cost(NEW) / 2)
-    assert found.time_us.point == pytest.approx(cost(NEW) * 3)
-    assert found.time_to_first_row_us.point == pytest.approx(cost(NEW.but(statements=1)) * 3)
-    assert found.server_cpu_us.blocks == 3
+    found = prediction(model(), NEW)
+    assert value(found, SERVER_CPU) == pytest.approx(cost(NEW))
+    assert value(found, CLIENT_CPU) == pytest.approx(cost(NEW) / 2)
+    assert value(found, TIME) == pytest.approx(cost(NEW) * 3)
+    assert value(found, FIRST_ROW) == pytest.approx(cost(NEW.but(statements=1)) * 3)
+    assert ends(found, SERVER_CPU).blocks == 3
 
 
 def test_a_round_trip_takes_as_long_as_the_distance_says() -> None:
-    here, away = prediction(model(), NEW).costs, prediction(model(), NEW, rtt_ms=45).costs
-    assert here.round_trips == pytest.approx(15)
-    assert away.time_us.point - here.time_us.point == pytest.approx(15 * 45_000)
-    assert away.time_to_first_row_us.point - here.time_to_first_row_us.point == pytest.approx(6 * 45_000)
-    assert away.server_cpu_us == here.server_cpu_us
-    assert away.time_us.low is not None
-    assert here.time_us.low is not None
-    assert away.time_us.low - here.time_us.low == pytest.approx(15 * 45_000 * (1 - AROUND_A_ROUND_TRIP))
+    here, away = prediction(model(), NEW), prediction(model(), NEW, rtt_ms=45)
+    assert value(here, ROUND_TRIPS) == pytest.approx(15)
+    assert value(away, TIME) - value(here, TIME) == pytest.approx(15 * 45_000)
+    assert value(away, FIRST_ROW) - value(here, FIRST_ROW) == pytest.approx(6 * 45_000)
+    assert ends(away, SERVER_CPU) == ends(here, SERVER_CPU)
+    lows = [ends(own, TIME).low or 0.0 for own in (away, here)]
+    assert lows[0] - lows[1] == pytest.approx(15 * 45_000 * (1 - AROUND_A_ROUND_TRIP))
 
 
 def test_at_a_rate_it_is_so_many_processors() -> None:
-    assert prediction(model(), NEW).server_cores is None
-    cores = prediction(model(), NEW, connects_per_s=200).server_cores
-    assert cores is not None
-    assert cores.point == pytest.approx(cost(NEW) * 200 / 1e6)
+    assert CORES not in prediction(model(), NEW).of("connection")
+    cores = value(prediction(model(), NEW, connects_per_s=200), CORES)
+    assert cores == pytest.approx(cost(NEW) * 200 / 1e6)
 
 
 def test_parts_add_up_to_the_whole() -> None:
     found = prediction(model(), NEW)
-    assert {part.name for part in found.parts} == set(parts_of(NEW))
-    assert sum(part.server_cpu_us.point for part in found.parts) == pytest.approx(cost(NEW))
-    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
+    parts = [own for own in found.rows if own.role == "part"]
+    assert {part.label: part.number("amount") for part in parts} == parts_of(NEW)
+    assert sum(part.value or 0.0 for part in parts) == pytest.approx(cost(NEW))
+    assert value(found, SERVER_CPU, "in the clear") == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
 
 
 def test_what_saves_most_comes_first_and_what_costs_more_last() -> None:
-    found = prediction(model(), NEW, rtt_ms=10).what_if
-    saved = {one.remedy: one.saved_cpu_us.point for one in found}
-    assert saved == pytest.approx(
-        {"pool": 3390, "certificate": 2750, "resumption": 2815, "group": 90, "version": 50}
+    found = prediction(model(), NEW, rtt_ms=10)
+    more = changes(found, SERVER_CPU)
+    assert more == pytest.approx(
+        {"pool": -3390, "certificate": -2750, "resumption": -2815, "group": -90, "version": -50}
     )
-    assert [one.saved_cpu_us.point for one in found] == sorted(saved.values(), reverse=True)
-    times = {one.remedy: one.saved_time_us.point for one in found}
-    assert times["group"] == pytest.approx(270 + 10_000)
-    trips = {one.remedy: one.saved_round_trips for one in found}
-    assert trips == pytest.approx(
-        {"pool": 5, "certificate": 0, "resumption": 0, "group": 1, "version": -1}, abs=1e-9
+    assert list(more.values()) == sorted(more.values())
+    assert changes(found, TIME)["group"] == pytest.approx(-270 - 10_000)
+    assert changes(found, ROUND_TRIPS) == pytest.approx(
+        {"pool": -5, "certificate": 0, "resumption": 0, "group": -1, "version": 1}, abs=1e-9
     )
-    (pool,) = [one for one in found if one.remedy == "pool"]
-    assert pool.saved_share.point == pytest.approx(3390 / cost(NEW))
+    assert changes(found, SERVER_CPU, "ratio")["pool"] == pytest.approx(1 - 3390 / cost(NEW))
+    assert changes(found, SERVER_CPU, "change") == pytest.approx(
+        {remedy: cost(NEW) + by for remedy, by in more.items()}
+    )
 
 
 def test_only_changes_that_can_be_are_computed() -> None:
     for certificate in ("ec-p384", "mldsa65"):
         found = prediction(model(), NEW.but(certificate=certificate, group="P-256"))
-        assert "version" not in [one.remedy for one in found.what_if], f"{certificate} is not for TLS 1.2"
+        assert "version" not in changes(found, SERVER_CPU), f"{certificate} is not for TLS 1.2"
     older = prediction(model(), NEW.but(tls="1.2", group="P-384"))
-    assert [one.remedy for one in older.what_if if one.remedy == "certificate"] == []
+    assert "certificate" not in changes(older, SERVER_CPU)
 
 
 def test_in_the_clear_only_a_pool_is_left() -> None:
     found = prediction(model(), Mix(tls="off", statements=1, answer_bytes=120))
-    assert [one.remedy for one in found.what_if] == ["pool"]
+    assert list(changes(found, SERVER_CPU)) == ["pool"]
 
 
 THROUGH = Mix(tls="off", path="stunnel", statements=10, answer_bytes=2048)
@@ -152,12 +178,11 @@ THROUGH = Mix(tls="off", path="stunnel", statements=10, answer_bytes=2048)
 
 def test_through_a_path_its_own_programs_are_predicted_too() -> None:
     found = prediction(model(), THROUGH, connects_per_s=100)
-    assert found.costs.path_cpu_us is not None
-    assert found.costs.path_cpu_us.point == pytest.approx(2 * (150 + 8 * 25 + 2 * 20 + 20 * 2.5))
-    assert found.costs.server_cpu_us.point == pytest.approx(cost(THROUGH))
-    assert found.in_the_clear.path_cpu_us is None
-    assert found.in_the_clear.server_cpu_us.point == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
-    assert [one.remedy for one in found.what_if] == ["pool"]
+    assert value(found, PATH_CPU) == pytest.approx(2 * (150 + 8 * 25 + 2 * 20 + 20 * 2.5))
+    assert value(found, SERVER_CPU) == pytest.approx(cost(THROUGH))
+    assert PATH_CPU not in found.of("in the clear")
+    assert value(found, SERVER_CPU, "in the clear") == pytest.approx(300 + 8 * 40 + 2 * 35 + 1.5 * 20)
+    assert list(changes(found, SERVER_CPU)) == ["pool"]
     text = " ".join(prediction_text(found, width=100, colour=False).split())
     assert "through stunnel, 10 statements of 2,048 bytes" in text
     assert "CPU of the path 880 µs" in text
@@ -182,17 +207,17 @@ def test_a_server_that_waited_all_along_a_path_is_not_taken_for_a_busy_one() -> 
         [BlockRow("treatment", {**THROUGH.levels(), "connections": 4}, 1, "", values_of(THROUGH, 4), {})],
         STUDY.baseline,
     )
-    costs = validation_of(found, measured, run="r", status="complete").costs
+    costs = validation_of(found, measured, run="r", status="complete").of("cost")
     assert SERVER_CPU not in {cost.outcome for cost in costs}
     assert SERVER_CPU in {
-        cost.outcome for cost in validation_of(model(), measured, run="r", status="complete").costs
+        cost.outcome for cost in validation_of(model(), measured, run="r", status="complete").of("cost")
     }
 
 
 def test_another_login_is_a_part_of_a_connection() -> None:
     other = NEW.but(auth="mysql_native_password")
-    saved = prediction(model(), NEW).costs.server_cpu_us.point
-    assert prediction(model(), other).costs.server_cpu_us.point == pytest.approx(saved - 20)
+    saved = value(prediction(model(), NEW), SERVER_CPU)
+    assert value(prediction(model(), other), SERVER_CPU) == pytest.approx(saved - 20)
     assert "mysql_native_password" in prediction_text(prediction(model(), other), width=90, colour=False)
 
 
@@ -224,7 +249,7 @@ def test_what_a_path_does_not_keep_to_says_nothing_of_connections_without_it() -
 def test_chains_clients_and_large_answers_have_words_and_costs() -> None:
     mix = NEW.but(certificate="mldsa65", chain=3, client_certificate="on", answer_bytes=64 << 10)
     found = prediction(model(), mix)
-    assert found.costs.server_cpu_us.point == pytest.approx(cost(mix))
+    assert value(found, SERVER_CPU) == pytest.approx(cost(mix))
     text = " ".join(prediction_text(found, width=120, colour=False).split())
     assert "TLS 1.3, ML-DSA-65, a chain of 3, a client certificate, the client's first group" in text
     assert "2 × further certificate of an authority with ML-DSA-65" in text
@@ -235,21 +260,18 @@ def test_chains_clients_and_large_answers_have_words_and_costs() -> None:
 def test_without_compression_it_would_be_cheaper_and_with_the_other_one() -> None:
     mix = NEW.but(compression="zlib", answer_bytes=40 << 10)
     found = prediction(model(), mix)
-    assert found.costs.server_cpu_us.point == pytest.approx(cost(mix))
-    saved = {one.words: one.saved_cpu_us.point for one in found.what_if if one.remedy == "compression"}
-    assert saved == pytest.approx(
-        {
-            "no compression": cost(mix) - cost(mix.but(compression="off")),
-            "zstd in place of zlib": cost(mix) - cost(mix.but(compression="zstd")),
-        }
-    )
+    assert value(found, SERVER_CPU) == pytest.approx(cost(mix))
+    for words, other in (("no compression", "off"), ("zstd in place of zlib", "zstd")):
+        more = value(found, SERVER_CPU, "difference", words)
+        assert more == pytest.approx(cost(mix.but(compression=other)) - cost(mix))
     text = " ".join(prediction_text(found, width=120, colour=False).split())
     assert "10 statements of 40,960 bytes under zlib" in text
     assert "zlib, agreed on and made ready" in text
     assert "80 × KiB 8 to 16 of each, under zlib" in text
-    other = prediction(model(), mix.but(compression="zstd")).what_if
-    assert [one.words for one in other if one.remedy == "compression"] == ["no compression"]
-    assert prediction(model(), mix).in_the_clear.server_cpu_us.point == pytest.approx(
+    rows = prediction(model(), mix.but(compression="zstd")).rows
+    words = {own.label for own in rows if own.word("remedy") == "compression"}
+    assert words == {"no compression"}
+    assert value(prediction(model(), mix), SERVER_CPU, "in the clear") == pytest.approx(
         cost(Mix(tls="off", compression="zlib", statements=10, answer_bytes=40 << 10))
     )
 
@@ -328,10 +350,10 @@ def test_predictions_are_set_beside_what_was_measured() -> None:
     busy = BlockRow("treatment", new, 1, "", off, {})
     alone = BlockRow("treatment", {**new, "connections": 1}, 1, "", values_of(NEW, 1), {})
     found = validation_of(model(), measured_mixes([busy, alone], STUDY.baseline), run="r", status="complete")
-    errors = {one.outcome: one.median_error for one in found.outcomes}
+    errors = {own.outcome: own.value for own in found.of("outcome")}
     assert errors == pytest.approx({SERVER_CPU: 0.2, CLIENT_CPU: 0, TIME: 0, SENT: 0, RECEIVED: 0}, abs=1e-6)
-    within = {one.outcome: one.within_share for one in found.outcomes if one.has_interval}
-    assert within[SERVER_CPU] == 0
+    within = {own.outcome: own.number("within_share") for own in found.of("outcome")}
+    assert within == {SERVER_CPU: 0, CLIENT_CPU: 1, TIME: 1, SENT: None, RECEIVED: None}
     text = validation_text(found, width=100, colour=False)
     assert "20 %" in text
 
@@ -353,4 +375,4 @@ def test_a_mix_with_a_part_that_its_path_was_not_measured_with_is_left_out_of_a_
     unknown = known.but(auth="mysql_native_password")
     measured = [MeasuredMix(mix, 4, 0.0, values_of(mix, 4), blocks=3) for mix in (known, unknown)]
     found = validation_of(model(), measured, run="made up", status="complete")
-    assert {cost.mix for cost in found.costs} == {known}
+    assert {cost.case["auth"] for cost in found.of("cost")} == {known.auth}
