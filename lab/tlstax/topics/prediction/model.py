@@ -21,11 +21,10 @@ import numpy as np
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.blocks import BlockRow, block_rows
+from tlstax.findings.core.contrasts import PROCESSES
+from tlstax.findings.core.series import BlockRow, block_rows, frozen
 from tlstax.findings.core.series import Frozen as FrozenLevels
-from tlstax.findings.core.series import frozen
 from tlstax.findings.core.stats import geometric_mean
-from tlstax.findings.core.twins import PROCESSES
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study

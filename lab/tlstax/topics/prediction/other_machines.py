@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.records.trial import StoredRun
 from tlstax.study import Level, Study, load_study, override
 from tlstax.study.mixes import Mix

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from operator import add, mul
 from statistics import fmean
 from typing import Literal, NamedTuple
 
@@ -307,7 +309,7 @@ def _change_rows(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[Row]:
         away_us = round_trips.point * rtt_ms * 1000
         differences = {
             SERVER_CPU: -busy.saving(before, own.parts),
-            TIME: (-model.alone[TIME].saving(before, own.parts)).each(lambda us, away=away_us: us + away),
+            TIME: (-model.alone[TIME].saving(before, own.parts)).each(partial(add, away_us)),
             ROUND_TRIPS: round_trips,
         }
         yield from _cost_rows(
@@ -430,7 +432,7 @@ def _held(model: Calibrated, own: MeasuredMix, speeds: Mapping[str, float] | Non
     for name in names:
         if name in predicted and name in own.values:
             factor = 1.0 if own.rtt_ms else (speeds or {}).get(name, 1.0)
-            yield _cost_row(own, name, predicted[name].each(lambda value, times=factor: value * times))
+            yield _cost_row(own, name, predicted[name].each(partial(mul, factor)))
 
 
 def _cost_row(own: MeasuredMix, name: str, predicted: Interval) -> Row:
