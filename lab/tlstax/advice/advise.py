@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.findings.advice.advise import Computed, Evidence, advised
-from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, is_asked_twice, measured
-from tlstax.findings.advice.situation import Now, now_of, use_of
-from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import series_of
 from tlstax.guests.access import GuestAccess
@@ -23,7 +19,6 @@ from tlstax.plan.advice_studies import (
 )
 from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.trial import StoredRun
-from tlstax.results.advice import Advice, Advised, SeenUse
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
@@ -32,6 +27,26 @@ from tlstax.store import Store
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
+from tlstax.topics.advice.advise import (
+    Advice,
+    Advised,
+    Computed,
+    Evidence,
+    Now,
+    SeenUse,
+    advised,
+    now_of,
+    use_of,
+)
+from tlstax.topics.advice.measured import (
+    SERVER_CPU,
+    TIME,
+    Measured,
+    connections_made,
+    is_asked_twice,
+    measured,
+    spent_words,
+)
 from tlstax.topics.prediction.model import Calibrated, Origin, mixes_of
 from tlstax.topics.prediction.other_machines import scaled, shipped_parts, unscaled
 from tlstax.topics.prediction.other_machines import stand_in as nearest

@@ -24,7 +24,6 @@ from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
 from tlstax.report.run_tables import TABLES
-from tlstax.results.advice import Advice
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
@@ -34,6 +33,7 @@ from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
+from tlstax.topics.advice.advise import Advice
 from tlstax.topics.core.columns import Column, Table
 from tlstax.topics.prediction.prediction import Prediction, Validation
 

@@ -16,7 +16,6 @@ from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
 from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.advice import Advice
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
@@ -25,6 +24,7 @@ from tlstax.study import Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.topics.advice.advise import Advice
 from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, unscaled
 from tlstax.topics.prediction.parts import parts_of

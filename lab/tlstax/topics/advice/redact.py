@@ -10,7 +10,6 @@ from tlstax.findings.core.programs import TOPICS, all_programs
 from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
 from tlstax.records.public_fields import Fields, Public, always, form, out
-from tlstax.results.advice import Advice, Advised, Saving
 from tlstax.results.inspection import (
     Asked,
     Certificate,
@@ -27,11 +26,12 @@ from tlstax.results.inspection import (
     Way,
     WhoConnects,
 )
+from tlstax.topics.advice.advise import Advice, Advised, Saving
 
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "findings/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice",
+    "topics/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice",
     "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""

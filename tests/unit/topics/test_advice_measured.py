@@ -8,8 +8,6 @@ import pytest
 
 from fake_trials import TAX_TRUTHS, fake_header, fake_record
 from planted_series import planted_series, wobble
-from tlstax.findings.advice.measured import SERVER_CPU, SPEED, Measured, measured
-from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
@@ -17,6 +15,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
+from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, connections_made, measured, spent_words
 
 CHANGES = changes_like_it(
     changes_there("1.3", "1.2", answer_bytes=120, resumes=True, retried=True), "rsa-4096"

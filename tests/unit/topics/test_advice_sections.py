@@ -8,10 +8,10 @@ import pytest
 
 from inspected_servers import inspected
 from made_advice import GROUP, KEY, LITTLE, advice
-from tlstax.report.advice.text import advice_text
 from tlstax.report.page.html import advice_html
-from tlstax.results.advice import SeenUse
 from tlstax.results.inspection import Step
+from tlstax.topics.advice.advise import SeenUse
+from tlstax.topics.advice.sections import advice_text
 
 
 @pytest.mark.parametrize("width", [50, 80, 120])

@@ -6,11 +6,10 @@ import pytest
 
 from inspected_servers import certificate, inspected, program
 from made_advice import advice as made
-from tlstax.findings.advice.redact import PUBLIC, redacted
-from tlstax.findings.advice.steps import steps_for
 from tlstax.findings.core.programs import all_programs
-from tlstax.results.advice import Advice
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+from tlstax.topics.advice.advise import Advice, steps_for
+from tlstax.topics.advice.redact import PUBLIC, redacted
 
 SECRETS = ("db7.corp.example", "Corp Root 5", "orders-app", "10.1.2.3", "b" * 64, "jd", "12:34:56")
 
