@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from tlstax.cli import quantities
 from tlstax.findings.core.limits import Limit, Limits, regression_limit
 from tlstax.study import Study
 from tlstax.study.outcomes import OUTCOMES
@@ -37,7 +38,7 @@ def asked_outcomes(given: str | None, study: Study) -> tuple[str, ...]:
     """
     if given is None:
         return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    names = quantities.names(given, "--outcomes")
     for name in names:
         check_outcome(name, "--outcomes")
     return names

@@ -46,10 +46,15 @@ def open_loop(rate: str, arrivals: str | None) -> OpenLoop:
 
 
 def names(text: str, option: str) -> tuple[str, ...]:
-    """A list such as `a,b,c`, without repetitions. Raises UserMistake when it is empty."""
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not found:
+    """A list such as `a,b,c`, without repetitions. Raises UserMistake when it, or a name in it, is empty."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not any(found):
         raise UserMistake(f"{option}: nothing is named", remedy="name one or more, with commas between")
+    if not all(found):
+        raise UserMistake(
+            f"{option}: nothing is named before or after a comma",
+            remedy="leave the comma out, or name what is missing",
+        )
     return found
 
 
