@@ -8,9 +8,8 @@ from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import needs_external
 from tlstax.cli.kept import open_store
-from tlstax.cli.lent_server import external_of
+from tlstax.cli.lent_server import external_of, needs_external
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
 from tlstax.guests.access import GuestOptions

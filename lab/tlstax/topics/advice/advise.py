@@ -381,8 +381,8 @@ def _round_trips(change: Change, found: InspectedServer) -> float:
     """Those that the change takes from a connect, as they were counted there."""
     if change == "group":
         return 1.0
-    if change == "pool" and found.connect is not None:
-        return found.connect.whole.round_trips
+    if change == "pool" and found.connect:
+        return found.connect[0].round_trips
     return 0.0
 
 

@@ -19,7 +19,6 @@ from tlstax.results.inspection import (
     InspectedServer,
     LockedOut,
     Obstacle,
-    Payment,
     Program,
     ServerWord,
     Step,
@@ -31,7 +30,7 @@ from tlstax.topics.advice.advise import Advice, Advised, Saving
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "topics/advice", "findings/core", "findings/inspection", "results/inspection", "inspection", "advice",
+    "topics/advice", "findings/core", "topics/inspection", "results/inspection", "inspection", "advice",
     "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""
@@ -125,7 +124,6 @@ FIELDS: Fields = {
     },
     Inside: {"unread": _sentence},
     ConnectPhase: {"name": _sentence},
-    Payment: dict.fromkeys(("what", "costs", "remedy"), _sentence),
     Concern: dict.fromkeys(("what", "why", "remedy"), _sentence),
     Obstacle: {**_DRIVERS, "why": _sentence, "says": _sentence},
     Way: _DRIVERS,

@@ -12,9 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tlstax.findings.core.remedies import Remedy, entry_for, product_of
-from tlstax.findings.inspection.concerns import is_for
-from tlstax.findings.inspection.driver_lines import VERSIONS, lines_for
-from tlstax.findings.inspection.known_drivers import KnownDriver, KnownDrivers
 from tlstax.results.inspection import (
     Asked,
     Cause,
@@ -27,6 +24,9 @@ from tlstax.results.inspection import (
 )
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import enumerated
+from tlstax.topics.inspection.concerns import is_for
+from tlstax.topics.inspection.driver_lines import VERSIONS, lines_for
+from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers
 
 TLS12, TLS13 = VERSIONS[-2:]
 ECDHE, DHE, RSA = "ECDHE", "DHE", "RSA key exchange"

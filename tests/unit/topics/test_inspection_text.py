@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from tlstax.contract import TlsView
-from tlstax.report.inspection.text import inspection_text
 from tlstax.results.inspection import (
     KEPT_BACK,
     Asked,
     Certificate,
     Concern,
-    ConnectCost,
     ConnectPhase,
     Inside,
     InspectedServer,
     LockedOut,
     Obstacle,
-    Payment,
     Program,
     ServerWord,
     Step,
@@ -23,6 +20,7 @@ from tlstax.results.inspection import (
     Way,
     WhoConnects,
 )
+from tlstax.topics.inspection.text import inspection_text
 
 VIEW = TlsView(
     version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False, group="secp256r1", hello_retry=True
@@ -55,7 +53,12 @@ PROGRAMS = tuple(
 
 def phase(name: str, round_trips: float, median_us: float) -> ConnectPhase:
     return ConnectPhase(
-        name=name, round_trips=round_trips, sent_bytes=2020, received_bytes=3052, median_us=median_us
+        name=name,
+        connects=8,
+        round_trips=round_trips,
+        sent_bytes=2020,
+        received_bytes=3052,
+        median_us=median_us,
     )
 
 
@@ -81,10 +84,8 @@ FOUND = InspectedServer(
         asked("group", "X25519MLKEM768", taken=False, could_ask=False),
         asked("resumption", "TLS 1.3", taken=False),
     ),
-    connect=ConnectCost(
-        connects=8, whole=phase("connect", 5, 46_200), phases=(phase("tls_handshake", 2, 18_400),)
-    ),
-    payments=(Payment(what="one thing", costs="a round trip", remedy="the other"),),
+    connect=(phase("connect", 5, 46_200), phase("tls_handshake", 2, 18_400)),
+    payments=(Concern(danger="costly", what="one thing", why="a round trip", remedy="the other"),),
     inside=Inside(since_start=USE, watched=None, programs=PROGRAMS, unread=("what is kept from it",)),
     chain=(
         Certificate(

@@ -145,5 +145,5 @@ class KnownDrivers(Frozen):
 @cache
 def known_drivers() -> KnownDrivers:
     """Those that come with tlstax."""
-    file = resources.files("tlstax.findings.inspection") / FILE
+    file = resources.files("tlstax.topics.inspection") / FILE
     return KnownDrivers.model_validate_json(file.read_text(encoding="utf-8"))

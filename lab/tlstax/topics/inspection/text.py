@@ -17,12 +17,11 @@ from tlstax.results.inspection import (
     Asked,
     Certificate,
     Concern,
-    ConnectCost,
+    ConnectPhase,
     Inside,
     InspectedServer,
     LockedOut,
     Obstacle,
-    Payment,
     Program,
     Step,
     Topic,
@@ -53,9 +52,14 @@ def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all
     table.add_column(overflow="fold")
     for name, words in _facts(found):
         table.add_row(styled(name), styled(words))
-    parts += [table, Text(), *_concerns(found.concerns), *_payments(found.payments)]
+    parts += [table, Text()]
+    parts += (
+        _to_mend("Mend first", found.concerns) if found.concerns else [styled("Nothing unsafe was seen.")]
+    )
+    if found.payments:
+        parts += [Text(), *_to_mend("What connects pay for", found.payments)]
     if found.who_connects is not None:
-        printed_steps = {own.steps for own in found.concerns} | {own.steps for own in found.payments}
+        printed_steps = {own.steps for own in (*found.concerns, *found.payments)}
         parts += _who_connects(found.who_connects, printed_steps, has_all_lines=has_all_lines)
     parts += _end(found)
     return printed(parts, width=width, colour=colour)
@@ -75,7 +79,7 @@ def _facts(found: InspectedServer) -> Iterator[tuple[str, str]]:
     yield "Cipher suites", _taken(_of(found.asked, "suite"))
     yield "Key exchange", _taken(_of(found.asked, "group"))
     yield "Resumes", _taken(_of(found.asked, "resumption"))
-    if found.connect is not None:
+    if found.connect:
         yield "A connect", _connect(found.connect)
     for place, certificate in enumerate(found.chain):
         yield ("Certificate" if place == 0 else "sent with it"), _certificate(certificate)
@@ -126,15 +130,15 @@ def _program(program: Program) -> str:
     return f"{counted(program.connections, 'connection')} of {named}: {how}"
 
 
-def _connect(cost: ConnectCost) -> str:
+def _connect(phases: Sequence[ConnectPhase]) -> str:
     """Round trips, bytes and time of all of it, and of it the handshake's."""
-    whole = cost.whole
+    whole = phases[0]
     words = (
         f"{whole.round_trips:.3g} round trips, {whole.sent_bytes:,.0f} bytes sent and "
         f"{whole.received_bytes:,.0f} received, {whole.median_us / 1000:.3g} ms from here "
-        f"(median of {cost.connects})"
+        f"(median of {whole.connects})"
     )
-    tls = next((phase for phase in cost.phases if phase.name == "tls_handshake"), None)
+    tls = next((phase for phase in phases if phase.name == "tls_handshake"), None)
     if tls is None:
         return words
     return f"{words}; of it TLS {tls.round_trips:.3g} round trips and {tls.median_us / 1000:.3g} ms"
@@ -175,33 +179,22 @@ def _certificate(certificate: Certificate) -> str:
     )
 
 
-def _concerns(found: Sequence[Concern]) -> Iterator[RenderableType]:
-    if not found:
-        yield Text("Nothing unsafe was seen.")
-        return
-    yield Text("Mend first", style="bold")
-    yield _points((f"{own.danger}: {own.what}: {own.why}", f"mend it: {own.remedy}") for own in found)
-    yield from _steps(found)
-
-
-def _payments(found: Sequence[Payment]) -> Iterator[RenderableType]:
-    if not found:
-        return
-    yield Text()
-    yield Text("What connects pay for", style="bold")
-    yield _points((f"{own.what}: {own.costs}", f"avoid it: {own.remedy}") for own in found)
-    yield from _steps(found)
-
-
-def _steps(found: Sequence[Concern] | Sequence[Payment]) -> Iterator[RenderableType]:
-    """The lines to paste, each set once, with what it is for."""
+def _to_mend(title: str, found: Sequence[Concern]) -> Iterator[RenderableType]:
+    """Each concern with its remedy, then the lines to paste, each set once, with what it is for."""
+    yield styled(title, "bold")
+    points = []
+    for own in found:
+        is_costly = own.danger == "costly"
+        words = f"{own.what}: {own.why}" if is_costly else f"{own.danger}: {own.what}: {own.why}"
+        points.append((words, f"{'avoid' if is_costly else 'mend'} it: {own.remedy}"))
+    yield _points(points)
     remedies: dict[tuple[Step, ...], list[str]] = {}
     for own in found:
         if own.steps:
             remedies.setdefault(own.steps, []).append(re.split(r",| \(|;", own.remedy)[0])
-    for steps, words in remedies.items():
+    for steps, said in remedies.items():
         yield Text()
-        yield styled(f"{shortened(list(dict.fromkeys(words)), MOST_NAMES)}:", "bold")
+        yield styled(f"{shortened(list(dict.fromkeys(said)), MOST_NAMES)}:", "bold")
         for step in steps:
             yield styled(f"   {step.where}:")
             yield Pasted(step.lines, indent=7)

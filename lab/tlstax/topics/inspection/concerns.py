@@ -1,21 +1,30 @@
-"""What is unsafe about a server as it was seen: each thing with why it matters and what mends it. Pure."""
+"""What is unsafe about a server as it was seen, what its connects pay for, and how it is used. Pure.
+
+A client follows issuers' names from the server's certificate on (RFC 5280, 6.1; RFC 8446, 4.4.2): what
+else is sent costs bytes, and what is missing is an authority that it cannot reach.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tlstax.contract import TlsView
 from tlstax.findings.core.remedies import Remedy, entry_for
-from tlstax.findings.inspection.chain_path import (
-    duplicates,
-    is_out_of_order,
-    missing_issuer,
-    path,
-    unrelated,
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectPhase,
+    Danger,
+    Program,
+    ServerWord,
+    Use,
 )
-from tlstax.results.inspection import Asked, Certificate, Concern, Danger, Program, ServerWord
+from tlstax.study.key_groups import group_name
+from tlstax.study.workloads.sessions import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
 
 SOON = timedelta(days=30)
@@ -42,6 +51,57 @@ MOST_NAMES = 3
 VERIFY = "clients that verify certificates refuse it, and those that do not could be talking to anybody"
 
 ORDER = ("unsafe", "soon unsafe", "weak")
+
+MEASURED = {"RSA 4096": "two to four times the server's CPU of a connection with RSA 2048"}
+"""What a connection with a longer key costs MySQL 9.7 and 8.0.33 (docs/pool-or-reconnect.md)."""
+
+SLOW_CURVES = ("P-384", "P-521", "X448")
+SLOW_KEYS = {
+    f"EC {curve}": "several times what a signature with EC P-256 costs, for which OpenSSL has code of its own"
+    for curve in ("P-384", "P-521", "secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1")
+}
+"""Only for P-256 does OpenSSL have code in assembly: `openssl speed ecdsap256 ecdsap384` shows it."""
+
+CONNECTIONS, HANDSHAKES = "Connections", "Ssl_finished_accepts"
+
+
+def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """From the server's own certificate to issuer after issuer, as far as they were sent."""
+    if not chain:
+        return ()
+    way = [chain[0]]
+    while not way[-1].is_self_signed:
+        issuer = next((own for own in chain if own.subject == way[-1].issuer and own not in way), None)
+        if issuer is None:
+            break
+        way.append(issuer)
+    return tuple(way)
+
+
+def missing_issuer(chain: Sequence[Certificate]) -> str:
+    """The name of the authority whose certificate was not sent; empty where the path ends in a root."""
+    way = path(chain)
+    return "" if not way or way[-1].is_self_signed else way[-1].issuer
+
+
+def duplicates(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that were sent before, each as often as it was sent again."""
+    return tuple(
+        own for place, own in enumerate(chain) if own.sha256 in {old.sha256 for old in chain[:place]}
+    )
+
+
+def unrelated(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that did not issue anything on the path, each once."""
+    way = {own.sha256 for own in path(chain)}
+    return tuple({own.sha256: own for own in chain if own.sha256 not in way}.values())
+
+
+def is_out_of_order(chain: Sequence[Certificate]) -> bool:
+    """Whether the certificates of the path were not sent in its order."""
+    way = [own.sha256 for own in path(chain)]
+    sent = list(dict.fromkeys(own.sha256 for own in chain))
+    return [sha256 for sha256 in sent if sha256 in way] != way
 
 
 @dataclass(frozen=True)
@@ -298,3 +358,147 @@ def is_for(certificate: Certificate, host: str) -> bool:
     _, dot, rest = host.lower().partition(".")
     accepted = {host.lower(), f"*.{rest}"} if dot else {host.lower()}
     return any(name.lower() in accepted for name in names)
+
+
+def payments(
+    version: str,
+    asked: Sequence[Asked],
+    chain: Sequence[Certificate],
+    connect: Sequence[ConnectPhase],
+    watched: Use | None,
+) -> tuple[Concern, ...]:
+    """Those that were seen at a server that says so of its version, what concerns most clients first."""
+    return (
+        *_of_use(watched),
+        *_of_second_hello(asked, connect),
+        *_of_resumption(version, asked),
+        *_of_key_exchange(version, asked, connect),
+        *_of_key(version, chain),
+    )
+
+
+def _of_use(watched: Use | None) -> Iterator[Concern]:
+    a_connection = watched.statements_per_connect if watched is not None else None
+    if watched is not None and a_connection is not None and a_connection < FEW_STATEMENTS:
+        costs = "making a TLS connection costs the server as much as a transaction of some 14 statements"
+        if watched.tls_share == 0:
+            costs = "none of them uses TLS, which would make each connection several times as costly"
+        yield Concern(
+            danger="costly",
+            what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
+            "statements each",
+            why=costs,
+            remedy="keep connections: a pool in the application, or a proxy that keeps them (ProxySQL)",
+        )
+
+
+def _of_second_hello(asked: Sequence[Asked], connect: Sequence[ConnectPhase]) -> Iterator[Concern]:
+    default = next((own.agreed for own in asked if own.topic == "default"), None)
+    if default is None or not default.hello_retry:
+        return
+    whole = f" of {connect[0].round_trips:.3g}" if connect else ""
+    yield Concern(
+        danger="costly",
+        what="clients left to themselves are asked for a second ClientHello",
+        why=f"one round trip{whole} of each connect, resumed or not",
+        remedy="P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
+    )
+
+
+def _of_resumption(version: str, asked: Sequence[Asked]) -> Iterator[Concern]:
+    versions = {own.name: own for own in asked if own.topic == "version"}
+    entry = entry_for("resumption", version)
+    for own in asked:
+        spoken = versions.get(own.name)
+        if own.topic == "resumption" and not own.agreed and spoken is not None and spoken.agreed:
+            yield Concern(
+                danger="costly",
+                what=f"sessions of {own.name} are not resumed",
+                why="each connect pays for a signature and a key exchange",
+                remedy=f"{entry.says or 'have the server resume them'}; and clients that keep sessions",
+                steps=entry.steps,
+            )
+
+
+def _of_key_exchange(
+    version: str, asked: Sequence[Asked], connect: Sequence[ConnectPhase]
+) -> Iterator[Concern]:
+    """What clients left to themselves get costs more than it need, for both sides."""
+    default = next((own.agreed for own in asked if own.topic == "default"), None)
+    slow = _slow_exchange(default) if default is not None else ""
+    if not slow:
+        return
+    measured = "".join(
+        f"{tls.median_us / 1000:.3g} of {connect[0].median_us / 1000:.3g} ms of a connect from here are TLS; "
+        for tls in connect
+        if tls.name == "tls_handshake"
+    )
+    is_dhe = slow.startswith("DHE")
+    yield Concern(
+        danger="costly",
+        what=f"clients left to themselves exchange keys by {slow}",
+        why=f"{measured}P-256 and X25519 take a fraction of the time, on both sides",
+        remedy="have the server take suites with ECDHE, or TLS 1.3"
+        if is_dhe
+        else "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
+        steps=entry_for("ciphers", version).steps if is_dhe else (),
+    )
+
+
+def _slow_exchange(default: TlsView) -> str:
+    """The key exchange, where it is one of those that cost several times what P-256 does; else empty."""
+    group = group_name(default.group)
+    if default.cipher.startswith("DHE-") or group.startswith(("ffdhe", "dh_")):
+        return f"DHE{f' ({group})' if group else ''}"
+    return group if group in SLOW_CURVES else ""
+
+
+def _of_key(version: str, chain: Sequence[Certificate]) -> Iterator[Concern]:
+    for certificate in chain[:1]:
+        if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
+            more = "more of the server's CPU than a connection with RSA 2048"
+            costs = SLOW_KEYS.get(certificate.key) or MEASURED.get(certificate.key, more)
+            yield Concern(
+                danger="costly",
+                what=f"the server signs each full handshake with {certificate.key}",
+                why=costs,
+                remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
+                steps=entry_for("certificate", version).steps,
+            )
+
+
+def use(
+    before: Mapping[str, int], after: Mapping[str, int], over_s: float, own_statements: int = 0
+) -> Use | None:
+    """The rates over so many seconds; None where the server counts no connections.
+
+    With nothing `before` they are those since the server's start. None, too, where the counters went back:
+    the server was started meanwhile, or somebody reset them. `own_statements` were asked to find out, and do
+    not count.
+    """
+    if over_s <= 0 or CONNECTIONS not in after:
+        return None
+    done = {name: value - before.get(name, 0) for name, value in after.items()}
+    if any(value < 0 for value in done.values()):
+        return None
+    connects, handshakes = done[CONNECTIONS], done.get(HANDSHAKES)
+    statements = max(0, done["Questions"] - own_statements) if "Questions" in done else None
+    return Use(
+        over_s=over_s,
+        connects_per_s=connects / over_s,
+        statements_per_s=_rate(statements, over_s),
+        statements_per_connect=_share(statements, connects),
+        tls_share=_share(handshakes, connects),
+        resumed_share=_share(done.get("Ssl_session_cache_hits"), handshakes),
+        received_bytes_per_s=_rate(done.get("Bytes_received"), over_s),
+        sent_bytes_per_s=_rate(done.get("Bytes_sent"), over_s),
+        aborted_connects_per_s=_rate(done.get("Aborted_connects"), over_s),
+    )
+
+
+def _rate(count: int | None, over_s: float) -> float | None:
+    return None if count is None else count / over_s
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    return part / whole if part is not None and whole else None

@@ -11,11 +11,11 @@ import pytest
 from inspected_servers import certificate
 from known_ones import SUITES, known_driver, known_drivers, login
 from tlstax.contract import TlsView
-from tlstax.findings.inspection.known_drivers import known_drivers as shipped
-from tlstax.findings.inspection.who_connects import Seen, who_connects
 from tlstax.results.inspection import Asked, Way, WhoConnects
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
+from tlstax.topics.inspection.known_drivers import known_drivers as shipped
+from tlstax.topics.inspection.who_connects import Seen, who_connects
 
 VIEWS = {
     "TLS 1.2": ("TLSv1.2", "ECDHE-RSA-AES128-GCM-SHA256"),

@@ -6,10 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from inspected_servers import certificate as sent
 from inspected_servers import program
 from tlstax.contract import TlsView
-from tlstax.findings.inspection.concerns import concerns, is_for
 from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
+from tlstax.topics.inspection.concerns import (
+    concerns,
+    duplicates,
+    is_for,
+    is_out_of_order,
+    missing_issuer,
+    path,
+    unrelated,
+)
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False)
@@ -254,3 +263,45 @@ def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
     assert said(own.model_copy(update={"tls": ""})) == []
     assert said(own.model_copy(update={"transport": "Socket"})) == []
     assert said() == []
+
+
+def made(subject: str, issuer: str) -> Certificate:
+    names = {"subject": subject, "issuer": issuer, "sha256": subject}
+    return sent(is_self_signed=subject == issuer).model_copy(update=names)
+
+
+LEAF, BETWEEN, ROOT, STRANGER = (
+    made("leaf", "between"),
+    made("between", "root"),
+    made("root", "root"),
+    made("stranger", "stranger"),
+)
+
+
+def test_the_path_goes_from_issuer_to_issuer() -> None:
+    assert path((LEAF, BETWEEN, ROOT)) == path((LEAF, ROOT, BETWEEN)) == (LEAF, BETWEEN, ROOT)
+    assert path((LEAF, STRANGER)) == (LEAF,)
+    assert path(()) == ()
+
+
+def test_authorities_that_issued_each_other_end_it() -> None:
+    one, other = made("one", "other"), made("other", "one")
+    assert path((one, other)) == (one, other)
+
+
+def test_an_issuer_is_missing_unless_the_path_ends_in_a_root() -> None:
+    assert missing_issuer((LEAF,)) == "between"
+    assert missing_issuer((LEAF, BETWEEN)) == "root"
+    assert missing_issuer((LEAF, BETWEEN, ROOT)) == missing_issuer(()) == ""
+
+
+def test_what_is_sent_beside_the_path() -> None:
+    assert unrelated((LEAF, STRANGER, BETWEEN, STRANGER)) == (STRANGER,)
+    assert unrelated((LEAF, BETWEEN, ROOT)) == ()
+    assert duplicates((LEAF, BETWEEN, LEAF, LEAF)) == (LEAF, LEAF)
+    assert duplicates((LEAF, BETWEEN)) == ()
+
+
+def test_order_is_that_of_the_path() -> None:
+    assert is_out_of_order((LEAF, ROOT, BETWEEN))
+    assert not is_out_of_order((LEAF, STRANGER, BETWEEN, BETWEEN, ROOT))
