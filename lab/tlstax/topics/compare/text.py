@@ -15,7 +15,7 @@ from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.core.printed import grid, printed, styled
+from tlstax.topics.core.printed import aligned, printed, styled
 
 STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
@@ -49,11 +49,8 @@ def _beside(found: RunBeside) -> Iterator[RenderableType]:
 
 def _different(found: tuple[HeaderChange, ...], *, same_machine: bool) -> Iterator[RenderableType]:
     yield styled("What is different", "bold")
-    table = grid()
-    for _ in range(3):
-        table.add_column(overflow="fold")
-    for own in found:
-        table.add_row(styled(own.what), styled(own.before or "none"), styled(own.after or "none"))
+    rows = ((own.what, own.before or "none", own.after or "none") for own in found)
+    table = aligned(("words",) * 3, rows)
     yield Padding(table if found else styled("nothing that is known of them"), (0, 0, 0, 2))
     if not same_machine:
         yield styled("These are two machines, so only ratios to each run's own baseline are compared.", "dim")
@@ -100,14 +97,12 @@ def _change(own: Row) -> str:
 
 def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     """A line for each case, then what they come to."""
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     several = len({_limit_words(own) for own in found.changes}) > 1
-    for own in found.changes:
-        verdict = own.word("verdict")
-        table.add_row(styled(verdict, STYLES[verdict]), styled(_case_words(own, several=several)))
-    parts: list[RenderableType] = [table, Text()]
+    cases = (
+        (styled(own.word("verdict"), STYLES[own.word("verdict")]), _case_words(own, several=several))
+        for own in found.changes
+    )
+    parts: list[RenderableType] = [aligned(("name", "words"), cases), Text()]
     if found.different:
         words = "; ".join(
             f"{own.what} {own.before or 'none'} → {own.after or 'none'}" for own in found.different

@@ -31,7 +31,7 @@ from tlstax.results.inspection import (
 )
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import counted, duration, enumerated, shortened
-from tlstax.topics.core.printed import Pasted, grid, printed, styled
+from tlstax.topics.core.printed import Pasted, aligned, printed, styled
 
 MOST_NAMES = 3
 """Of a certificate, or of what the same lines mend."""
@@ -47,12 +47,7 @@ MOST_DRIVERS = 3
 def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all_lines: bool = False) -> str:
     """What was found, `width` columns wide; with every driver and the lines that mend it, or in short."""
     parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold")]
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, words in _facts(found):
-        table.add_row(styled(name), styled(words))
-    parts += [table, Text()]
+    parts += [aligned(("name", "words"), _facts(found)), Text()]
     parts += (
         _to_mend("Mend first", found.concerns) if found.concerns else [styled("Nothing unsafe was seen.")]
     )
@@ -212,15 +207,11 @@ def _who_connects(
     yield Text()
     hint = "" if has_all_lines else " (-v: all lines)"
     yield styled(f"Who could connect, of {counted(found.drivers, 'driver')} measured on {day}{hint}", "bold")
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     named = driver_names if has_all_lines else _few_drivers
-    for name, way in (("By default", found.by_default), ("TLS required", found.over_tls)):
-        table.add_row(styled(name), styled(_fare(way, named)))
-    for change in found.changes:
-        table.add_row(styled(CHANGES[change.change]), styled(_locks_out(change, found.drivers, named)))
-    yield table
+    ways = (("By default", found.by_default), ("TLS required", found.over_tls))
+    rows = [(name, _fare(way, named)) for name, way in ways]
+    rows += [(CHANGES[own.change], _locks_out(own, found.drivers, named)) for own in found.changes]
+    yield aligned(("name", "words"), rows)
     shown = set(above)
     for obstacle, when in _merged(found):
         names = driver_names(obstacle.drivers, None if has_all_lines else MOST_DRIVERS)
@@ -301,14 +292,10 @@ def _mending(obstacle: Obstacle, server: Sequence[Step]) -> Iterator[RenderableT
 
 def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
     """Points with what to do about each below it, both broken where their text begins."""
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    rows: list[tuple[str | Text, ...]] = []
     for words, remedy in found:
-        table.add_row(Text("•"), styled(words))
-        if remedy:
-            table.add_row(Text(), styled(remedy, "dim"))
-    return table
+        rows += [("•", words), ("", styled(remedy, "dim"))] if remedy else [("•", words)]
+    return aligned(("name", "words"), rows)
 
 
 def _end(found: InspectedServer) -> Iterator[RenderableType]:

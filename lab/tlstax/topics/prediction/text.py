@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, number, percent, signed, signed_percent
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.study import Level, load_study
+from tlstax.study import load_study
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.study.published import ALIKE_WITHIN
 from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
-from tlstax.topics.core.printed import grid, printed, styled
+from tlstax.topics.core.printed import aligned, printed, styled
 from tlstax.topics.prediction.model import (
     CLIENT_CPU,
     PATH_CPU,
@@ -43,15 +42,16 @@ def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
         styled(f"{counted(1, 'connection')} to {found.calibration.server}, {mix_words(found.mix)}", "bold"),
         *(styled(words, "dim") for words in _marked(found.calibration)),
         Text(),
-        _costs(found),
+        aligned(("name", "figures", "figures"), _costs(found)),
         Text(),
         styled("The server's CPU time, by what takes it", "bold"),
-        _parts([row for row in found.rows if row.role == "part"]),
+        aligned(("words", "figure", "figure"), _parts([row for row in found.rows if row.role == "part"])),
         Text(),
         styled("What would be cheaper", "bold"),
-        _cheaper(found),
+        aligned(("name", "words"), _cheaper(found)),
+        Text(),
+        *map(styled, _end(found)),
     ]
-    parts += [Text(), *(styled(words) for words in _end(found))]
     return printed(parts, width=width, colour=colour)
 
 
@@ -71,27 +71,20 @@ def mix_words(mix: Mix) -> str:
     return f"TLS {mix.tls}, {proof}{chain}{client}, {group}, {login}{work}"
 
 
-def _costs(found: Prediction) -> RenderableType:
+def _costs(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
     """What it costs beside the same work in the clear."""
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", overflow="fold")
-    table.add_column(justify="right", overflow="fold")
     mode = "TLS" if found.mix.tls != "off" else found.mix.path if found.mix.path != DIRECT else "as asked"
-    table.add_row(Text(), styled(mode, "bold"), styled("in the clear", "bold"))
+    yield "", styled(mode, "bold"), styled("in the clear", "bold")
     costs, clear = found.of("connection"), found.of("in the clear")
     for name, outcome in _TIMES.items():
         if outcome in costs:
-            table.add_row(
-                styled(name), styled(_time(costs[outcome])), styled(_time(clear.get(outcome)), "dim")
-            )
+            yield name, _time(costs[outcome]), styled(_time(clear.get(outcome)), "dim")
     for name, words in (("round trips", _round_trips), ("bytes", _bytes)):
-        table.add_row(styled(name), styled(words(costs)), styled(words(clear), "dim"))
+        yield name, words(costs), styled(words(clear), "dim")
     if CORES in costs and found.connects_per_s is not None:
         cores = (clear[SERVER_CPU].value or 0.0) * found.connects_per_s / 1e6
         at_rate = styled(f"processors at {found.connects_per_s:g}/s", "bold")
-        table.add_row(at_rate, styled(_within(_interval(costs[CORES])), "bold"), styled(f"{cores:.2g}"))
-    return table
+        yield at_rate, styled(_within(_interval(costs[CORES])), "bold"), f"{cores:.2g}"
 
 
 _TIMES = {
@@ -137,26 +130,19 @@ def _within(found: Interval) -> str:
     return f"{point} [{low}, {high}]"
 
 
-def _parts(parts: Sequence[Row]) -> RenderableType:
-    table = _table()
+def _parts(parts: Sequence[Row]) -> Iterator[tuple[str | Text, ...]]:
     whole = sum(part.value or 0.0 for part in parts)
     for part in parts:
         amount, cost_us = part.number("amount"), part.value or 0.0
         times = f"{amount:,.3g} × " if amount != 1 else ""
         share = percent(cost_us / whole) if cost_us > 0 else ""
-        words = styled(f"{times}{part_words(part.label)}")
-        table.add_row(words, styled(_time(part)), styled(share, "dim"))
-    return table
+        yield f"{times}{part_words(part.label)}", _time(part), styled(share, "dim")
 
 
-def _cheaper(found: Prediction) -> RenderableType:
-    table = grid()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+def _cheaper(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
     for place, row in enumerate((row for row in found.rows if row.role == "ratio"), 1):
-        table.add_row(styled(str(place)), styled(row.label))
-        table.add_row(Text(), styled(_saving_words(row, found), "dim"))
-    return table
+        yield str(place), row.label
+        yield "", styled(_saving_words(row, found), "dim")
 
 
 def _saving_words(row: Row, found: Prediction) -> str:
@@ -239,14 +225,6 @@ def basis_words(own: Calibration) -> Iterator[str]:
     yield f"Sharper, in {study.budget_s / 60:.0f} minutes: tlstax study run components{chosen}"
 
 
-def _table() -> Table:
-    table = grid()
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    return table
-
-
 SHORT = {
     "latency_mean_us": "Time of a connection",
     "server_cpu_us_per_op": "Server CPU",
@@ -263,9 +241,13 @@ FURTHEST = 5
 def validation_text(found: Validation, *, width: int, colour: bool) -> str:
     """The table, `width` columns wide."""
     head = f"Predicted for {found.server} and measured afterwards"
-    parts: list[RenderableType] = [styled(head, "bold"), Text(), _errors(found)]
+    parts: list[RenderableType] = [
+        styled(head, "bold"),
+        Text(),
+        aligned(("words", *["figures"] * 4), _errors(found)),
+    ]
     if costs := found.of("cost"):
-        parts += [Text(), styled("Furthest off", "bold"), _furthest(costs)]
+        parts += [Text(), styled("Furthest off", "bold"), aligned(("figure", "words"), _furthest(costs))]
     scaled_by = found.scaling.run if found.scaling is not None else None
     here = f", scaled by run {scaled_by}" if scaled_by is not None else ""
     end = (
@@ -285,37 +267,25 @@ def _speeds(found: Validation) -> Iterator[str]:
         )
 
 
-def _errors(found: Validation) -> RenderableType:
-    table = grid()
-    table.add_column(overflow="fold")
-    for _ in range(4):
-        table.add_column(justify="right")
+def _errors(found: Validation) -> Iterator[tuple[str | Text, ...]]:
     names = ("", "mixes", "median error", "9 in 10 within", "in interval")
-    table.add_row(*(styled(name, "bold") for name in names))
+    yield tuple(styled(name, "bold") for name in names)
     for own in found.of("outcome"):
         within = own.number("within_share")
         errors = (percent(own.value or 0.0), percent(own.number("ninth_decile_error") or 0.0))
-        cells = (SHORT.get(own.outcome, own.outcome), own.word("mixes"), *errors)
-        table.add_row(*map(styled, (*cells, "exact" if within is None else percent(within))))
-    return table
+        share = "exact" if within is None else percent(within)
+        yield SHORT.get(own.outcome, own.outcome), own.word("mixes"), *errors, share
 
 
-def _furthest(costs: Sequence[Row]) -> RenderableType:
-    table = grid()
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
+def _furthest(costs: Sequence[Row]) -> Iterator[tuple[str | Text, ...]]:
     for own in sorted(costs, key=_error, reverse=True)[:FURTHEST]:
-        rtt_ms, mix = float(own.case["rtt_ms"]), Mix.model_validate(_of_mix(own))
+        rtt_ms = float(own.case["rtt_ms"])
+        mix = Mix.model_validate({name: own.case[name] for name in Mix.model_fields})
         away = f", {rtt_ms:g} ms away" if rtt_ms else ""
         at_once = f", {counted(int(own.case['connections']), 'connection')} at once"
         words = f"{SHORT.get(own.outcome, own.outcome)}: {mix_words(mix)}{away}{at_once}"
-        table.add_row(styled(signed_percent(own.number("error") or 0.0)), styled(words))
-    return table
+        yield signed_percent(own.number("error") or 0.0), words
 
 
 def _error(cost: Row) -> float:
     return abs(cost.number("error") or 0.0)
-
-
-def _of_mix(cost: Row) -> dict[str, Level]:
-    return {name: level for name, level in cost.case.items() if name in Mix.model_fields}
