@@ -30,9 +30,9 @@ from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 from tlstax.topics.advice.advise import (
     Advice,
     Advised,
-    Computed,
     Evidence,
     Now,
+    Saving,
     SeenUse,
     advised,
     now_of,
@@ -104,7 +104,7 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
     return measuring.advice(found, use, advised(found, now, use, evidence))
 
 
-def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Computed | None:
+def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Saving | None:
     """What leaving compression out saves, of connections compressed by zlib; None where no part tells of it.
 
     Which algorithm its clients use, no server says; zlib is what nearly all have.
@@ -121,7 +121,12 @@ def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Computed |
     if not parts.knows(before):
         return None
     fit = parts.busy[SERVER_CPU]
-    return Computed(fit.saving(before, after), fit.saved_share(before, after), parts.origin.server)
+    return Saving(
+        server_cpu_us=fit.saving(before, after),
+        server_share=fit.saved_share(before, after),
+        measured_on=parts.origin.server,
+        is_computed=True,
+    )
 
 
 @dataclass

@@ -13,8 +13,8 @@ from tlstax.topics.advice.advise import (
     ASSUMED_BYTES,
     ASSUMED_STATEMENTS,
     Advised,
-    Computed,
     Evidence,
+    Saving,
     advised,
     level_of,
     now_of,
@@ -208,7 +208,12 @@ def test_of_what_was_not_measured_what_is_advised_comes_first() -> None:
 
 def test_what_was_computed_of_compression_is_its_saving() -> None:
     compressed = inspected(programs=(program(3, compression=True),), watched=BUSY)
-    computed = Computed(ratio(900.0, 90.0), ratio(0.5, 0.05), "mysql-9.7")
+    computed = Saving(
+        server_cpu_us=ratio(900.0, 90.0),
+        server_share=ratio(0.5, 0.05),
+        measured_on="mysql-9.7",
+        is_computed=True,
+    )
     found = ranked(compressed, Evidence(LIKE_IT, None, without_compression=computed))
     assert [own.change for own in found][:2] == ["pool", "compression"]
     saving = found[1].saving

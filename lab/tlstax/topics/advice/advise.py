@@ -216,24 +216,6 @@ def _of(found: InspectedServer, topic: Topic) -> Sequence[Asked]:
 
 
 @dataclass(frozen=True)
-class Computed:
-    """What a change saves of a connection with all its statements, from the parts measured on `server`."""
-
-    server_cpu_us: Interval
-    server_share: Interval
-    server: str
-
-    def fields(self) -> dict[str, object]:
-        """Those of a saving that it knows."""
-        return {
-            "server_cpu_us": self.server_cpu_us,
-            "server_share": self.server_share,
-            "measured_on": self.server,
-            "is_computed": True,
-        }
-
-
-@dataclass(frozen=True)
 class Evidence:
     """What was measured: the server's CPU time on a private one, times at the server itself; None if not.
 
@@ -245,7 +227,7 @@ class Evidence:
     there: Measured | None
     cpu_there: Measured | None = None
     stand_in: str = ""
-    without_compression: Computed | None = None
+    without_compression: Saving | None = None
 
     def cpu(self, change: Change) -> tuple[Measured, str] | None:
         """What tells of the server's CPU time with this change, best what was measured there."""
@@ -301,7 +283,10 @@ def _changes(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence)
     for change, what, seen in _possible(found, now, use):
         saving = _saving(change, found, use, evidence)
         if change == "compression" and evidence.without_compression is not None:
-            saving = saving.model_copy(update=evidence.without_compression.fields())
+            computed = evidence.without_compression
+            saving = saving.model_copy(
+                update={name: getattr(computed, name) for name in computed.model_fields_set}
+            )
         yield Advised(
             change=change,
             what=what,
