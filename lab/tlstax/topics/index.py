@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.topics import trust
+from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
-TOPICS: tuple[Topic, ...] = (trust.TOPIC,)
+TOPICS: tuple[Topic, ...] = (CONTRASTS, trust.TOPIC, UNPAIRED)
 
 
 def own_columns() -> Iterator[Column]:
