@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, verdict_of, worst
+from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.findings.core.series import series_of
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import CaseChange, GatedCase, GateResult
+from tlstax.results.comparison import GateResult
+from tlstax.results.rows import Row
 from tlstax.results.two_sides import SideEffect
 from tlstax.support.errors import UserMistake
 
@@ -26,12 +27,12 @@ def gated_sides(run: StoredRun, limits: Limits) -> GateResult:
     outcomes = [limit.outcome for limit in every]
     each = confidence_of_each(CONFIDENCE, len(side_effects(series, outcomes)))
     cases = tuple(
-        GatedCase(limit=limit, change=_change(found), verdict=verdict_of(found.change, limit))
+        (limit, limit.judged(_change(found)))
         for limit in every
         for found in side_effects(series, [limit.outcome], confidence=each)
     )
     limits.check_each_has_a_case(
-        [case.limit for case in cases],
+        [limit for limit, _ in cases],
         f"block of run {run.header.run} with both sides",
         series.outcomes,
     )
@@ -40,21 +41,21 @@ def gated_sides(run: StoredRun, limits: Limits) -> GateResult:
         against=run.header.run,
         same_machine=True,
         confidence=CONFIDENCE,
-        different=(),
-        cases=cases,
-        verdict=worst(case.verdict for case in cases),
+        changes=tuple(case for _, case in cases),
+        verdict=worst(case for _, case in cases),
     )
 
 
-def _change(found: SideEffect) -> CaseChange:
-    return CaseChange(
+def _change(found: SideEffect) -> Row:
+    return Row(
         outcome=found.outcome,
         unit=found.unit,
-        case=found.case,
+        role="itself",
         label=found.label,
-        measure="itself",
-        before=found.a,
-        after=found.b,
-        change=found.change,
+        case=found.case,
+        value=found.b,
+        baseline_value=found.a,
+        interval=found.change,
+        of="ratio",
         judgement=found.judgement,
     )
