@@ -18,7 +18,6 @@ from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
-from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Told
@@ -362,7 +361,6 @@ class RunDocument(Frozen):
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
-    locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     agreements: tuple[Agreement, ...] = ()

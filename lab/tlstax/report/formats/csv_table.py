@@ -33,9 +33,10 @@ several machines shows by itself has the role "machine": ratio is its own, the c
 say where machines differ beyond chance. Where load came from other machines, "load" has for each case how
 busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
 was the limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that
-trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
-value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
-baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
+trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them
+(value: how many for each operation), and "locks of a case" all of them. An outcome that the baseline does
+not have has the columns from baseline_value to ratio empty, and its interval is that of the value: value_low,
+value_high.
 """
 
 from __future__ import annotations
@@ -50,7 +51,6 @@ from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
-from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
@@ -115,7 +115,7 @@ def _told_row(row: TopicRow) -> Row:
         "judgement": row.judgement,
         "negotiated": row.negotiated,
         "caveats": "; ".join(row.caveats),
-        **row.more,
+        **{name: value for name, value in row.more.items() if value is not None},
     }
 
 
@@ -196,7 +196,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     two_sides.rows,
     drivers.rows,
     connect.captured_rows,
-    locks.rows,
     hello_retry.rows,
     machines.rows,
     machines.load_rows,

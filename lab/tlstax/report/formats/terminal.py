@@ -30,7 +30,7 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group, arranged
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
+from tlstax.topics.core.section import Block, Dump, Heading, Items, OnPage, Pairs, Roomy, Section, Words
 from tlstax.topics.core.table import GAP, Table, side_by_side
 from tlstax.topics.core.tables import Cell, Column, main_columns
 
@@ -96,6 +96,13 @@ def section_parts(section: Section, width: int) -> Iterable[RenderableType]:
             yield from _block(block, width)
 
 
+def printed_section(section: Section, *, width: int = 80, colour: bool = False) -> str:
+    """A section by itself, at most `width` (from 40 on) columns wide."""
+    width = max(width, NARROWEST)
+    _, *parts = section_parts(section, width)
+    return printed(parts, width=width, colour=colour)
+
+
 def _shortened(items: Items) -> list[str]:
     return list(some_of(items.texts, len(items.texts) if items.all_of_them else MOST_ITEMS))
 
@@ -123,6 +130,9 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
         case Dump(title, lines):
             yield styled(title, style="dim")
             yield from map(styled, lines)
+        case Roomy() | OnPage():
+            for instead in block.otherwise:
+                yield from _block(instead, width)
         case _:
             return  # the page alone has it
 

@@ -13,7 +13,6 @@ from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
-from tlstax.report.locks import section as locks
 from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
@@ -75,7 +74,7 @@ BESIDE: tuple[Topic, ...] = (
     load.sections,
     hello_retry.sections,
     connect.captured_sections,
-    locks.sections,
+    _of("locks"),
     explain.sections,
 )
 """What is known beside comparisons."""

@@ -24,7 +24,6 @@ from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
-from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
@@ -81,7 +80,6 @@ def document(stored: StoredRun) -> RunDocument:
         bulk=bulk(measured),
         trust_file=header.trust,
         two_sides=side_effects(measured),
-        locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
         agreements=agreements(measured, stored.measured),
