@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import locks, trust
+from tlstax.topics import captures, hello_retry, locks, pool, round_trips, storms, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
-TOPICS: tuple[Topic, ...] = (trust.TOPIC, locks.TOPIC)
+TOPICS: tuple[Topic, ...] = (
+    pool.TOPIC,
+    trust.TOPIC,
+    storms.TOPIC,
+    round_trips.TOPIC,
+    hello_retry.TOPIC,
+    captures.TOPIC,
+    locks.TOPIC,
+)
 
 
 def own_columns() -> Iterator[Column]:

@@ -18,7 +18,7 @@ from tlstax.results.rows import Row, Told, ToldOfRun
 from tlstax.study import Case, Levels, Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
-from tlstax.topics.core.columns import Column
+from tlstax.topics.core.columns import TRIALS, Column
 from tlstax.topics.core.figures import significant
 from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
 from tlstax.topics.core.table import Number, Table
@@ -82,7 +82,7 @@ def _case(
         case=dict(levels),
         value=sum(map(_locks, counts)) / operations if operations else 0.0,
         more={
-            "trials": len(counts),
+            TRIALS.name: len(counts),
             "operations": operations,
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
@@ -272,7 +272,7 @@ def explained_section(told: ToldOfRun) -> Section:
     """The same as blocks for a terminal."""
     changes = told.rows[1:]
     shown = changes[:CHANGES_SHOWN]
-    lines = [
+    lines: list[tuple[str | Number, ...]] = [
         (
             _name(row),
             row.word(CALL),
@@ -291,7 +291,7 @@ def explained_section(told: ToldOfRun) -> Section:
 
 
 COLUMNS = (
-    Column("trials", "INTEGER", "how many valid trials the row is from"),
+    TRIALS,
     Column("operations", "INTEGER", "how many operations they watched"),
     Column(FEWEST, "REAL", "locks in an operation of the trial with the fewest", "1"),
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
