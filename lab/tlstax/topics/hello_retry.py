@@ -17,10 +17,17 @@ from typing import Literal, NamedTuple
 from tlstax.contract import Handshakes
 from tlstax.findings.core import stats
 from tlstax.findings.core.judgements import judge_difference
-from tlstax.findings.core.naming import mode_label, subject_label
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
-from tlstax.findings.core.wording import MINUS, alike, capitalised, percent, with_sign
+from tlstax.findings.core.wording import (
+    MINUS,
+    alike,
+    capitalised,
+    mode_label,
+    percent,
+    subject_label,
+    with_sign,
+)
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval, Judgement

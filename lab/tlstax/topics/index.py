@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.topics import captures, hello_retry, locks, pool, round_trips, storms, trust
+from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
 TOPICS: tuple[Topic, ...] = (
+    CONTRASTS,
     pool.TOPIC,
     trust.TOPIC,
     storms.TOPIC,
@@ -16,6 +18,7 @@ TOPICS: tuple[Topic, ...] = (
     hello_retry.TOPIC,
     captures.TOPIC,
     locks.TOPIC,
+    UNPAIRED,
 )
 
 

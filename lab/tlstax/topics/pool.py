@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
 
-from tlstax.findings.core.naming import subject_label, tls_label
 from tlstax.findings.core.series import LADDER, Series, frozen, pooled
-from tlstax.findings.core.wording import alike, percent
+from tlstax.findings.core.wording import alike, percent, subject_label, tls_label
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Of, Row, Told
@@ -29,6 +28,7 @@ from tlstax.topics.core.topic import Run, Topic
 CPU = "server_cpu_us_per_op"
 WORKLOAD = "workload"
 WORTH, NEEDED = "operations_worth", "operations_needed"
+POOLED = "pooled_connections"
 OF_KEPT, OF_MADE = "kept_to_plaintext", "made_to_plaintext"
 
 Steps = Mapping[int, dict[str, Level]]
@@ -77,7 +77,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         more: dict[str, More] = {
             "kept": pool.kept,
             "made": pool.made,
-            "pooled_over": ", ".join(map(str, ratios)),
+            POOLED: tuple(ratios),
             "share": pool.share,
         }
         label = ", ".join(part for part in (subject_label(case, series.study), tls_label(case)) if part)
@@ -150,7 +150,8 @@ def _with_key(row: Row) -> str:
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """A line for each case."""
     first = told.rows[0]
-    steps = sorted({int(step) for row in told.rows for step in row.word("pooled_over").split(", ")})
+    pooled_over = (row.more[POOLED] for row in told.rows)
+    steps = sorted({step for several in pooled_over if isinstance(several, tuple) for step in several})
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
     until = f"until {percent(first.number('share') or 0.0)}"
     reading = (
@@ -178,7 +179,7 @@ def _line(own: Sequence[Row]) -> tuple[Cell, ...]:
 COLUMNS = (
     Column("kept", "TEXT", "the workload on connections that are kept"),
     Column("made", "TEXT", "the workload that makes connections"),
-    Column("pooled_over", "TEXT", "the numbers of connections that it is pooled over"),
+    Column(POOLED, "TEXT", "the numbers of connections that a ratio is pooled over"),
     Column("share", "REAL", "the share of the server's time that making a connection is to stay below", "1"),
 )
 

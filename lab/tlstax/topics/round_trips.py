@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import PhaseWire
-from tlstax.findings.core.outcomes import outcome, phases_together
-from tlstax.findings.core.proof import negotiated
-from tlstax.findings.core.scope import asks_for_counts, is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large, outcome, phases_together
+from tlstax.findings.core.wording import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument

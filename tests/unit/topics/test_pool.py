@@ -75,7 +75,7 @@ def interval(row: Row) -> Interval:
     return row.interval
 
 
-def test_a_connection_is_worth_the_ratio_of_prices_pooled_over_the_ladder() -> None:
+def test_a_connection_is_worth_the_ratio_of_prices_pooled_connections_the_ladder() -> None:
     """Ten times on 1 connection and forty times on 8 is twenty times together; 64 makes no connections."""
     worth = interval(found("1.3")["operations_worth"])
     assert worth.point == pytest.approx(20.0)
@@ -97,7 +97,7 @@ def test_nineteen_times_as_many_make_its_share_a_twentieth() -> None:
 def test_what_it_is_told_of() -> None:
     for row in found("1.3").values():
         assert row.case == {"server": "mysql-9.7", "instance": 1, "tls": "1.3", "certificate": "rsa-2048"}
-        assert [row.word(name) for name in ("kept", "made", "pooled_over")] == [KEPT, MADE, "1, 8"]
+        assert [row.word(name) for name in ("kept", "made", "pooled_connections")] == [KEPT, MADE, "1, 8"]
         assert row.label.endswith("RSA 2048 certificate, TLS 1.3")
 
 
@@ -139,4 +139,4 @@ def test_a_study_of_one_number_of_connections_and_no_tls_names_neither() -> None
         values[frozen(fewer)] = whole.values[at]
     worth, needed = rows(Series(study=STUDY, cases=cases, values=values, controls={}))
     assert worth.value == pytest.approx(4.0)
-    assert (worth.word("pooled_over"), needed.outcome) == ("1", "operations_needed")
+    assert (worth.word("pooled_connections"), needed.outcome) == ("1", "operations_needed")

@@ -77,7 +77,7 @@ def test_a_connection_is_worth_so_many_operations_and_little_after_nineteen_time
     needed = found["operations_needed"].value or 0.0
     assert needed == pytest.approx(19 * own.point)
     assert own.point / (own.point + needed) == pytest.approx(row.number("share")) == pytest.approx(0.05)
-    assert row.word("pooled_over") == "1, 8"
+    assert row.word("pooled_connections") == "1, 8"
 
 
 def test_what_tls_adds_is_told_of_both_ways_and_not_of_plaintext() -> None:

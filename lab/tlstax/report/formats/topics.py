@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.findings.core.scope import asks_for_counts
+from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
