@@ -29,6 +29,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
+from tlstax.results.rows import ToldOfRun
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
@@ -59,6 +60,7 @@ class Printed:
 PRINTED = (
     Printed("run", RunDocument, ("run --json", "study run NAME --json", "report RUN --format json")),
     Printed("explain", Explanation, ("explain RUN --json",)),
+    Printed("explain-locks", ToldOfRun, ("explain RUN --json",)),
     Printed("study-plan", Plan, ("study plan NAME --json",)),
     Printed("runs-export", ExportedRun, ("runs export RUN",)),
     Printed("runs-list", RunListing, ("runs list --json",)),

@@ -10,15 +10,12 @@ from tlstax.contract import Frozen
 from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.bulk import BulkCurve
-from tlstax.results.captures import Captures
-from tlstax.results.connect import RoundTripsResult, StormResult
+from tlstax.results.captures import FirstBytes
 from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
-from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
-from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Row, Told
@@ -86,26 +83,6 @@ class Profiling(Frozen):
     lost: int
     why_none: tuple[str, ...] = ()
     costs: dict[str, Interval] = {}
-
-
-class PoolSaving(Frozen):
-    """What making one connection costs the server, in operations on connections that are kept.
-
-    Both are CPU time of the server per operation, of the workloads `made` and `kept`, in the same blocks and
-    with as many connections, pooled over `connections`. `case` lacks the workload and the connections.
-    From `operations_needed` operations on each connection, making it is less than `share` of what the
-    server spends. `kept_to_plaintext` and `made_to_plaintext` are what TLS does to either; None without TLS.
-    """
-
-    case: dict[str, Level]
-    kept: str
-    made: str
-    connections: tuple[int, ...]
-    operations_worth: Interval
-    share: float
-    operations_needed: Interval
-    kept_to_plaintext: Interval | None = None
-    made_to_plaintext: Interval | None = None
 
 
 class Tally(Frozen):
@@ -262,7 +239,7 @@ class RunDocument(Frozen):
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
     others; `machines` is there where trials ran on several, `load` where the load came from other machines.
-    `topics` has what there is to tell of each topic, by its name.
+    `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of cases.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -281,22 +258,17 @@ class RunDocument(Frozen):
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
-    pool: tuple[PoolSaving, ...] = ()
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
-    locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     agreements: tuple[Agreement, ...] = ()
-    storms: tuple[StormResult, ...] = ()
-    round_trips: tuple[RoundTripsResult, ...] = ()
     distances: Distances | None = None
     tunnels: tuple[TunnelWorth, ...] = ()
-    hello_retries: HelloRetries | None = None
     drivers: Drivers | None = None
-    captures: Captures | None = None
+    first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
     load: LoadFound | None = Field(default=None, exclude_if=_is_none)
     explanations: tuple[Explanation, ...] = ()

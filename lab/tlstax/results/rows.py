@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
@@ -106,6 +106,15 @@ class Told(Frozen):
             for row in self.rows
             if (not outcomes or row.outcome in outcomes) and (role is None or row.role == role)
         )
+
+
+class ToldOfRun(Told):
+    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[2] = Field(default=2, alias="schema")
+    run: str
 
 
 def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import trust
+from tlstax.topics import captures, hello_retry, locks, pool, round_trips, storms, trust
 from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
-TOPICS: tuple[Topic, ...] = (CONTRASTS, trust.TOPIC, UNPAIRED)
+TOPICS: tuple[Topic, ...] = (
+    CONTRASTS,
+    pool.TOPIC,
+    trust.TOPIC,
+    storms.TOPIC,
+    round_trips.TOPIC,
+    hello_retry.TOPIC,
+    captures.TOPIC,
+    locks.TOPIC,
+    UNPAIRED,
+)
 
 
 def own_columns() -> Iterator[Column]:

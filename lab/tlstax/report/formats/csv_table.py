@@ -26,16 +26,16 @@ has the CPU per operation of the first slice, and as baseline_value that of a wa
 trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
 "component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
 difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
-has the roles "hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of
-the retried case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry
-extra" (the difference, its interval in value_low and value_high); all are arithmetic means. What each of
-several machines shows by itself has the role "machine": ratio is its own, the caveats name the machine and
-say where machines differ beyond chance. Where load came from other machines, "load" has for each case how
-busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
-was the limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that
-trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
-value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
-baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
+has the roles "hello retry" (value of baseline_value handshakes were retried) and "hello retry cost" (a cost
+of the retried case, of the case in the `baseline_FACTOR` columns, which avoids the retry, and the
+difference); all are arithmetic means. What each of several machines shows by itself has the role "machine":
+ratio is its own, the caveats name the machine and say where machines differ beyond chance. Where load came
+from other machines, "load" has for each case how busy the CPUs of the busiest client were (value), and the
+server's (baseline_value); judgement is which side was the limit. What a tap saw of a case has the role
+"captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are counted,
+"locks" has a row for each function that takes them (value: how many for each operation), and "locks of a
+case" all of them. An outcome that the baseline does not have has the columns from baseline_value to ratio
+empty, and its interval is that of the value: value_low, value_high.
 """
 
 from __future__ import annotations
@@ -45,19 +45,16 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 
 from tlstax.report.bulk import csv_rows as bulk
-from tlstax.report.connect import csv_rows as connect
 from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
-from tlstax.report.hello_retry import csv_rows as hello_retry
-from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
 from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import Finding, RunDocument
+from tlstax.results.rows import More, text_of
 from tlstax.results.rows import Row as TopicRow
-from tlstax.results.rows import text_of
 from tlstax.study.outcomes import UNITS
 from tlstax.topics.core.csv_row import Row, Value, amount, sides
 from tlstax.topics.core.untrusted import printable
@@ -116,8 +113,15 @@ def _told_row(row: TopicRow) -> Row:
         "judgement": row.judgement,
         "negotiated": row.negotiated,
         "caveats": "; ".join(row.caveats),
-        **{name: text_of(value) if isinstance(value, tuple) else value for name, value in row.more.items()},
+        **{name: _cell(value) for name, value in row.more.items() if value is not None},
     }
+
+
+def _cell(value: More) -> Value:
+    """What stands in a topic's own column: several numbers as text, yes and no as 1 and 0."""
+    if isinstance(value, bool):
+        return int(value)
+    return text_of(value) if isinstance(value, tuple) else value
 
 
 def _compared(document: RunDocument) -> Iterator[Row]:
@@ -164,16 +168,12 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     _compared,
     _sampling,
     published.rows,
-    connect.rows,
     distance.rows,
     scaling.rows,
     bulk.rows,
     told_rows,
     two_sides.rows,
     drivers.rows,
-    connect.captured_rows,
-    locks.rows,
-    hello_retry.rows,
     machines.rows,
     machines.load_rows,
     explain.rows,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tlstax.findings.hello_retry.words import is_answer
+from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
-from tlstax.report.connect import section as connect
 from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
-from tlstax.report.hello_retry import section as hello_retry
-from tlstax.report.locks import section as locks
 from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
@@ -26,6 +23,7 @@ from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
 from tlstax.topics.core.section import Detail, Items, Section
+from tlstax.topics.hello_retry import is_answer
 from tlstax.topics.index import TOPICS
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
@@ -42,8 +40,11 @@ def _of(name: str) -> Topic:
     return sections
 
 
+ROUND_TRIPS, HELLO_RETRY = _of("round_trips"), _of("hello_retry")
+
 COMPARED: tuple[Topic, ...] = (
     two_sides.sections,
+    _of("pool"),
     overview.sections,
     machines.sections,
     published.sections,
@@ -53,11 +54,13 @@ COMPARED: tuple[Topic, ...] = (
     bulk.sections,
     _of("trust"),
     drivers.sections,
-    connect.sections,
+    _of("storms"),
+    ROUND_TRIPS,
 )
 """Of what can be compared; nothing without a finding."""
 
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
+    _of("pool"),
     two_sides.sections,
     machines.sections,
     published.sections,
@@ -67,15 +70,16 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     scaling.sections,
     bulk.sections,
     _of("trust"),
-    connect.sections,
+    _of("storms"),
+    ROUND_TRIPS,
 )
 """The same behind the page's overview, also without a finding."""
 
 BESIDE: tuple[Topic, ...] = (
     load.sections,
-    hello_retry.sections,
-    connect.captured_sections,
-    locks.sections,
+    HELLO_RETRY,
+    _of("captures"),
+    _of("locks"),
     explain.sections,
 )
 """What is known beside comparisons."""
@@ -94,7 +98,8 @@ def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     for topic in COMPARED if document.findings else ():
         if topic is overview.sections and made_anew(document):
             continue  # The answer has these figures.
-        yield from (topic if topic is not connect.sections else connect.sections_on_screen)(document, "short")
+        if topic is not ROUND_TRIPS or asks_for_counts(document.design):
+            yield from topic(document, "short")
 
 
 def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
@@ -114,7 +119,7 @@ def after_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
 def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: HelloRetryRequests only if they are the answer."""
     for topic in BESIDE:
-        if topic is not hello_retry.sections or is_answer(document):
+        if topic is not HELLO_RETRY or is_answer(document):
             yield from topic(document, "short")
 
 

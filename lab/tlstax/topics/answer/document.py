@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.bulk.curves import bulk
-from tlstax.findings.connect.captures import captures
-from tlstax.findings.connect.round_trips import round_trips
-from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.estimates import Estimate
@@ -21,11 +18,8 @@ from tlstax.findings.distance.tunnels import tunnels
 from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
-from tlstax.findings.hello_retry.costs import hello_retries
-from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
-from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.findings.scaling.laws import scalings
@@ -40,6 +34,7 @@ from tlstax.support.text import counted
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
+from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
 from tlstax.topics.index import TOPICS
 
@@ -72,22 +67,17 @@ def document(stored: StoredRun) -> RunDocument:
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         statements=statements(measured),
-        pool=savings(measured),
         scaling=scalings(measured),
         bulk=bulk(measured),
         trust_file=header.trust,
         two_sides=side_effects(measured),
-        locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
         agreements=agreements(measured, stored.measured),
-        storms=storms(stored, found),
-        round_trips=round_trips(stored),
         distances=distances(measured, stored.measured),
         tunnels=tunnels(measured),
-        hello_retries=hello_retries(measured, stored.measured),
         drivers=shown,
-        captures=captures(stored),
+        first_bytes=first_bytes(stored),
         machines=beside,
         load=load(stored),
         explanations=explanations(stored),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from tlstax.contract import OpenLoop
 from tlstax.findings.agreement.verdicts import CLIENT
 from tlstax.findings.agreement.words import summary
-from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.outcomes import OUTCOMES, is_large
+from tlstax.findings.core.outcomes import OUTCOMES, asks_for_counts, is_large
 from tlstax.findings.core.wording import (
     MANY_TIMES,
     alike,
@@ -26,8 +25,6 @@ from tlstax.findings.distance.words import claim_sentences
 from tlstax.findings.distance.words import pool_sentences as kept_sentences
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.findings.explain.rank import by_rank
-from tlstax.findings.hello_retry.words import is_answer
-from tlstax.findings.pool.words import pool_sentences
 from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
@@ -43,6 +40,7 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.hello_retry import is_answer
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOTHING_COMPARED = (
@@ -78,7 +76,7 @@ def headline(document: RunDocument) -> list[str]:
             *said,
             *reached(document),
             *of_drivers,
-            *pool_sentences(document),
+            *(document.topics["pool"].sentences if "pool" in document.topics else ()),
             *causes(document),
             *fixes(document),
             *(lost if of_drivers else ()),
@@ -127,10 +125,11 @@ def _of_its_kind(document: RunDocument) -> list[str] | None:
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*summary(document.agreements), *causes(document)]
-    if asks_for_counts(document):
-        return round_trip_sentences(document)
-    if document.hello_retries is not None and is_answer(document):
-        return [*document.hello_retries.sentences, *causes(document)]
+    if asks_for_counts(document.design):
+        counted = document.topics.get("round_trips")
+        return list(counted.sentences) if counted is not None else []
+    if is_answer(document):
+        return [*document.topics["hello_retry"].sentences, *causes(document)]
     return None
 
 

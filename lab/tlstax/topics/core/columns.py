@@ -41,6 +41,11 @@ class Column:
         return value
 
 
+GROUP = Column("group_words", "TEXT", "what the case shares with others of its group, in words")
+TRIALS = Column("trials", "INTEGER", "how many valid trials the row is from")
+"""What several topics' rows have."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table: its name, what one row is, by which columns a row is told from all others, its columns."""

