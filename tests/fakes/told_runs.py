@@ -6,15 +6,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from tlstax.findings.core.series import Series
+from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Told
 from tlstax.topics.core.section import Block, Roomy, Section
 from tlstax.topics.core.topic import Run, Topic
 
 
-def run_of(series: Series, **header: Any) -> Run:
-    """A run with this series; its header has the series' study and what else is named."""
-    known = SimpleNamespace(header=SimpleNamespace(**{"study": series.study, "trust": None, **header}))
+def run_of(series: Series, *, measured: tuple[TrialRecord, ...] = (), **header: Any) -> Run:
+    """A run with this series and trials; its header has the series' study and what else is named."""
+    header = {"study": series.study, "trust": None, **header}
+    known = SimpleNamespace(header=SimpleNamespace(**header), measured=measured)
     run = Run(known)  # type: ignore[arg-type]
     run.__dict__["series"] = series
     return run

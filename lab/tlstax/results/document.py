@@ -271,48 +271,6 @@ class PublishedFigure(Frozen):
     verdict: str = ""
 
 
-class Clue(Frozen):
-    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
-
-    name: str
-    value: float
-    reference_value: float
-    words: str
-
-
-class ClientAgreement(Frozen):
-    """One client beside the reference client, in the same blocks.
-
-    `reference_value` is the geometric mean over those blocks, `value` that times `ratio.point`. It
-    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
-    differs, and empty then where nothing that was measured tells why.
-    """
-
-    client: str
-    value: float
-    reference_value: float
-    ratio: Interval
-    verdict: Literal["agrees", "differs", "inconclusive"]
-    clues: tuple[Clue, ...] = ()
-
-
-class Agreement(Frozen):
-    """Whether load clients agree on what one case costs, every client's own cost left out.
-
-    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
-    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
-    """
-
-    kind: Literal["cost", "tax"]
-    outcome: str
-    unit: str
-    case: dict[str, Level]
-    reference: str
-    noise_floor: float | None
-    clients: tuple[ClientAgreement, ...]
-    sentence: str
-
-
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -365,7 +323,6 @@ class RunDocument(Frozen):
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
-    agreements: tuple[Agreement, ...] = ()
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
     distances: Distances | None = None

@@ -69,6 +69,13 @@ class Row(Frozen):
             known["value"] = interval.point
         return {**known, **{name: value for name, value in data.items() if value is not None}}
 
+    @property
+    def known(self) -> Interval:
+        """The interval of a row that has one. ValueError for one without."""
+        if self.interval is None:
+            raise ValueError(f"the row of {self.outcome} has no interval")
+        return self.interval
+
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""
         value = self.more.get(column)

@@ -21,7 +21,6 @@ from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.document import (
-    Agreement,
     ContrastFinding,
     Finding,
     NeverValid,
@@ -195,7 +194,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "savings": (PoolSaving.model_construct(),),
         "published": (PublishedFigure.model_construct(),),
         "published_tables": Tables.model_construct(),
-        "agreements": (Agreement.model_construct(),),
         "storms": (StormResult.model_construct(),),
         "round_trips": (RoundTripsResult.model_construct(),),
         "distances": Distances.model_construct(),
@@ -241,7 +239,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert asked == {
         **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
         **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
-        **dict.fromkeys(("published_tables", "agreements", "distances", "hello_retries", "drivers"), of_both),
+        **dict.fromkeys(("published_tables", "distances", "hello_retries", "drivers"), of_both),
         "published": (measured, stored.header.machine),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
@@ -261,7 +259,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "savings": found.pool,
         "published": found.published,
         "published_tables": found.tables,
-        "agreements": found.agreements,
         "storms": found.storms,
         "round_trips": found.round_trips,
         "distances": found.distances,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
 from tlstax.report.distance import section as distance
@@ -47,7 +46,7 @@ COMPARED: tuple[Topic, ...] = (
     overview.sections,
     machines.sections,
     published.sections,
-    agreement.sections,
+    _of("agreement"),
     distance.sections,
     scaling.sections,
     bulk.sections,
@@ -61,7 +60,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     two_sides.sections,
     machines.sections,
     published.sections,
-    agreement.sections,
+    _of("agreement"),
     drivers.sections,
     distance.sections,
     scaling.sections,

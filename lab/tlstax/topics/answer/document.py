@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
@@ -84,7 +83,6 @@ def document(stored: StoredRun) -> RunDocument:
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
-        agreements=agreements(measured, stored.measured),
         storms=storms(stored, found),
         round_trips=round_trips(stored),
         distances=distances(measured, stored.measured),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
-from tlstax.findings.agreement.verdicts import CLIENT
-from tlstax.findings.agreement.words import summary
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
 from tlstax.findings.core.naming import mode_label, subject_label, tls_label
@@ -103,7 +101,7 @@ def headline(document: RunDocument) -> list[str]:
         *made_anew(document),
         *driver_sentences(document.drivers),
         *reached(document),
-        *summary(document.agreements),
+        *said_of(document, "agreement"),
         *causes(document),
     ]
 
@@ -122,14 +120,19 @@ def _of_its_kind(document: RunDocument) -> list[str] | None:
             document.two_sides, document.design.deciding_outcome, document.design.alike_within
         )
         return [*said, *causes(document)]
-    if document.agreements and CLIENT in document.design.baseline:
+    if "agreement" in document.topics and "client" in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
-        return [*summary(document.agreements), *causes(document)]
+        return [*said_of(document, "agreement"), *causes(document)]
     if asks_for_counts(document):
         return round_trip_sentences(document)
     if document.hello_retries is not None and is_answer(document):
         return [*document.hello_retries.sentences, *causes(document)]
     return None
+
+
+def said_of(document: RunDocument, topic: str) -> tuple[str, ...]:
+    """The sentences of a topic; none where the run has nothing to tell of it."""
+    return document.topics[topic].sentences if topic in document.topics else ()
 
 
 def causes(document: RunDocument) -> list[str]:
