@@ -20,7 +20,7 @@ from math import exp
 from statistics import fmean
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen

@@ -6,8 +6,7 @@ from math import exp, expm1
 
 import pytest
 
-from tlstax.findings.core.contrasts import CONTRASTED
-from tlstax.findings.core.ladders import pooled_ratios, without_ladder
+from tlstax.findings.core.contrasts import CONTRASTED, pooled_ratios, without_ladder
 from tlstax.findings.core.series import Series, frozen
 from tlstax.results.document import PooledRatio
 from tlstax.study import Case, Contrast, Level, load_study

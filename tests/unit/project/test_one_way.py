@@ -175,7 +175,7 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
 @pytest.mark.parametrize("room", ["findings", "topics", "report"])
 def test_a_topic_imports_no_other_topic(room: str) -> None:
     """Topics stand on `core`, and are joined above: in the answer, by the formats, in tables, on the page."""
-    above = {"answer", "index", "formats", "page", "tables"}
+    above = {"answer", "index", "formats", "page", "run_tables"}
     across = {
         f"{module} imports {other}"
         for module in MODULES

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.naming import (
+from tlstax.findings.core.contrasts import INSTANCE
+from tlstax.findings.core.outcomes import is_large
+from tlstax.findings.core.wording import (
     CERTIFICATE,
     FAULT,
     library_label,
     mode_label,
+    percent,
     subject_label,
     tls_label,
     workload_label,
 )
-from tlstax.findings.core.scope import is_large
-from tlstax.findings.core.twins import INSTANCE
-from tlstax.findings.core.wording import percent
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.study import Level, Levels, Study

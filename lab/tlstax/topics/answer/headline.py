@@ -5,15 +5,16 @@ from __future__ import annotations
 from tlstax.contract import OpenLoop
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.naming import mode_label, subject_label, tls_label
-from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import OUTCOMES, is_large
 from tlstax.findings.core.wording import (
     MANY_TIMES,
     alike,
     change_words,
+    mode_label,
     percent,
     signed_percent,
+    subject_label,
+    tls_label,
     verdict_words,
     with_sign,
     without_scatter,
@@ -37,7 +38,7 @@ from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
-from tlstax.topics.answer.never_valid import never_valid_words
+from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
