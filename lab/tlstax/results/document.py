@@ -13,7 +13,6 @@ from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.distance import Distances, TunnelWorth
-from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
@@ -328,7 +327,6 @@ class RunDocument(Frozen):
     distances: Distances | None = None
     tunnels: tuple[TunnelWorth, ...] = ()
     hello_retries: HelloRetries | None = None
-    drivers: Drivers | None = None
     captures: Captures | None = None
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
     load: LoadFound | None = Field(default=None, exclude_if=_is_none)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from tlstax.topics import agreement, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
+from tlstax.topics.drivers import topic as drivers
 
-TOPICS: tuple[Topic, ...] = (agreement.TOPIC, trust.TOPIC)
+TOPICS: tuple[Topic, ...] = (agreement.TOPIC, trust.TOPIC, drivers.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

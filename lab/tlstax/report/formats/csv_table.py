@@ -19,23 +19,20 @@ has the role "distance", a claim that this grows "claim of distance", and when a
 of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
 law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the caveats have the
 payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
-A's), how far two processes of one side differ "twin". Of drivers, "driver default" says what one did when
-nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
-operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
-has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
-trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
-"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
-difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
-has the roles "hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of
-the retried case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry
-extra" (the difference, its interval in value_low and value_high); all are arithmetic means. What each of
-several machines shows by itself has the role "machine": ratio is its own, the caveats name the machine and
-say where machines differ beyond chance. Where load came from other machines, "load" has for each case how
-busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
-was the limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that
-trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
-value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
-baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
+A's), how far two processes of one side differ "twin". Of a run that was sampled, each component has two rows,
+its outcome "SIDE: COMPONENT": with the role "component" what it costs in the case and in the baseline (µs per
+operation), with "component extra" the difference, its interval in value_low and value_high; both are
+arithmetic means. What HelloRetryRequests cost has the roles "hello retry" (value of baseline_value handshakes
+were retried), "hello retry cost" (a cost of the retried case, and of the case in the `baseline_FACTOR`
+columns, which avoids the retry) and "hello retry extra" (the difference, its interval in value_low and
+value_high); all are arithmetic means. What each of several machines shows by itself has the role "machine":
+ratio is its own, the caveats name the machine and say where machines differ beyond chance. Where load came
+from other machines, "load" has for each case how busy the CPUs of the busiest client were (value), and the
+server's (baseline_value); judgement is which side was the limit. What a tap saw of a case has the role
+"captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are counted,
+"locks" has a row for each function that takes them: value is how many it takes for each operation. An outcome
+that the baseline does not have has the columns from baseline_value to ratio empty, and its interval is that
+of the value: value_low, value_high.
 """
 
 from __future__ import annotations
@@ -47,7 +44,6 @@ from io import StringIO
 from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.connect import csv_rows as connect
 from tlstax.report.distance import csv_rows as distance
-from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
@@ -194,7 +190,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     bulk.rows,
     told_rows,
     two_sides.rows,
-    drivers.rows,
     connect.captured_rows,
     locks.rows,
     hello_retry.rows,

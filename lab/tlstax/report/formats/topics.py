@@ -9,7 +9,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
 from tlstax.report.distance import section as distance
-from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.locks import section as locks
@@ -51,7 +50,7 @@ COMPARED: tuple[Topic, ...] = (
     scaling.sections,
     bulk.sections,
     _of("trust"),
-    drivers.sections,
+    _of("drivers"),
     connect.sections,
 )
 """Of what can be compared; nothing without a finding."""
@@ -61,7 +60,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     machines.sections,
     published.sections,
     _of("agreement"),
-    drivers.sections,
+    _of("drivers"),
     distance.sections,
     scaling.sections,
     bulk.sections,

@@ -18,7 +18,6 @@ from tlstax.findings.core.outcomes import UNITS, is_large
 from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
-from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
@@ -41,6 +40,7 @@ from tlstax.topics.answer import caveats
 from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
 from tlstax.topics.core.topic import Run
+from tlstax.topics.drivers.warmups import restless
 from tlstax.topics.index import TOPICS
 
 
@@ -57,7 +57,8 @@ def document(stored: StoredRun) -> RunDocument:
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
     sampled = profiling(stored)
-    shown, beside = drivers(measured, stored.measured), machines(stored, found)
+    topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
+    beside = machines(stored, found)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -68,7 +69,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
@@ -88,7 +89,6 @@ def document(stored: StoredRun) -> RunDocument:
         distances=distances(measured, stored.measured),
         tunnels=tunnels(measured),
         hello_retries=hello_retries(measured, stored.measured),
-        drivers=shown,
         captures=captures(stored),
         machines=beside,
         load=load(stored),
@@ -100,7 +100,7 @@ def document(stored: StoredRun) -> RunDocument:
             *caveats.of_run(stored, found, busy),
             *_of_how_it_ran(stored, beside),
             *caveats_of_profiling(sampled),
-            *caveats_of_drivers(study, shown),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
         ),
     )
 

@@ -22,7 +22,6 @@ from tlstax.findings.core.wording import (
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import claim_sentences
 from tlstax.findings.distance.words import pool_sentences as kept_sentences
-from tlstax.findings.drivers.words import driver_sentences
 from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.findings.pool.words import pool_sentences
@@ -69,7 +68,7 @@ def headline(document: RunDocument) -> list[str]:
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        of_drivers = driver_sentences(document.drivers)
+        of_drivers = said_of(document, "drivers")
         return [
             *(() if of_drivers else lost),
             *said,
@@ -100,7 +99,7 @@ def headline(document: RunDocument) -> list[str]:
         *lost,
         *(sentences or [_nothing(document)]),
         *made_anew(document),
-        *driver_sentences(document.drivers),
+        *said_of(document, "drivers"),
         *reached(document),
         *said_of(document, "agreement"),
         *causes(document),
