@@ -242,34 +242,6 @@ class StatementResult(Frozen):
     caveats: tuple[str, ...]
 
 
-class PublishedFigure(Frozen):
-    """A published figure, what stands in for it here, and both as ratios to the same reference.
-
-    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
-    that was not measured. `against` names the reference; `published_ratio` is the figure to the
-    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
-    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
-    by more than that.
-    """
-
-    label: str
-    outcome: str
-    unit: str
-    value: float
-    source: str
-    note: str
-    beside: dict[str, Level]
-    measured: float | None
-    measured_low: float | None
-    measured_high: float | None
-    blocks: int
-    against: str
-    published_ratio: float | None
-    ratio: Interval | None
-    comparable: str
-    verdict: str = ""
-
-
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -320,7 +292,6 @@ class RunDocument(Frozen):
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
-    published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import agreement, trust
+from tlstax.topics import agreement, published, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.drivers import topic as drivers
 
-TOPICS: tuple[Topic, ...] = (agreement.TOPIC, trust.TOPIC, drivers.TOPIC)
+TOPICS: tuple[Topic, ...] = (published.TOPIC, agreement.TOPIC, trust.TOPIC, drivers.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

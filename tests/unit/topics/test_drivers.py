@@ -227,13 +227,14 @@ def test_every_report_has_it() -> None:
 
 
 def test_the_published_times_stand_beside_the_total_time() -> None:
-    figures = {figure.label: figure for figure in shown()[1].published}
-    assert figures["8.0.16"].published_ratio == pytest.approx(2.472, abs=1e-3)
-    ratio = figures["8.0.16"].ratio
-    assert ratio is not None
-    assert ratio.point == pytest.approx(125 / 60, rel=0.01)
-    measured = figures["5.1.6"].measured
-    assert measured == pytest.approx(10_000 * 60e-6, rel=0.02), "in seconds, of as many operations each"
+    published = shown()[1].topics["published"]
+    figures = {row.label: row for row in published.of(role="published")}
+    assert figures["8.0.16"].number("published") == pytest.approx(2.472, abs=1e-3)
+    assert figures["8.0.16"].known.point == pytest.approx(125 / 60, rel=0.01)
+    here = {row.label: row for row in published.of(role="published here")}
+    assert here["5.1.6"].value == pytest.approx(10_000 * 60e-6, rel=0.02), (
+        "in seconds, of as many operations each"
+    )
 
 
 def test_any_study_of_drivers_has_the_section() -> None:

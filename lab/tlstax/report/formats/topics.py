@@ -16,7 +16,6 @@ from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
-from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
 from tlstax.report.two_sides import section as two_sides
@@ -25,6 +24,7 @@ from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
 from tlstax.topics.core.section import Detail, Items, Section
 from tlstax.topics.index import TOPICS
+from tlstax.topics.published import notes as published_notes
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
 
@@ -44,7 +44,7 @@ COMPARED: tuple[Topic, ...] = (
     two_sides.sections,
     overview.sections,
     machines.sections,
-    published.sections,
+    _of("published"),
     _of("agreement"),
     distance.sections,
     scaling.sections,
@@ -58,7 +58,7 @@ COMPARED: tuple[Topic, ...] = (
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
     two_sides.sections,
     machines.sections,
-    published.sections,
+    _of("published"),
     _of("agreement"),
     _of("drivers"),
     distance.sections,
@@ -119,7 +119,7 @@ def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
 def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
     """Which trials were not used, and what to bear in mind."""
     failures = tuple(failure.sentence() for failure in facts.failures(stored))
-    caveats = (*notes_of_statements(document), *figures.notes(document), *document.caveats)
+    caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
     if detail != "short":
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
     return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

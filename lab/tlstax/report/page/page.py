@@ -20,7 +20,7 @@ from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 from tlstax.topics.answer.document import never_valid_words
-from tlstax.topics.answer.headline import causes, fixes, headline, said_of
+from tlstax.topics.answer.headline import causes, headline, said_of
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.evidence import evidence
@@ -151,7 +151,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         claims = claim_verdicts(document.distances) if document.distances is not None else ()
         lost = tuple(never_valid_words(document.never_valid))
         told = said_of(document, "drivers")
-        answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
+        answer = (*verdicts, *told, *claims, *causes(document), *said_of(document, "published"))
         # What a driver cannot do is an answer of its own, and not the first.
         return (*answer, *lost) if told else (*lost, *answer)
     return facts.shortened(headline(document), document.design)

@@ -76,7 +76,7 @@ def headline(document: RunDocument) -> list[str]:
             *of_drivers,
             *pool_sentences(document),
             *causes(document),
-            *fixes(document),
+            *said_of(document, "published"),
             *(lost if of_drivers else ()),
         ]
     of_its_kind = _of_its_kind(document)
@@ -139,11 +139,6 @@ def causes(document: RunDocument) -> list[str]:
     """Of every case in which one function was found to be at fault: which, and how much of the extra."""
     named = [found for found in by_rank(document.explanations) if found.culprit is not None]
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
-
-
-def fixes(document: RunDocument) -> list[str]:
-    """Whether taking a planted fault out comes out as the fix, where a study has that published."""
-    return [figure.verdict for figure in document.published if figure.verdict]
 
 
 def reached(document: RunDocument) -> list[str]:
