@@ -14,7 +14,7 @@ from tlstax.topics.core.section import Block, Section, opened
 from tlstax.topics.core.topic import Run, Topic
 
 
-def run_of(series: Series, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
+def run_of(series: Series, *, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
     """A run with this series and these trials; its header has the series' study and what else is named."""
     known = SimpleNamespace(
         header=SimpleNamespace(**{"study": series.study, "trust": None, **header}), measured=measured

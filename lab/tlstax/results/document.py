@@ -12,7 +12,6 @@ from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import FirstBytes
 from tlstax.results.distance import Distances, TunnelWorth
-from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
@@ -147,76 +146,6 @@ class StatementResult(Frozen):
     caveats: tuple[str, ...]
 
 
-class PublishedFigure(Frozen):
-    """A published figure, what stands in for it here, and both as ratios to the same reference.
-
-    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
-    that was not measured. `against` names the reference; `published_ratio` is the figure to the
-    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
-    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
-    by more than that.
-    """
-
-    label: str
-    outcome: str
-    unit: str
-    value: float
-    source: str
-    note: str
-    beside: dict[str, Level]
-    measured: float | None
-    measured_low: float | None
-    measured_high: float | None
-    blocks: int
-    against: str
-    published_ratio: float | None
-    ratio: Interval | None
-    comparable: str
-    verdict: str = ""
-
-
-class Clue(Frozen):
-    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
-
-    name: str
-    value: float
-    reference_value: float
-    words: str
-
-
-class ClientAgreement(Frozen):
-    """One client beside the reference client, in the same blocks.
-
-    `reference_value` is the geometric mean over those blocks, `value` that times `ratio.point`. It
-    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
-    differs, and empty then where nothing that was measured tells why.
-    """
-
-    client: str
-    value: float
-    reference_value: float
-    ratio: Interval
-    verdict: Literal["agrees", "differs", "inconclusive"]
-    clues: tuple[Clue, ...] = ()
-
-
-class Agreement(Frozen):
-    """Whether load clients agree on what one case costs, every client's own cost left out.
-
-    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
-    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
-    """
-
-    kind: Literal["cost", "tax"]
-    outcome: str
-    unit: str
-    case: dict[str, Level]
-    reference: str
-    noise_floor: float | None
-    clients: tuple[ClientAgreement, ...]
-    sentence: str
-
-
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -262,12 +191,9 @@ class RunDocument(Frozen):
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
-    published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
-    agreements: tuple[Agreement, ...] = ()
     distances: Distances | None = None
     tunnels: tuple[TunnelWorth, ...] = ()
-    drivers: Drivers | None = None
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
     load: LoadFound | None = Field(default=None, exclude_if=_is_none)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import captures, hello_retry, locks, pool, round_trips, storms, trust
+from tlstax.topics import agreement, captures, hello_retry, locks, pool, published, round_trips, storms, trust
 from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
+from tlstax.topics.drivers import topic as drivers
 
 TOPICS: tuple[Topic, ...] = (
     CONTRASTS,
     pool.TOPIC,
+    published.TOPIC,
+    agreement.TOPIC,
     trust.TOPIC,
+    drivers.TOPIC,
     storms.TOPIC,
     round_trips.TOPIC,
     hello_retry.TOPIC,

@@ -46,7 +46,6 @@ from io import StringIO
 
 from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.distance import csv_rows as distance
-from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
@@ -173,7 +172,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     bulk.rows,
     told_rows,
     two_sides.rows,
-    drivers.rows,
     machines.rows,
     machines.load_rows,
     explain.rows,

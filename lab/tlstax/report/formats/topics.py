@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator
 
 from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import section as agreement
 from tlstax.report.bulk import section as bulk
 from tlstax.report.distance import section as distance
-from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
-from tlstax.report.published import figures
 from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
 from tlstax.report.two_sides import section as two_sides
@@ -25,6 +22,7 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.section import Detail, Items, Section
 from tlstax.topics.hello_retry import is_answer
 from tlstax.topics.index import TOPICS
+from tlstax.topics.published import notes as published_notes
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
 
@@ -47,15 +45,15 @@ COMPARED: tuple[Topic, ...] = (
     _of("pool"),
     overview.sections,
     machines.sections,
-    published.sections,
-    agreement.sections,
+    _of("published"),
+    _of("agreement"),
     distance.sections,
     scaling.sections,
     bulk.sections,
     _of("trust"),
-    drivers.sections,
     _of("storms"),
     ROUND_TRIPS,
+    _of("drivers"),
 )
 """Of what can be compared; nothing without a finding."""
 
@@ -63,9 +61,9 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     _of("pool"),
     two_sides.sections,
     machines.sections,
-    published.sections,
-    agreement.sections,
-    drivers.sections,
+    _of("published"),
+    _of("agreement"),
+    _of("drivers"),
     distance.sections,
     scaling.sections,
     bulk.sections,
@@ -126,7 +124,7 @@ def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
 def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
     """Which trials were not used, and what to bear in mind."""
     failures = tuple(failure.sentence() for failure in facts.failures(stored))
-    caveats = (*notes_of_statements(document), *figures.notes(document), *document.caveats)
+    caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
     if detail != "short":
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
     return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

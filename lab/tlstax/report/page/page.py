@@ -9,7 +9,6 @@ from tlstax.findings.core.comparisons import Pair, compare
 from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
-from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames.graphs import Draw
 from tlstax.report.flames.section import FlameSection, flame_section
@@ -21,7 +20,7 @@ from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 from tlstax.topics.answer.document import never_valid_words
-from tlstax.topics.answer.headline import causes, fixes, headline
+from tlstax.topics.answer.headline import causes, headline, said_of
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.evidence import evidence
@@ -151,8 +150,8 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         verdicts = (verdict_line(result) for result in document.statements)
         claims = claim_verdicts(document.distances) if document.distances is not None else ()
         lost = tuple(never_valid_words(document.never_valid))
-        told = driver_sentences(document.drivers)
-        answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
+        told = said_of(document, "drivers")
+        answer = (*verdicts, *told, *claims, *causes(document), *said_of(document, "published"))
         # What a driver cannot do is an answer of its own, and not the first.
         return (*answer, *lost) if told else (*lost, *answer)
     return facts.shortened(headline(document), document.design)

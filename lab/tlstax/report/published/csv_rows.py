@@ -1,11 +1,11 @@
-"""Published figures and tables, and what is judged of them, as rows for spreadsheets."""
+"""Published tables, and what is judged of them, as rows for spreadsheets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from tlstax.report.published.rows import part_names, table_title
-from tlstax.results.document import PublishedFigure, RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.results.published_tables import (
     MeasuredProcessors,
     ProcessorTableResult,
@@ -20,25 +20,9 @@ PUBLISHED, MEASURED = "table, published", "table, measured"
 
 
 def rows(document: RunDocument) -> Iterator[Row]:
-    """A row for each figure; of tables for every cell, difference and part, claim and fault."""
-    yield from map(_figure_row, document.published)
+    """Of tables a row for every cell, difference and part, claim and fault."""
     if document.tables is not None:
         yield from _table_rows(document.tables)
-
-
-def _figure_row(figure: PublishedFigure) -> Row:
-    """A published figure; what was measured beside it stands in the row of its case."""
-    then = f"published {figure.published_ratio:.3g}" if figure.published_ratio else ""
-    against = f"against {figure.against}: {then}" if then else ""
-    return {
-        "role": "published",
-        "outcome": figure.outcome,
-        "unit": figure.unit,
-        **levels("case", figure.beside),
-        **amount(figure.ratio, "ratio"),
-        "value": figure.value,
-        "caveats": "; ".join(filter(None, (figure.label, against, figure.comparable, figure.verdict))),
-    }
 
 
 def _table_rows(tables: Tables) -> Iterator[Row]:

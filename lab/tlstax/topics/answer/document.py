@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
@@ -15,12 +14,10 @@ from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
-from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
-from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.findings.scaling.laws import scalings
 from tlstax.findings.two_sides.effects import side_effects
@@ -36,6 +33,7 @@ from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
 from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
+from tlstax.topics.drivers.warmups import restless
 from tlstax.topics.index import TOPICS
 
 
@@ -52,7 +50,8 @@ def document(stored: StoredRun) -> RunDocument:
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
     sampled = profiling(stored)
-    shown, beside = drivers(measured, stored.measured), machines(stored, found)
+    topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
+    beside = machines(stored, found)
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -63,7 +62,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         statements=statements(measured),
@@ -71,12 +70,9 @@ def document(stored: StoredRun) -> RunDocument:
         bulk=bulk(measured),
         trust_file=header.trust,
         two_sides=side_effects(measured),
-        published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
-        agreements=agreements(measured, stored.measured),
         distances=distances(measured, stored.measured),
         tunnels=tunnels(measured),
-        drivers=shown,
         first_bytes=first_bytes(stored),
         machines=beside,
         load=load(stored),
@@ -87,7 +83,7 @@ def document(stored: StoredRun) -> RunDocument:
             *caveats.of_run(stored, found, busy),
             *_of_how_it_ran(stored, beside),
             *caveats_of_profiling(sampled),
-            *caveats_of_drivers(study, shown),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
         ),
     )
 

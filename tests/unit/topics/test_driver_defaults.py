@@ -10,16 +10,20 @@ from fake_driver_cases import NEW, OLD, STUDY, driver_case
 from fake_trials import Truth, fake_record, untrue
 from tlstax.contract import Negotiated, TlsView
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.drivers.defaults import (
+from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Window
+from tlstax.results.rows import Row
+from tlstax.study import Case
+from tlstax.topics.drivers.defaults import (
+    COMMAND,
+    DEFAULT,
     Observed,
-    driver_defaults,
     is_left_alone,
     observed,
     own_options,
+    rows,
+    sentences,
 )
-from tlstax.records.trial import Trial, TrialRecord
-from tlstax.records.window import Window
-from tlstax.study import Case
 
 NEWER = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=None)
 OLDER = TlsView(version="TLSv1.2", cipher="ECDHE-RSA-AES128-SHA256", resumed=None)
@@ -119,6 +123,10 @@ def series_of(*cases: Case, values: Mapping[int, Mapping[str, float]]) -> Series
 SEEN = Observed("always", ("TLSv1.3 X",), trials=3, commands_per_op={"insert": 1.0})
 
 
+def told(series: Series) -> list[Row]:
+    return list(rows(series, {frozen(LEFT_ALONE.levels): SEEN}))
+
+
 def test_a_default_is_told_with_what_was_counted() -> None:
     """The geometric mean of 1 and 4 statements is 2; the block that was not watched has none."""
     statements = {
@@ -126,27 +134,50 @@ def test_a_default_is_told_with_what_was_counted() -> None:
         1: {"statements_per_op": 4.0},
         2: {"ops_per_s": 7.0},
     }
-    (found,) = driver_defaults(series_of(LEFT_ALONE, values=statements), {frozen(LEFT_ALONE.levels): SEEN})
-    assert found.case == LEFT_ALONE.levels
-    assert (found.driver, found.label) == ("Connector/J 8.0.16", "Connector/J 8.0.16")
-    assert (found.as_it_is, found.trials, found.encrypts) == (True, 3, "always")
-    assert found.negotiated == ("TLSv1.3 X",)
-    assert found.statements_per_op == pytest.approx(2.0)
-    assert found.commands_per_op == {"insert": 1.0}
+    default, command = told(series_of(LEFT_ALONE, values=statements))
+    assert (default.role, default.label, default.case) == (DEFAULT, "Connector/J 8.0.16", LEFT_ALONE.levels)
+    assert (default.negotiated, default.more) == ("TLSv1.3 X", {"encrypts": "always", "trials": 3})
+    assert (default.outcome, default.unit, default.value) == ("statements_per_op", "1", pytest.approx(2.0))
+    assert (command.role, command.value, command.more) == (COMMAND, 1.0, {"command": "insert"})
+    assert (command.case, command.label) == (default.case, default.label)
+    assert list(sentences([default, command], STUDY)) == [
+        "Connector/J 8.0.16 encrypts by default (TLSv1.3 X)"
+    ]
+
+
+def test_a_driver_in_the_clear_negotiated_plaintext() -> None:
+    clear = Observed("never", (), trials=1)
+    (row,) = rows(series_of(LEFT_ALONE, values={}), {frozen(LEFT_ALONE.levels): clear})
+    assert (row.negotiated, row.word("encrypts")) == ("plaintext", "never")
+    assert list(sentences([row], STUDY)) == ["Connector/J 8.0.16 does not encrypt by default"]
+
+
+def test_what_a_driver_does_elsewhere_is_told_with_the_server() -> None:
+    (here,) = told(series_of(LEFT_ALONE, values={}))
+    there = here.model_copy(
+        update={"case": {**here.case, "server": "mysql-9.7"}, "negotiated": "TLSv1.2 OLD, TLSv1.3 X"}
+    )
+    assert list(sentences([here, there], STUDY)) == [
+        "Connector/J 8.0.16 encrypts by default "
+        "(TLSv1.3 X on mysql-8.0.33; TLSv1.2 OLD and TLSv1.3 X on mysql-9.7)"
+    ]
+    clear = there.model_copy(update={"more": {**there.more, "encrypts": "never"}, "negotiated": "plaintext"})
+    assert list(sentences([here, clear], STUDY)) == [
+        "Connector/J 8.0.16 encrypts (TLSv1.3 X) on mysql-8.0.33; does not encrypt on mysql-9.7 by default"
+    ]
 
 
 def test_what_no_valid_trial_counted_is_left_open() -> None:
     for values in ({}, {0: {"ops_per_s": 7.0}}):
-        (found,) = driver_defaults(series_of(LEFT_ALONE, values=values), {frozen(LEFT_ALONE.levels): SEEN})
-        assert (found.statements_per_op, found.commands_per_op) == (None, {})
+        (default,) = told(series_of(LEFT_ALONE, values=values))
+        assert default.value is None
 
 
 def test_options_and_another_workload_are_named() -> None:
     case = driver_case(NEW, useSSL="false", workload="words-execute")
-    (found,) = driver_defaults(series_of(case, values={}), {frozen(case.levels): SEEN})
-    assert found.as_it_is is False
-    assert found.driver == "Connector/J 8.0.16 with useSSL=false"
-    assert found.label == "Connector/J 8.0.16 with useSSL=false, words-execute"
+    (default,) = rows(series_of(case, values={}), {frozen(case.levels): SEEN})
+    assert list(sentences([default], STUDY)) == [], "with options of its own it is not as it is"
+    assert default.label == "Connector/J 8.0.16 with useSSL=false, words-execute"
 
 
 def test_defaults_are_of_drivers_left_alone_that_were_observed_in_the_plans_order() -> None:
@@ -154,7 +185,7 @@ def test_defaults_are_of_drivers_left_alone_that_were_observed_in_the_plans_orde
     off, old = driver_case(NEW, useSSL="false"), driver_case(OLD)
     planned = series_of(told, off, engine, LEFT_ALONE, old, values={})
     seen = {frozen(case.levels): SEEN for case in (old, told, engine, off)}
-    assert [found.case for found in driver_defaults(planned, seen)] == [off.levels, old.levels]
+    assert [row.case for row in rows(planned, seen) if row.role == DEFAULT] == [off.levels, old.levels]
 
 
 def test_left_alone_is_a_driver_that_is_told_nothing_of_tls() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, sqrt
 
 import pytest
 
 from fake_trials import fake_header
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.published.figures import published
-from tlstax.results.document import PublishedFigure
+from tlstax.results.rows import Row
 from tlstax.study import Case, Contrast, Level, Published, Study, load_study
+from tlstax.topics.published import FIGURE, FIX, HERE, rows, sentences
+from told_runs import run_of
 
 MACHINE = fake_header().machine
 TAX = load_study("tax")
@@ -47,13 +49,22 @@ def figure(label: str, value: float, beside: dict[str, Level], **more: str) -> P
     )
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A figure, what was measured in its place, and the verdict on it as a fix."""
+
+    figure: Row
+    here: Row | None
+    verdict: str
+
+
 def figures(
     told: tuple[Published, ...],
     *measured: Measured,
     outcome: str = "ops_per_s",
     study: Study = TAX,
     **machine: object,
-) -> tuple[PublishedFigure, ...]:
+) -> list[Shown]:
     series = Series(
         study=study.model_copy(update={"published": told}),
         cases={frozen(levels): Case(levels=levels, role="treatment") for levels, _ in measured},
@@ -64,7 +75,11 @@ def figures(
         },
         controls={},
     )
-    return published(series, MACHINE.model_copy(update=machine))
+    run = run_of(series, machine=MACHINE.model_copy(update=machine))
+    own = list(rows(run))
+    here = {row.label: row for row in own if row.role == HERE}
+    fixes = {row.label: next(iter(sentences(run, [row]))) for row in own if row.role == FIX}
+    return [Shown(row, here.get(row.label), fixes.get(row.label, "")) for row in own if row.role == FIGURE]
 
 
 def fix(
@@ -91,38 +106,53 @@ def test_a_figure_has_what_was_published_and_what_was_measured() -> None:
         figure("new", 36.0, SOUND, against="old", note="patched", conditions="24 logical processors"),
     )
     old, new = figures(told, (SOUND, (200.0, 800.0, 400.0)), (FAULTY, (100.0, 100.0, 100.0)))
-    assert (new.label, new.outcome, new.unit) == ("new", "ops_per_s", "connections a second")
-    assert (new.value, new.source, new.note, new.beside) == (36.0, "somebody", "patched", SOUND)
+    assert (new.figure.label, new.figure.outcome) == ("new", "ops_per_s")
+    assert (new.figure.value, new.figure.baseline_value, new.figure.unit) == (
+        36.0,
+        8.0,
+        "connections a second",
+    )
+    assert (new.figure.case, new.figure.baseline) == (SOUND, FAULTY)
+    assert new.figure.more == {
+        "figure": "new",
+        "published": 4.5,
+        "against": "old",
+        "source": "somebody",
+    }
     reach = exp(QUANTILE * 0.693147 / sqrt(3))
-    assert new.measured == pytest.approx(400.0)
-    assert new.measured_low == pytest.approx(400.0 / reach, rel=1e-4)
-    assert new.measured_high == pytest.approx(400.0 * reach, rel=1e-4)
-    assert (new.blocks, new.against, new.published_ratio) == (3, "old", 4.5)
-    assert new.ratio is not None
-    assert new.ratio.point == pytest.approx(4.0)
-    assert (new.ratio.blocks, new.ratio.confidence) == (3, 0.95)
-    assert (old.label, old.measured, old.blocks) == ("old", pytest.approx(100.0), 3)
-    assert (old.against, old.published_ratio, old.ratio, old.verdict) == ("", None, None, "")
+    assert new.here is not None
+    assert new.here.known.point == pytest.approx(400.0)
+    assert new.here.known.low == pytest.approx(400.0 / reach, rel=1e-4)
+    assert new.here.known.high == pytest.approx(400.0 * reach, rel=1e-4)
+    assert (new.here.blocks, new.here.case, new.here.outcome) == (3, SOUND, "ops_per_s")
+    assert new.figure.of == "ratio"
+    assert new.figure.known.point == pytest.approx(4.0)
+    assert (new.figure.known.blocks, new.figure.known.confidence) == (3, 0.95)
+    assert old.here is not None
+    assert (old.here.label, old.here.value, old.here.blocks) == ("old", pytest.approx(100.0), 3)
+    assert (old.figure.more["published"], old.figure.interval, old.verdict) == (None, None, "")
+    assert (old.figure.baseline, old.figure.baseline_value) == ({}, None)
 
 
 def test_a_ratio_is_taken_in_blocks_that_both_have() -> None:
     told = (figure("old", 8.0, FAULTY), figure("new", 36.0, SOUND, against="old"))
     _, new = figures(told, (SOUND, (300.0, 600.0, 999.0)), (FAULTY, (100.0, 200.0)))
-    assert new.blocks == 3
-    assert new.ratio is not None
-    assert (new.ratio.point, new.ratio.blocks) == (pytest.approx(3.0), 2)
+    assert new.here is not None
+    assert new.here.blocks == 3
+    assert (new.figure.known.point, new.figure.blocks) == (pytest.approx(3.0), 2)
 
 
 def test_what_was_not_measured_has_no_value_and_no_ratio() -> None:
     told = (figure("old", 8.0, FAULTY), figure("new", 36.0, SOUND, against="old"))
     for others in ([], [(SOUND, ())]):
         old, new = figures(told, (FAULTY, (100.0,)), *others)
-        assert (new.measured, new.measured_low, new.measured_high, new.blocks) == (None, None, None, 0)
-        assert (new.published_ratio, new.ratio, new.verdict) == (4.5, None, "")
-        assert new.comparable == "what stands in for it was not measured in this run"
-        assert old.measured == pytest.approx(100.0)
+        assert new.here is None
+        assert (new.figure.more["published"], new.figure.interval, new.verdict) == (4.5, None, "")
+        assert new.figure.caveats == ("what stands in for it was not measured in this run",)
+        assert old.here is not None
     _, alone = figures(told, (SOUND, (100.0,)))
-    assert (alone.measured, alone.ratio) == (pytest.approx(100.0), None)
+    assert alone.here is not None
+    assert (alone.here.value, alone.figure.interval) == (pytest.approx(100.0), None)
 
 
 def test_a_figure_that_nothing_stands_in_for_is_only_told() -> None:
@@ -132,27 +162,27 @@ def test_a_figure_that_nothing_stands_in_for_is_only_told() -> None:
         figure("lost, too", 16.0, {}, note="it cannot be had"),
     )
     _, lost, noted = figures(told, (SOUND, (100.0,)), (FAULTY, (100.0,)))
-    assert (lost.measured, lost.ratio, lost.published_ratio) == (None, None, 2.0)
-    assert lost.comparable == "nothing stands in for it here"
-    assert noted.comparable == "nothing stands in for it here: it cannot be had"
+    assert (lost.here, lost.figure.interval, lost.figure.more["published"]) == (None, None, 2.0)
+    assert lost.figure.caveats == ("nothing stands in for it here",)
+    assert noted.figure.caveats == ("nothing stands in for it here: it cannot be had",)
 
 
 def test_a_figure_is_in_no_ratio_to_itself() -> None:
     (own,) = figures((figure("own", 8.0, SOUND, against="own"),), (SOUND, (100.0, 101.0)))
-    assert own.ratio is None
+    assert own.figure.interval is None
 
 
 def test_absolute_figures_are_of_other_machines() -> None:
     plain = figure("plain", 8.0, SOUND)
     (pinned,) = figures((plain,), (SOUND, (100.0,)), cores=4, server_cpus=(0, 1, 2))
-    assert pinned.comparable == (
-        "here the server has 3 of 4 processors, so compare ratios rather than absolute figures"
+    assert pinned.figure.caveats == (
+        "here the server has 3 of 4 processors, so compare ratios rather than absolute figures",
     )
     full = figure("full", 8.0, SOUND, note="patched", conditions="24 logical processors")
     (shared,) = figures((full,), (SOUND, (100.0,)), cores=4, server_cpus=())
-    assert shared.comparable == (
+    assert shared.figure.caveats == (
         "there: 24 logical processors; here the server has 4 of 4 processors, so compare ratios rather than "
-        "absolute figures; patched"
+        "absolute figures; patched",
     )
 
 

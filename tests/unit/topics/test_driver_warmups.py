@@ -8,11 +8,11 @@ import pytest
 
 from sampled_trials import INVALID, measured
 from tlstax.contract import WarmupSlice
-from tlstax.findings.drivers.warmup import driver_warmups, restless
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
-from tlstax.results.drivers import DriverWarmup, WarmupPoint
+from tlstax.results.rows import Row
 from tlstax.study import Case, load_study
+from tlstax.topics.drivers.warmups import SLICE, WARM_UP, restless, rows
 
 STUDY = load_study("driver-defaults")
 BASE, CONTROL, NEWER, NEWEST = cases(STUDY)[:4]
@@ -31,9 +31,22 @@ def trial(case: Case, block: int, *us: float, steady: bool = True, every_s: floa
     )
 
 
-def only(records: Sequence[TrialRecord]) -> DriverWarmup:
-    (found,) = driver_warmups(STUDY, records)
-    return found
+def told(records: Sequence[TrialRecord]) -> list[Row]:
+    """The rows of warm-ups; their slices apart."""
+    return [row for row in rows(STUDY, records) if row.role == WARM_UP]
+
+
+def only(records: Sequence[TrialRecord]) -> Row:
+    (row,) = told(records)
+    return row
+
+
+def slices(records: Sequence[TrialRecord]) -> list[tuple[object, float | None, object]]:
+    own = [row for row in rows(STUDY, records) if row.role == SLICE]
+    assert {(row.case == BASE.levels, row.outcome, row.unit) for row in own} == {
+        (True, "client_cpu_us_per_op", "us")
+    }
+    return [(row.more["elapsed_s"], row.value, row.more["trials"]) for row in own]
 
 
 def test_each_case_that_reported_its_warm_up_is_told_in_the_plans_order() -> None:
@@ -47,18 +60,18 @@ def test_each_case_that_reported_its_warm_up_is_told_in_the_plans_order() -> Non
         trial(BASE, 3, 0.0),
         trial(NEWEST, 1, 4.0),
     ]
-    told = driver_warmups(STUDY, records)
-    assert [(each.label, each.trials, each.cold_us_per_op) for each in told] == [
+    assert [(row.label, row.more["trials"], row.value) for row in told(records)] == [
         ("Connector/J 5.1.49", 1, 7.0),
         ("Connector/J 8.0.16", 2, 6.0),
     ]
-    assert [each.case for each in told] == [NEWER.levels, NEWEST.levels]
+    assert [row.case for row in told(records)] == [NEWER.levels, NEWEST.levels]
 
 
 def test_cold_is_the_first_slice_and_warm_the_middle_of_the_last_five() -> None:
     found = only([trial(BASE, 0, 99, 50, 4, 1, 2, 5, 3)])
-    assert (found.cold_us_per_op, found.warm_us_per_op, found.times_slower) == (99, 3, 33)
-    assert only([trial(BASE, 0, 9, 90, 80, 3, 1, 2)]).warm_us_per_op == 3, "of 90, 80, 3, 1 and 2"
+    assert (found.outcome, found.unit) == ("cold_us_per_op", "us")
+    assert (found.value, found.baseline_value, found.more["times_slower"]) == (99, 3, 33)
+    assert only([trial(BASE, 0, 9, 90, 80, 3, 1, 2)]).baseline_value == 3, "of 90, 80, 3, 1 and 2"
 
 
 def test_of_several_trials_the_medians_are_told() -> None:
@@ -70,18 +83,22 @@ def test_of_several_trials_the_medians_are_told() -> None:
             trial(BASE, 3, 60, 20, 20, every_s=3.0),
         ]
     )
-    assert (found.trials, found.steady_trials, found.steady_after_s) == (4, 3, 6.0)
-    assert (found.cold_us_per_op, found.warm_us_per_op) == (50.0, 7.5)
-    assert found.times_slower == 8.0, "the middle of 10, 6, 40 and 3"
+    assert (found.value, found.baseline_value) == (50.0, 7.5)
+    assert found.more == {
+        "trials": 4,
+        "steady_trials": 3,
+        "steady_after_s": 6.0,
+        "times_slower": 8.0,  # the middle of 10, 6, 40 and 3
+    }
 
 
 def test_none_that_was_steady_has_no_time() -> None:
     found = only([trial(BASE, 0, 5, 4, steady=False)])
-    assert (found.steady_trials, found.steady_after_s) == (0, None)
+    assert (found.more["steady_trials"], found.more["steady_after_s"]) == (0, None)
 
 
 def test_slices_go_on_as_long_as_half_of_the_trials() -> None:
-    found = only(
+    found = slices(
         [
             trial(BASE, 0, 9, 5, 3, 1),
             trial(BASE, 1, 7, 0, 1, every_s=2.0),
@@ -89,12 +106,8 @@ def test_slices_go_on_as_long_as_half_of_the_trials() -> None:
             trial(BASE, 3, 6, 4, 5, every_s=3.0),
         ]
     )
-    assert found.points == (
-        WarmupPoint(elapsed_s=2.5, us_per_op=7.5, trials=4),
-        WarmupPoint(elapsed_s=6.0, us_per_op=4.0, trials=3),
-        WarmupPoint(elapsed_s=6.0, us_per_op=4.0, trials=2),
-    )
-    assert [point.trials for point in only([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1, 1, 1)]).points] == [
+    assert found == [(2.5, 7.5, 4), (6.0, 4.0, 3), (6.0, 4.0, 2)]
+    assert [trials for *_, trials in slices([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1, 1, 1)])] == [
         2,
         2,
         1,
@@ -103,8 +116,8 @@ def test_slices_go_on_as_long_as_half_of_the_trials() -> None:
 
 
 def test_what_less_than_half_of_the_trials_go_on_with_is_not_told() -> None:
-    found = only([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1), trial(BASE, 2, 2, 1, 1)])
-    assert [point.trials for point in found.points] == [3, 3]
+    found = slices([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1), trial(BASE, 2, 2, 1, 1)])
+    assert [trials for *_, trials in found] == [3, 3]
 
 
 @pytest.mark.parametrize(("operations", "cpu_us"), [(0, 5.0), (5, 0.0)])
@@ -112,14 +125,14 @@ def test_a_slice_that_tells_nothing_is_left_out(operations: int, cpu_us: float) 
     record = trial(BASE, 0, 9, 7)
     assert record.ready is not None
     empty = WarmupSlice(elapsed_s=0.5, operations=operations, cpu_us=cpu_us)
-    slices = (empty, *record.ready.warmup, WarmupSlice(elapsed_s=3.0, operations=1, cpu_us=0.5))
-    found = only([record.model_copy(update={"ready": record.ready.model_copy(update={"warmup": slices})})])
-    assert [point.us_per_op for point in found.points] == [9, 7, 0.5]
-    assert found.steady_after_s == 3.0
+    every = (empty, *record.ready.warmup, WarmupSlice(elapsed_s=3.0, operations=1, cpu_us=0.5))
+    warmed = record.model_copy(update={"ready": record.ready.model_copy(update={"warmup": every})})
+    assert [us for _, us, _ in slices([warmed])] == [9, 7, 0.5]
+    assert only([warmed]).more["steady_after_s"] == 3.0
 
 
 def test_a_driver_that_was_not_steady_is_told() -> None:
-    told = driver_warmups(
+    shown = rows(
         STUDY,
         [
             trial(BASE, 0, 2, 1),
@@ -136,7 +149,7 @@ def test_a_driver_that_was_not_steady_is_told() -> None:
         "the driver was measured before it was steady: its CPU per operation was still falling when the time "
         "for warming up was over"
     )
-    assert list(restless(STUDY, told)) == [
+    assert list(restless(STUDY, shown)) == [
         f"Connector/J 5.1.49, {setting}: in 1 of 2 trials {after}",
         f"Connector/J 8.0.16, {setting}: in 1 of 1 trial {after}",
     ]

@@ -13,7 +13,8 @@ import pytest
 from fake_trials import Truth, fake_run, reconnecting
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, Format, render
-from tlstax.results.document import PublishedFigure, RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.rows import Row
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.document import document
@@ -47,54 +48,58 @@ def shown(planted: float = 0.25) -> RunDocument:
     return document(run(planted=planted))
 
 
-def figure(found: RunDocument, label: str) -> PublishedFigure:
-    return next(one for one in found.published if one.label == label)
+def figure(found: RunDocument, label: str, role: str = "published") -> Row:
+    return next(row for row in found.topics["published"].of(role=role) if row.label == label)
 
 
 def test_figures_stand_beside_what_stands_in_for_them() -> None:
     found = shown()
-    assert [one.label for one in found.published] == [one.label for one in STUDY.published]
+    figures = found.topics["published"].of(role="published")
+    assert [row.label for row in figures] == [one.label for one in STUDY.published]
     faulty, fixed = figure(found, FAULTY), figure(found, FIXED)
     assert (faulty.value, fixed.value) == (8_000, 35_500)
-    assert faulty.measured == pytest.approx(3000 * 0.25, rel=0.05)
-    assert fixed.measured == pytest.approx(3000, rel=0.05)
-    assert fixed.measured_low is not None
-    assert fixed.measured_low < 3000 * 1.05
-    assert "24 logical processors" in fixed.comparable
-    assert "here the server has 1 of 2 processors" in fixed.comparable
+    assert figure(found, FAULTY, "published here").value == pytest.approx(3000 * 0.25, rel=0.05)
+    here = figure(found, FIXED, "published here").known
+    assert here.point == pytest.approx(3000, rel=0.05)
+    assert here.low is not None
+    assert here.low < 3000 * 1.05
+    (caveat,) = fixed.caveats
+    assert "24 logical processors" in caveat
+    assert "here the server has 1 of 2 processors" in caveat
 
 
 def test_both_are_set_in_ratio_to_the_same_reference() -> None:
     found = shown()
     fixed, old = figure(found, FIXED), figure(found, OLD)
-    assert fixed.published_ratio == pytest.approx(35.5 / 8)
-    assert fixed.ratio is not None
-    assert fixed.ratio.low is not None
-    assert fixed.ratio.high is not None
-    assert fixed.ratio.low < 4 < fixed.ratio.high
-    assert old.ratio is not None
-    assert old.ratio.point == pytest.approx(4500 / 750, rel=0.05)
-    assert figure(found, FAULTY).published_ratio is figure(found, FAULTY).ratio is None
+    assert fixed.number("published") == pytest.approx(35.5 / 8)
+    assert fixed.known.low is not None
+    assert fixed.known.high is not None
+    assert fixed.known.low < 4 < fixed.known.high
+    assert old.known.point == pytest.approx(4500 / 750, rel=0.05)
+    assert figure(found, FAULTY).number("published") is figure(found, FAULTY).interval is None
 
 
 def test_what_has_no_stand_in_is_told_and_not_measured() -> None:
     lost = figure(shown(), "MySQL 5.1.65")
-    assert (lost.measured, lost.ratio) == (None, None)
-    assert lost.published_ratio == pytest.approx(21 / 8)
-    assert lost.comparable == "nothing stands in for it here: 5.1 cannot be had"
+    assert lost.interval is None
+    assert lost.number("published") == pytest.approx(21 / 8)
+    assert lost.caveats == ("nothing stands in for it here: 5.1 cannot be had",)
+    measured = shown().topics["published"].of(role="published here")
+    assert lost.label not in {row.label for row in measured}
 
 
 def test_taking_the_fault_out_comes_out_as_the_fix() -> None:
-    found = shown()
-    verdict = figure(found, FIXED).verdict
+    (verdict,) = shown().topics["published"].sentences
     assert verdict.startswith("taking rand-per-byte out comes out as the fix, as it did there: ")
     assert "published: 4.4×" in verdict
-    assert not any(one.verdict for one in found.published if one.label != FIXED)
+    (fix,) = shown().topics["published"].of(role="published fix")
+    assert (fix.label, fix.judgement, fix.baseline["fault"]) == (FIXED, "higher", "rand-per-byte")
 
 
 @pytest.mark.parametrize(("planted", "words"), [(1.0, "inconclusive"), (1.6, "made it worse here")])
 def test_where_the_plant_costs_nothing_no_fix_is_seen(planted: float, words: str) -> None:
-    assert words in figure(shown(planted), FIXED).verdict
+    (verdict,) = shown(planted).topics["published"].sentences
+    assert words in verdict
 
 
 def test_the_words_of_the_report_are_put_to_the_test() -> None:
@@ -111,16 +116,17 @@ def test_the_words_of_the_report_are_put_to_the_test() -> None:
 def test_a_study_without_the_stand_in_says_so() -> None:
     kept = tuple(t for t in STUDY.treatments if t["fault"] == "none")
     found = document(run(planted=0.25, study=STUDY.model_copy(update={"treatments": kept})))
-    assert figure(found, FAULTY).comparable == "what stands in for it was not measured in this run"
-    assert figure(found, FIXED).ratio is None
-    assert figure(found, FIXED).verdict == ""
+    assert figure(found, FAULTY).caveats == ("what stands in for it was not measured in this run",)
+    assert figure(found, FIXED).interval is None
+    assert found.topics["published"].sentences == ()
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_shows_them(form: Format) -> None:
     stored = run(planted=0.25)
     text = " ".join(render(stored, document(stored), form, verbose=True).split())
-    for words in ("MySQL 5.6.6, patched", "comes out as the fix", "24 logical processors"):
+    verdict = "published fix" if form == "csv" else "comes out as the fix"
+    for words in ("MySQL 5.6.6, patched", verdict, "24 logical processors"):
         assert words in text, words
 
 
@@ -131,8 +137,9 @@ def test_spreadsheets_and_programs_get_every_figure() -> None:
     assert [float(row["value"]) for row in published] == [one.value for one in STUDY.published]
     assert published[2]["case_fault"] == "rand-per-byte"
     assert float(published[3]["ratio_low"]) < 4 < float(published[3]["ratio_high"])
-    told = json.loads(render(stored, document(stored), "json"))["published"]
-    assert [one["label"] for one in told] == [one.label for one in STUDY.published]
+    told = json.loads(render(stored, document(stored), "json"))["topics"]["published"]["rows"]
+    labels = [row["label"] for row in told if row["role"] == "published"]
+    assert labels == [one.label for one in STUDY.published]
 
 
 SOUND = 'fault = "none"\ninstance = 1\ntls = "off"\n\n[[published]]'
