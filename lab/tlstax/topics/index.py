@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import trust
+from tlstax.topics import profiling, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
+from tlstax.topics.explain import sections as explain
 
-TOPICS: tuple[Topic, ...] = (trust.TOPIC,)
+TOPICS: tuple[Topic, ...] = (profiling.TOPIC, trust.TOPIC, explain.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

@@ -27,13 +27,11 @@ from tlstax.results.document import (
     NeverValid,
     PooledRatio,
     PoolSaving,
-    Profiling,
     PublishedFigure,
     RunDocument,
     StatementResult,
 )
 from tlstax.results.drivers import Drivers
-from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Tables
@@ -203,10 +201,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "hello_retries": HelloRetries.model_construct(),
         "drivers": Drivers.model_construct(),
         "captures": Captures.model_construct(),
-        "explanations": (Explanation.model_construct(),),
-        "profiling": Profiling.model_construct(),
         "of_external": ("of turns",),
-        "caveats_of_profiling": ("of profiling",),
         "caveats_of_drivers": ("of drivers",),
     }
     asked: Asked = {}
@@ -233,20 +228,19 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert shown(found) == {
         name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
     }
-    assert found.caveats == ("of the run", "of turns", "of profiling", "of drivers")
+    assert found.caveats == ("of the run", "of turns", "of drivers")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
     of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
     values = valid_values(study, stored.measured)
     estimated = estimates(study, stored.measured, values)
     assert asked == {
-        **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
+        **dict.fromkeys(("never_valid", "round_trips", "captures"), of_run),
         **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
         **dict.fromkeys(("published_tables", "agreements", "distances", "hello_retries", "drivers"), of_both),
         "published": (measured, stored.header.machine),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
-        "caveats_of_profiling": (answers["profiling"],),
         "caveats_of_drivers": (study, answers["drivers"]),
     }
 
@@ -269,8 +263,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "hello_retries": found.hello_retries,
         "drivers": found.drivers,
         "captures": found.captures,
-        "explanations": found.explanations,
-        "profiling": found.profiling,
     }
 
 

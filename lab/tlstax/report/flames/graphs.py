@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from tlstax.findings.explain.stack_costs import Stacks, mean_costs, stack_costs
+from tlstax.findings.core.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records.trial import StoredRun

@@ -11,7 +11,6 @@ from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
 from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
-from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.locks import section as locks
 from tlstax.report.machines import load
@@ -76,7 +75,7 @@ BESIDE: tuple[Topic, ...] = (
     hello_retry.sections,
     connect.captured_sections,
     locks.sections,
-    explain.sections,
+    _of("explain"),
 )
 """What is known beside comparisons."""
 

@@ -21,8 +21,6 @@ from tlstax.findings.core.scope import is_large
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
 from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
-from tlstax.findings.explain.explanation import explanations
-from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
 from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.machines.load import load
@@ -57,7 +55,7 @@ def document(stored: StoredRun) -> RunDocument:
     run = Run(stored)
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
-    sampled = profiling(stored)
+    topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     shown, beside = drivers(measured, stored.measured), machines(stored, found)
     return RunDocument(
         run=header.run,
@@ -69,7 +67,7 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
@@ -94,14 +92,12 @@ def document(stored: StoredRun) -> RunDocument:
         captures=captures(stored),
         machines=beside,
         load=load(stored),
-        explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
-        profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
             *_of_how_it_ran(stored, beside),
-            *caveats_of_profiling(sampled),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
             *caveats_of_drivers(study, shown),
         ),
     )

@@ -24,7 +24,6 @@ from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import claim_sentences
 from tlstax.findings.distance.words import pool_sentences as kept_sentences
 from tlstax.findings.drivers.words import driver_sentences
-from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.findings.pool.words import pool_sentences
 from tlstax.findings.two_sides.words import effect_sentences
@@ -41,6 +40,7 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.never_valid import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.explain.explanation import by_rank, explanations
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOTHING_COMPARED = (
@@ -134,7 +134,9 @@ def _of_its_kind(document: RunDocument) -> list[str] | None:
 
 def causes(document: RunDocument) -> list[str]:
     """Of every case in which one function was found to be at fault: which, and how much of the extra."""
-    named = [found for found in by_rank(document.explanations) if found.culprit is not None]
+    told = document.topics["explain"].rows if "explain" in document.topics else ()
+    ranked = by_rank(explanations(told, document.design, document.run))
+    named = (found for found in ranked if found.culprit is not None)
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
 
 

@@ -41,6 +41,10 @@ class Column:
         return value
 
 
+SIDE = Column("side", "TEXT", "client or server")
+"""Of topics that tell both processes apart."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table: its name, what one row is, by which columns a row is told from all others, its columns."""
