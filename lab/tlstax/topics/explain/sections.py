@@ -21,7 +21,7 @@ from tlstax.support.grouping import grouped
 from tlstax.topics.core import charts, figures, palette, table
 from tlstax.topics.core.marks import Segment
 from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
-from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section, Words
+from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Number, Table
 from tlstax.topics.core.topic import Run, Topic
 from tlstax.topics.explain.explanation import COLUMNS, by_rank, ends, explanations, operations, rows
@@ -91,7 +91,9 @@ def sentences(run: Run, found: Sequence[Row]) -> Iterator[str]:
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Each group's components and a sentence for each case; on the page, each case step by step."""
     groups = _groups(told, document)
-    yield Section(tuple(block for group in groups for block in _blocks(group, document)), TOPIC.title)
+    blocks = [block for group in groups for block in _blocks(group, document)]
+    more = f"Component by component, and by function: tlstax explain {document.run}"
+    yield Section((*blocks, Items((), more=more)), TOPIC.title)
 
 
 def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
@@ -128,13 +130,12 @@ def _blocks(group: Group, document: RunDocument) -> Iterator[Block]:
     ranked = by_rank(group.explanations)
     of_group = f": {group.title}" if group.title else ""
     yield _costs(group, f"Where the CPU time of a {group.operation} goes{of_group}")
-    more = f"Component by component, and by function: tlstax explain {document.run}"
-    yield Items(tuple(capitalised(found.sentences[0]) for found in ranked), more=more)
+    yield Items(tuple(capitalised(found.sentences[0]) for found in ranked))
     confidence = percent(document.design.confidence)
     yield Roomy(
         (_extras(group, f"More than the baseline{of_group}", MORE_NOTE.format(confidence=confidence)),)
     )
-    yield OnPage(lambda: _drawn(group, ranked, document.run))
+    yield OnPage(lambda: _drawn(group, ranked))
 
 
 def _costs(group: Group, title: str) -> Table:
@@ -168,7 +169,7 @@ def _folded(label: str) -> str:
     return label.replace(", ", ",\n").replace(" again", "\nagain")
 
 
-def _drawn(group: Group, ranked: Sequence[Explanation], run: str) -> Iterator[Block]:
+def _drawn(group: Group, ranked: Sequence[Explanation]) -> Iterator[Block]:
     """The bars of all cases; each case against its baseline, step by step."""
     yield Charts((_component_bars(group),))
     for found in ranked[:MOST_EXPLAINED]:
@@ -178,7 +179,6 @@ def _drawn(group: Group, ranked: Sequence[Explanation], run: str) -> Iterator[Bl
         shifts = tuple(shift_words(row, found.operation) for row in found.of("shift"))
         shown = Table("", ("Baseline", "Case"), shifts, (), of="Figure", of_words=True)
         yield Folded("What shifted, and what to bear in mind", (shown, Items(found.whole.caveats)))
-    yield Words("The functions below a component:", aside=True, command=f"tlstax explain {run} --case …")
 
 
 def shift_words(row: Row, operation: str) -> tuple[str, str, str]:
