@@ -61,7 +61,9 @@ with sessions.open_session() as session, PrivateServer.start(build, session, set
     ("limit", "said"),
     [
         (1, "the server blocks a host after a single refusal (max_connect_errors)"),
-        (2, "blocks a host after 2 refusals in a row (max_connect_errors)"),
+        pytest.param(
+            2, "blocks a host after 2 refusals in a row (max_connect_errors)", marks=pytest.mark.long
+        ),
     ],
 )
 def test_an_inspection_gets_no_host_blocked(limit: int, said: str, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class Explanation(Frozen):
     @property
     def extra(self) -> Interval:
         """What an operation costs more, in microseconds of CPU time."""
-        return extra_us(self.whole)
+        return self.whole.difference
 
     @property
     def case_us(self) -> float:
@@ -88,10 +88,3 @@ class Explanation(Frozen):
     def of(self, role: str) -> tuple[Row, ...]:
         """The rows of a role."""
         return tuple(row for row in self.rows if row.role == role)
-
-
-def extra_us(row: Row) -> Interval:
-    """What a row of an explanation costs more. ValueError for one that is no cost."""
-    if row.interval is None or row.of != "difference":
-        raise ValueError(f"no extra cost: {row.outcome}")
-    return row.interval

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.topics import profiling, trust
+from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.explain import sections as explain
 
-TOPICS: tuple[Topic, ...] = (profiling.TOPIC, trust.TOPIC, explain.TOPIC)
+TOPICS: tuple[Topic, ...] = (CONTRASTS, profiling.TOPIC, trust.TOPIC, explain.TOPIC, UNPAIRED)
 
 
 def own_columns() -> Iterator[Column]:

@@ -10,10 +10,17 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
-from tlstax.findings.core.so_far import most_telling, short_labels, so_far
-from tlstax.findings.core.stopping import Known, Progress, Taken, decide
+from tlstax.findings.core.stopping import (
+    Known,
+    Progress,
+    Taken,
+    decide,
+    most_telling,
+    short_labels,
+    so_far,
+)
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.live import LiveRatio, LiveRun, LiveTrials

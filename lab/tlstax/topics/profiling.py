@@ -81,7 +81,7 @@ def caveats_of(
 ) -> tuple[str, ...]:
     """What to bear in mind of the profiles: `speed` is what a profiled trial does to what others do."""
     known = sampled.more
-    not_valid = int(known["trials_invalid"] or 0) + int(known["trials_unknown"] or 0)
+    not_valid = round((sampled.number("trials_invalid") or 0) + (sampled.number("trials_unknown") or 0))
     lost, samples = sampled.number("samples_lost") or 0.0, sampled.value or 0.0
     lost_share = lost / (samples + lost) if lost else 0.0
     caveats = (
@@ -164,7 +164,7 @@ def sentences(_: Run, found: Sequence[Row]) -> Iterator[str]:
     """What was sampled besides, and what that cost."""
     sampled = found[0]
     known = sampled.more
-    trials = sum(int(known[f"trials_{verdict}"] or 0) for verdict in ("valid", "invalid", "unknown"))
+    trials = round(sum(sampled.number(f"trials_{name}") or 0 for name in ("valid", "invalid", "unknown")))
     if not known["profiles"]:
         yield f"none: {counted(trials, 'trial')} besides, of which nothing could be sampled"
         return

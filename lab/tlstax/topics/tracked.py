@@ -13,9 +13,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.proof import negotiated
 from tlstax.findings.core.series import Logs, Series, series_of
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import negotiated, percent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row

@@ -9,7 +9,7 @@ import pytest
 
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
-from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.pooling import quotient
 from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
 from tlstax.findings.distance.tunnels import TUNNELS, tunnels
 from tlstax.report.distance.csv_rows import rows as tunnel_rows

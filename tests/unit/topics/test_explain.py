@@ -27,7 +27,7 @@ from intervals import known
 from tlstax.findings.core import stats
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.results.explanation import Explanation, extra_us
+from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Row
 from tlstax.study import Case
 from tlstax.study.labels import CONTROL_MARK
@@ -77,7 +77,7 @@ def unattributed(found: Explanation) -> dict[str, float | None]:
 
 
 def component(found: Explanation, name: str) -> float:
-    return next(extra_us(part).point for part in found.components if part.more["component"] == name)
+    return next(part.difference.point for part in found.components if part.more["component"] == name)
 
 
 def test_a_planted_cost_is_found_with_its_function() -> None:
@@ -198,7 +198,7 @@ def test_what_the_kernel_does_is_told_by_what_was_called_and_by_whom() -> None:
     (function,) = (row for row in found.of("function") if row.outcome == "server: kernel random")
     told = {name: function.more[name] for name in ("function", "library", "through")}
     assert told == {"function": "read", "library": "libc.so.6", "through": "RAND_bytes"}
-    assert extra_us(function).point == pytest.approx(180.0, rel=1e-4)
+    assert function.difference.point == pytest.approx(180.0, rel=1e-4)
 
 
 def test_a_fault_is_held_against_the_same_case_without_it() -> None:

@@ -10,7 +10,6 @@ from fake_samples import FAULT_STUDY
 from sampled_trials import measured, profile, run_of, sampled
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame
-from tlstax.results.explanation import extra_us
 from tlstax.results.rows import Row
 from tlstax.topics.explain.costs import Costs, Noise
 from tlstax.topics.explain.culprit import (
@@ -87,9 +86,9 @@ def test_the_culprit_is_the_own_function_nearest_to_the_leaf() -> None:
         "",
     )
     assert found.more["share"] == pytest.approx(0.6)
-    assert extra_us(found).point == pytest.approx(60)
-    assert (extra_us(found).blocks, extra_us(found).confidence) == (2, 0.95)
-    assert extra_us(found).high == pytest.approx(60 + 25.4517, rel=1e-5)
+    assert found.difference.point == pytest.approx(60)
+    assert (found.difference.blocks, found.difference.confidence) == (2, 0.95)
+    assert found.difference.high == pytest.approx(60 + 25.4517, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_it_causes_half_of_the_extra_or_more(extra_us: float, share: float | Non
 def test_what_the_baseline_spends_there_does_not_count() -> None:
     found = told([{RANDOM: 60}] * 2, base={RANDOM: 40})
     assert found is not None
-    assert (extra_us(found).point, found.more["share"]) == (pytest.approx(60), pytest.approx(0.6))
+    assert (found.difference.point, found.more["share"]) == (pytest.approx(60), pytest.approx(0.6))
 
 
 def test_a_microsecond_has_a_culprit_as_well() -> None:
@@ -208,7 +207,7 @@ def test_of_several_nearest_the_one_with_most_is_named() -> None:
 def test_recursion_counts_once() -> None:
     found = told([{f"{DRAW};draw [libtale.so];chacha [kernel]": 60}] * 2)
     assert found is not None
-    assert extra_us(found).point == pytest.approx(60)
+    assert found.difference.point == pytest.approx(60)
 
 
 def test_the_clients_function_can_be_it() -> None:
@@ -232,8 +231,8 @@ def test_alone_it_must_be_clear_among_all_components() -> None:
     assert alone([{RANDOM: 406, LOCKED: 1}, {RANDOM: 394, LOCKED: 2}]) is None, "67 times, of three"
     found = alone([{RANDOM: 405, LOCKED: 1}, {RANDOM: 395, LOCKED: 2}])
     assert found is not None
-    assert extra_us(found).confidence == 0.95
-    assert extra_us(found).high == pytest.approx(400 + 5 * 25.4517, rel=1e-5)
+    assert found.difference.confidence == 0.95
+    assert found.difference.high == pytest.approx(400 + 5 * 25.4517, rel=1e-5)
 
 
 def test_alone_among_no_other_component_nothing_is_widened() -> None:

@@ -11,7 +11,7 @@ from fake_samples import sampled_study
 from fake_trials import histogram
 from sampled_trials import INVALID, measured, profile, run_of, sampled
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.explanation import Explanation, extra_us
+from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Study
 from tlstax.study.labels import finding_levels
 from tlstax.support.errors import UserMistake
@@ -103,7 +103,7 @@ def test_what_is_compared_and_what_it_costs() -> None:
 def test_components_are_listed_by_what_they_cost_more() -> None:
     found = of_two()
     assert [
-        (part.word("component"), part.word("side"), part.value, part.baseline_value, extra_us(part).point)
+        (part.word("component"), part.word("side"), part.value, part.baseline_value, part.difference.point)
         for part in found.components
     ] == [
         ("kernel random", "server", pytest.approx(140), 0, pytest.approx(140)),
@@ -113,12 +113,12 @@ def test_components_are_listed_by_what_they_cost_more() -> None:
         ("the client's own work", "client", pytest.approx(10), pytest.approx(10), 0),
     ]
     first = found.components[0]
-    assert (first.blocks, extra_us(first).confidence) == (2, 0.95)
+    assert (first.blocks, first.difference.confidence) == (2, 0.95)
     function, *_ = found.of("function")
-    assert extra_us(function).point == pytest.approx(140)
+    assert function.difference.point == pytest.approx(140)
     assert {**first.more, "function": "read", "library": "libc.so.6", "through": "draw"} == function.more
     less = explain(run_of(*trials(TLS, {WORK: 600, NETWORK: 50}), *trials(BASE, PLAIN), study=STUDY), TLS)
-    assert [extra_us(part).point for part in less.components] == pytest.approx([-300, -50, 0, 0])
+    assert [part.difference.point for part in less.components] == pytest.approx([-300, -50, 0, 0])
     assert (less.components[1].word("component"), less.components[1].value) == ("unattributed", 0)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
+from tlstax.findings.core.contrasts import INSTANCE
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.twins import INSTANCE
 from tlstax.study import Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import USUAL, label_levels

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import exp, log
 from statistics import fmean
 
-from tlstax.findings.core.naming import case_label
 from tlstax.findings.core.series import LADDER, Series, frozen
+from tlstax.findings.core.wording import case_label
 from tlstax.findings.scaling.law import FEWEST_SIZES, Law, fitted
 from tlstax.results.interval import Interval
 from tlstax.results.scaling import Scaling

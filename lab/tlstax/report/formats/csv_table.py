@@ -56,9 +56,10 @@ from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
 from tlstax.report.two_sides import csv_rows as two_sides
-from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.rows import Row as TopicRow
-from tlstax.topics.core.csv_row import Row, Value, amount, levels, sides
+from tlstax.results.rows import text_of
+from tlstax.topics.core.csv_row import Row, Value, amount, sides
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
@@ -115,7 +116,11 @@ def _told_row(row: TopicRow) -> Row:
         "judgement": row.judgement,
         "negotiated": row.negotiated,
         "caveats": "; ".join(row.caveats),
-        **{name: value for name, value in row.more.items() if value is not None},
+        **{
+            name: text_of(value) if isinstance(value, tuple) else value
+            for name, value in row.more.items()
+            if value is not None
+        },
     }
 
 
@@ -128,13 +133,9 @@ def _compared(document: RunDocument) -> Iterator[Row]:
             "caveats": "; ".join(found.caveats),
         }
         yield _beside_another(found) | _values(found) | noted
-    for contrast in document.contrasts:
-        yield _beside_another(contrast) | _values(contrast) | _noise("contrast", contrast)
-    for pooled in document.pooled:
-        yield _beside_another(pooled) | _noise("pooled", pooled)
 
 
-def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
+def _beside_another(found: Finding) -> Row:
     return {
         "outcome": found.outcome,
         "unit": found.unit,
@@ -145,29 +146,8 @@ def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
     }
 
 
-def _values(found: Finding | ContrastFinding) -> Row:
+def _values(found: Finding) -> Row:
     return {"value": found.value, "baseline_value": found.baseline_value}
-
-
-def _noise(role: str, found: ContrastFinding | PooledRatio) -> Row:
-    return {"role": role, "caveats": f"noise floor from {found.noise_from}" if found.noise_from else ""}
-
-
-def _unpaired(document: RunDocument) -> Iterator[Row]:
-    """What the baseline does not have."""
-    for found in document.unpaired:
-        yield {
-            "outcome": found.outcome,
-            "unit": found.unit,
-            "role": found.role,
-            **levels("case", found.case),
-            "value": found.value,
-            "value_low": found.low,
-            "value_high": found.high,
-            "confidence": found.confidence,
-            "blocks": found.blocks,
-            "negotiated": found.negotiated,
-        }
 
 
 def harmless(value: Value) -> Value:
@@ -193,6 +173,5 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     hello_retry.rows,
     machines.rows,
     machines.load_rows,
-    _unpaired,
 )
 """In the order of the rows."""

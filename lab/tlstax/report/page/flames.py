@@ -19,7 +19,7 @@ from importlib import resources
 
 from markupsafe import Markup, escape
 
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun

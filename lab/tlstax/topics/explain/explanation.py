@@ -15,7 +15,7 @@ from tlstax.findings.core.wording import microseconds, number, percent, signed
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.explanation import Explanation, extra_us
+from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study
@@ -130,7 +130,7 @@ def _rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float
         -changed if found is not None else 0,
         explanation.whole_is_told if found is not None else False,
         found.number("share") or 0.0 if found is not None else 0.0,
-        extra_us(whole).point,
+        whole.difference.point,
     )
 
 
@@ -268,7 +268,7 @@ def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]
                 more={"side": side, "component": name},
             )
             found.append((part, [_function(part, *function) for function in known[name]]))
-    found.sort(key=lambda part: -abs(extra_us(part[0]).point))
+    found.sort(key=lambda part: -abs(part[0].difference.point))
     yield from (part for part, _ in found)
     yield from (function for _, own in found for function in own)
 
@@ -280,7 +280,7 @@ def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
             "role": "function",
             "value": None,
             "baseline_value": None,
-            "interval": extra_us(part).model_copy(update={"point": us, "low": None, "high": None}),
+            "interval": part.difference.model_copy(update={"point": us, "low": None, "high": None}),
             "noise_floor": None,
             "judgement": "",
             "more": {
@@ -365,7 +365,7 @@ def _removal(stored: StoredRun, pair: _Pair, found: Row) -> Iterator[Row]:
     has_own = machine.server_cpus and not set(machine.server_cpus) & set(machine.client_cpus)
     is_servers = found.more["side"] == "server" and not _programs_differ(pair)
     if is_servers and has_own and server_us and cores and cores >= BUSY * len(machine.server_cpus):
-        left_us = server_us - extra_us(found).point
+        left_us = server_us - found.difference.point
         if left_us > 0:
             yield _removed(pair, found, "removal predicted", server_us / left_us)
     is_fault = pair.case.typed.fault not in {NO_FAULT, *VARIANTS}
@@ -376,7 +376,7 @@ def _removal(stored: StoredRun, pair: _Pair, found: Row) -> Iterator[Row]:
 
 
 def _removed(pair: _Pair, found: Row, role: str, times: float) -> Row:
-    ratio = extra_us(found).model_copy(update={"point": times, "low": None, "high": None})
+    ratio = found.difference.model_copy(update={"point": times, "low": None, "high": None})
     return pair.row(outcome="ops_per_s", unit="1/s", role=role, interval=ratio, of="ratio")
 
 
@@ -404,7 +404,7 @@ def _caveats(
 ) -> Iterator[str]:
     """What bears on the explanation, from how it was sampled."""
     is_control = pair.case.role == "control"
-    blocks = extra_us(whole).blocks
+    blocks = whole.difference.blocks
     if blocks < FEW_BLOCKS:
         yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
     if _programs_differ(pair):
@@ -530,7 +530,7 @@ def _named(found: Explanation, row: Row) -> str:
     beneath = row.word("beneath").split("; ")
     under = f", with {enumerated(beneath)} beneath it" if beneath != [""] else ""
     where = f"{row.word('component')}{under}"
-    own, share = extra_us(row), row.number("share") or 0.0
+    own, share = row.difference, row.number("share") or 0.0
     if not found.whole_is_told:
         return (
             f"{who} costs {signed(own.point)} µs {ends(own)} of CPU per {found.operation}: {where}; the rest "
@@ -571,7 +571,7 @@ def _spread(found: Explanation, clear: Sequence[Row]) -> str:
 def _largest_of(clear: Sequence[Row]) -> Iterator[str]:
     if clear:
         listed = [
-            f"{part.word('component')} on the {part.word('side')} {signed(extra_us(part).point)} µs"
+            f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
             for part in clear[:MOST_COMPONENTS]
         ]
         yield f"most of the difference: {enumerated(listed)}"
@@ -583,12 +583,12 @@ def _removal_words(found: Explanation) -> Iterator[str]:
         return
     plural = operations(found.operation)
     for row in found.of("removal predicted"):
-        times = row.interval.point if row.interval is not None else 1.0
+        times = row.ratio.point
         yield (
             f"the server's processors were busy all the time: without {found.culprit.word('function')} it "
             f"could do {rate.value * times:,.0f} {plural} a second instead of {rate.value:,.0f} "
             f"({times:.2f} times as many)"
         )
     for row in found.of("removal measured"):
-        times = row.interval.point if row.interval is not None else 1.0
+        times = row.ratio.point
         yield f"measured without it: {rate.baseline_value:,.0f} {plural} a second ({times:.2f} times as many)"

@@ -13,7 +13,7 @@ from tlstax.findings.core.wording import capitalised, microseconds, number, perc
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.results.document import RunDocument
-from tlstax.results.explanation import Explanation, extra_us
+from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
@@ -212,7 +212,7 @@ def steps(found: Explanation) -> tuple[Step, ...]:
     at = found.baseline_us
     bars = [Step("baseline", found.labels[1], 0.0, at, microseconds(at))]
     for part in shown_components(found):
-        extra = extra_us(part)
+        extra = part.difference
         words = f"{signed(extra.point)} µs"
         bars.append(Step("component", place(part), at, at + extra.point, words, ends(extra)))
         at += extra.point
@@ -224,8 +224,8 @@ def steps(found: Explanation) -> tuple[Step, ...]:
 
 def shown_components(found: Explanation) -> tuple[Row, ...]:
     """The components that changed most, in order of size."""
-    changed = sum(abs(extra_us(part).point) for part in found.components)
-    large = [part for part in found.components if abs(extra_us(part).point) >= LEAST_STEP * changed]
+    changed = sum(abs(part.difference.point) for part in found.components)
+    large = [part for part in found.components if abs(part.difference.point) >= LEAST_STEP * changed]
     return tuple(large[:MOST_STEPS])
 
 

@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
-from tlstax.results.explanation import Explanation, extra_us
+from tlstax.results.explanation import Explanation
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.topics.explain.sections import Step, place, shift_words, shown_components, steps
 
@@ -114,7 +114,7 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
     """Below each of the first components, where its cost changed most."""
     for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
         yield ""
-        yield styled(f"{capitalised(place(part))}: {signed(extra_us(part).point)} µs", style="bold")
+        yield styled(f"{capitalised(place(part))}: {signed(part.difference.point)} µs", style="bold")
         table = grid()
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
@@ -123,7 +123,7 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
             caller = row.word("through")
             through = f", called through {caller}" if caller else ""
             table.add_row(
-                styled(f"{signed(extra_us(row).point)} µs"),
+                styled(f"{signed(row.difference.point)} µs"),
                 styled(f"{row.word('function')} ({row.word('library')}){through}"),
             )
         yield Padding(table, (0, 0, 0, 2))
