@@ -147,9 +147,12 @@ def _charged_to(stack: Sequence[Frame]) -> tuple[Frame, str]:
 
 
 def extra_stacks(case: Sequence[Stacks], baseline: Sequence[Stacks]) -> dict[str, float]:
-    """What each stack costs more in the case, in µs per operation, over the same blocks."""
+    """What each stack costs more in the case, in µs per operation, over the same blocks.
+
+    In the order in which they were seen, so that equal callers are told in the same order every time.
+    """
     own, other = mean_costs(case), mean_costs(baseline)
-    return {stack: own.get(stack, 0.0) - other.get(stack, 0.0) for stack in own.keys() | other.keys()}
+    return {stack: own.get(stack, 0.0) - other.get(stack, 0.0) for stack in {**own, **other}}
 
 
 def is_own(frame: Frame) -> bool:
