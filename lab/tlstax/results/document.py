@@ -7,12 +7,10 @@ from typing import Literal
 from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import FirstBytes
 from tlstax.results.distance import Distances, TunnelWorth
-from tlstax.results.explanation import Explanation
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
 from tlstax.results.machines import Machines
@@ -59,29 +57,6 @@ class TrialCounts(Frozen):
     valid: int
     invalid: int
     unknown: int
-
-
-class Profiling(Frozen):
-    """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
-
-    `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
-    the kernel's functions could be told apart, `sides` who could be sampled, and `coverage` which share of
-    its CPU time has samples (of a process that sleeps often, perf misses some). `costs` holds, by outcome,
-    the ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
-    """
-
-    trials: TrialCounts
-    profiles: int
-    event: str
-    frequency_hz: int
-    kernel: bool
-    kernel_names: bool
-    sides: tuple[Side, ...]
-    coverage: dict[Side, float]
-    samples: int
-    lost: int
-    why_none: tuple[str, ...] = ()
-    costs: dict[str, Interval] = {}
 
 
 class Tally(Frozen):
@@ -197,9 +172,7 @@ class RunDocument(Frozen):
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
     load: LoadFound | None = Field(default=None, exclude_if=_is_none)
-    explanations: tuple[Explanation, ...] = ()
     trials: TrialCounts
-    profiling: Profiling | None = None
     caveats: tuple[str, ...] = ()
 
     def rows_of(self, topic: str, *outcomes: str, role: str | None = None) -> tuple[Row, ...]:

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import agreement, captures, hello_retry, locks, pool, published, round_trips, storms, trust
+from tlstax.topics import (
+    agreement,
+    captures,
+    hello_retry,
+    locks,
+    pool,
+    profiling,
+    published,
+    round_trips,
+    storms,
+    trust,
+)
 from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.drivers import topic as drivers
+from tlstax.topics.explain import sections as explain
 
 TOPICS: tuple[Topic, ...] = (
     CONTRASTS,
+    profiling.TOPIC,
     pool.TOPIC,
     published.TOPIC,
     agreement.TOPIC,
@@ -22,6 +35,7 @@ TOPICS: tuple[Topic, ...] = (
     hello_retry.TOPIC,
     captures.TOPIC,
     locks.TOPIC,
+    explain.TOPIC,
     UNPAIRED,
 )
 

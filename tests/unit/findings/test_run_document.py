@@ -22,11 +22,9 @@ from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.document import (
     Finding,
     NeverValid,
-    Profiling,
     RunDocument,
     StatementResult,
 )
-from tlstax.results.explanation import Explanation
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Tables
 from tlstax.study import Contrast, Study, load_study, override
@@ -190,10 +188,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "distances": Distances.model_construct(),
         "tunnels": (TunnelWorth.model_construct(),),
         "first_bytes": (FirstBytes.model_construct(),),
-        "explanations": (Explanation.model_construct(),),
-        "profiling": Profiling.model_construct(),
         "of_external": ("of turns",),
-        "caveats_of_profiling": ("of profiling",),
     }
     asked: Asked = {}
 
@@ -220,6 +215,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
         name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
     }
     assert found.caveats == ("of the run", "of turns", "of profiling")
+    assert found.caveats == ("of the run", "of turns", "of drivers")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
     of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
     values = valid_values(study, stored.measured)
@@ -229,9 +225,9 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
         **dict.fromkeys(("statements", "tunnels"), of_series),
         **dict.fromkeys(("published_tables", "agreements", "distances", "drivers"), of_both),
         **dict.fromkeys(("published_tables", "distances", "hello_retries"), of_both),
+        **dict.fromkeys(("never_valid", "round_trips", "captures"), of_run),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
-        "caveats_of_profiling": (answers["profiling"],),
     }
 
 
@@ -244,8 +240,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "distances": found.distances,
         "tunnels": found.tunnels,
         "first_bytes": found.first_bytes,
-        "explanations": found.explanations,
-        "profiling": found.profiling,
     }
 
 

@@ -23,19 +23,21 @@ A's), how far two processes of one side differ "twin". Of drivers, "driver defau
 nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
 operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
 has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
-trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
-"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
-difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
-has the roles "hello retry" (value of baseline_value handshakes were retried) and "hello retry cost" (a cost
-of the retried case, of the case in the `baseline_FACTOR` columns, which avoids the retry, and the
-difference); all are arithmetic means. What each of several machines shows by itself has the role "machine":
-ratio is its own, the caveats name the machine and say where machines differ beyond chance. Where load came
-from other machines, "load" has for each case how busy the CPUs of the busiest client were (value), and the
-server's (baseline_value); judgement is which side was the limit. What a tap saw of a case has the role
-"captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are counted,
-"locks" has a row for each function that takes them (value: how many for each operation), and "locks of a
-case" all of them. An outcome that the baseline does not have has the columns from baseline_value to ratio
-empty, and its interval is that of the value: value_low, value_high.
+trials). Of a run that was sampled, a case has a row of its whole CPU time, an operation, with the role
+"explain"; "component" is a part of it, its outcome "SIDE: COMPONENT" (arithmetic means, the difference to the
+baseline with its interval), "function" what a function costs more there, "culprit" the function that most of
+the extra goes through, "shift" another figure of both cases, "removal predicted" and "removal measured" what
+it would give to take the culprit out. What HelloRetryRequests cost has the roles "hello retry" (value of
+baseline_value handshakes were retried), "hello retry cost" (a cost of the retried case, and of the case in
+the `baseline_FACTOR` columns, which avoids the retry) and "hello retry extra" (the difference, its interval
+in value_low and value_high); all are arithmetic means. What each of several machines shows by itself has the
+role "machine": ratio is its own, the caveats name the machine and say where machines differ beyond chance.
+Where load came from other machines, "load" has for each case how busy the CPUs of the busiest client were
+(value), and the server's (baseline_value); judgement is which side was the limit. What a tap saw of a case
+has the role "captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are
+counted, "locks" has a row for each function that takes them: value is how many it takes for each operation.
+An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
+interval is that of the value: value_low, value_high.
 """
 
 from __future__ import annotations
@@ -46,7 +48,6 @@ from io import StringIO
 
 from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.distance import csv_rows as distance
-from tlstax.report.explain import csv_rows as explain
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
@@ -54,7 +55,6 @@ from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.rows import More, text_of
 from tlstax.results.rows import Row as TopicRow
-from tlstax.study.outcomes import UNITS
 from tlstax.topics.core.csv_row import Row, Value, amount, sides
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
@@ -149,12 +149,6 @@ def _values(found: Finding) -> Row:
     return {"value": found.value, "baseline_value": found.baseline_value}
 
 
-def _sampling(document: RunDocument) -> Iterator[Row]:
-    """What sampling costs."""
-    for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
-        yield {"outcome": outcome, "unit": UNITS[outcome], "role": "profiling", **amount(ratio, "ratio")}
-
-
 def harmless(value: Value) -> Value:
     """The value; text from a server or a client must not become a formula."""
     if not isinstance(value, str):
@@ -165,7 +159,6 @@ def harmless(value: Value) -> Value:
 
 TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     _compared,
-    _sampling,
     published.rows,
     distance.rows,
     scaling.rows,
@@ -174,6 +167,5 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     two_sides.rows,
     machines.rows,
     machines.load_rows,
-    explain.rows,
 )
 """In the order of the rows."""

@@ -8,7 +8,6 @@ from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
 from tlstax.report.bulk import section as bulk
 from tlstax.report.distance import section as distance
-from tlstax.report.explain import section as explain
 from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
@@ -78,7 +77,7 @@ BESIDE: tuple[Topic, ...] = (
     HELLO_RETRY,
     _of("captures"),
     _of("locks"),
-    explain.sections,
+    _of("explain"),
 )
 """What is known beside comparisons."""
 

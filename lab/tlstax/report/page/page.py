@@ -10,11 +10,10 @@ from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.distance.words import claim_verdicts
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames.graphs import Draw
-from tlstax.report.flames.section import FlameSection, flame_section
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.overview.grids import wants_overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
+from tlstax.report.page.flames import FlameSection, flame_section
 from tlstax.report.page.processors import processes, processors
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
@@ -29,6 +28,7 @@ from tlstax.topics.core.groups import Cell, Column, Group, Row, arranged, cell, 
 from tlstax.topics.core.panel import Panel
 from tlstax.topics.core.section import Block, Heading, Section, Words
 from tlstax.topics.core.untrusted import printable
+from tlstax.topics.flames import Draw
 
 MOST_CARDS = 6
 

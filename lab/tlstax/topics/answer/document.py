@@ -14,8 +14,6 @@ from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
-from tlstax.findings.explain.explanation import explanations
-from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
 from tlstax.findings.published.tables import published_tables
@@ -49,7 +47,6 @@ def document(stored: StoredRun) -> RunDocument:
     run = Run(stored)
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
-    sampled = profiling(stored)
     topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     beside = machines(stored, found)
     return RunDocument(
@@ -76,14 +73,12 @@ def document(stored: StoredRun) -> RunDocument:
         first_bytes=first_bytes(stored),
         machines=beside,
         load=load(stored),
-        explanations=explanations(stored),
         trials=counts_of(stored.measured),
-        profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
             *_of_how_it_ran(stored, beside),
-            *caveats_of_profiling(sampled),
             *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
         ),
     )
 

@@ -21,7 +21,6 @@ from tlstax.findings.core.wording import (
 from tlstax.findings.distance.tunnel_words import tunnel_sentences
 from tlstax.findings.distance.words import claim_sentences
 from tlstax.findings.distance.words import pool_sentences as kept_sentences
-from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
@@ -37,6 +36,7 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.explain.explanation import by_rank, explanations
 from tlstax.topics.hello_retry import is_answer
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
@@ -136,7 +136,8 @@ def said_of(document: RunDocument, topic: str) -> tuple[str, ...]:
 
 def causes(document: RunDocument) -> list[str]:
     """Of every case in which one function was found to be at fault: which, and how much of the extra."""
-    named = [found for found in by_rank(document.explanations) if found.culprit is not None]
+    ranked = by_rank(explanations(document.rows_of("explain"), document.design, document.run))
+    named = (found for found in ranked if found.culprit is not None)
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
 
 

@@ -45,6 +45,9 @@ GROUP = Column("group_words", "TEXT", "what the case shares with others of its g
 TRIALS = Column("trials", "INTEGER", "how many valid trials the row is from")
 """What several topics' rows have."""
 
+SIDE = Column("side", "TEXT", "client or server")
+"""Of topics that tell both processes apart."""
+
 
 @dataclass(frozen=True)
 class Table:

@@ -1,4 +1,4 @@
-"""What other tools read of a run: each format by the rules, or by the very parser, of who reads it."""
+"""What other tools read of a run: the planted figures, and each format by the parser of its reader."""
 
 from __future__ import annotations
 
@@ -14,16 +14,25 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
-from report_runs import exact_run, hostile, many_levels, noisy_run, one_block
+from fake_openssl_study import small_openssl_run
+from report_runs import (
+    all_invalid,
+    exact_run,
+    hostile,
+    many_levels,
+    noisy_run,
+    not_begun,
+    one_block,
+    one_case_lost,
+)
 from tlstax.cli.kept import open_store
 from tlstax.cli.report_command import report_command
-from tlstax.findings.tracked.figures import tracked
 from tlstax.records.trial import StoredRun
-from tlstax.report.tracked.openmetrics import metric_name
-from tlstax.report.tracked.render import TrackedFormat, render_tracked
-from tlstax.results.tracked import TrackedFigure
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake
+from tlstax.topics.tracked import TrackedFormat, known, metric_name, tracked, tracked_rows
 
 CHOSEN = ("ops_per_s", "latency_p99_us", "server_cpu_us_per_op")
 
@@ -64,7 +73,7 @@ RUNS = {"exact": exact_run, "noisy": noisy_run, "one block": one_block, "many le
 
 
 def text_of(stored: StoredRun, form: TrackedFormat, outcomes: tuple[str, ...] = CHOSEN) -> str:
-    return render_tracked(tracked(stored, outcomes), form)
+    return tracked(stored, outcomes, form)
 
 
 def entries(stored: StoredRun, form: TrackedFormat) -> list[dict[str, Any]]:
@@ -88,6 +97,77 @@ def families(text: str) -> dict[str, Metric]:
 def sample(family: Metric, **labels: str) -> float:
     (found,) = (own.value for own in family.samples if labels.items() <= own.labels.items())
     return float(found)
+
+
+FIGURES = ("ops_per_s", "server_cpu_us_per_op")
+
+
+def figure(found: tuple[Row, ...], label: str, of: str) -> tuple[Row, Interval]:
+    """The rate of a case, itself or to the baseline."""
+    (row,) = (
+        own for own in found if (own.outcome, own.of) == (FIGURES[0], of) and own.label.startswith(label)
+    )
+    return row, known(row)
+
+
+def test_the_planted_figures_are_there_with_what_ran() -> None:
+    found = tracked_rows(exact_run(), FIGURES)
+    (value, own), (ratio, beside) = (figure(found, "TLS 1.3, reconnecting", of) for of in ("value", "ratio"))
+    assert own.point == pytest.approx(1020)
+    assert beside.point == pytest.approx(1020 / 5000)
+    assert (value.unit, ratio.unit, ratio.baseline["tls"]) == ("1/s", "1", "off")
+    assert value.blocks == 8
+    assert value.negotiated.startswith("TLSv1.3")
+    assert value.case["tls"] == "1.3"
+
+
+def test_a_baseline_has_no_ratio_and_a_control_no_figure() -> None:
+    found = tracked_rows(exact_run(), FIGURES)
+    assert {own.of for own in found if own.case["tls"] == "off"} == {"value"}
+    assert not any("control" in own.label for own in found)
+    assert len({(own.label, own.outcome, own.of) for own in found}) == len(found)
+
+
+def test_intervals_are_those_of_the_run() -> None:
+    _, ratio = figure(tracked_rows(noisy_run(), FIGURES), "TLS 1.3, reconnecting", "ratio")
+    assert ratio.low is not None
+    assert ratio.high is not None
+    assert ratio.low < ratio.point < ratio.high
+    alone = known(tracked_rows(one_block(), FIGURES)[0])
+    assert (alone.low, alone.high, alone.blocks) == (None, None, 1)
+
+
+def test_a_case_without_a_valid_trial_has_no_figure() -> None:
+    assert {own.case["tls"] for own in tracked_rows(one_case_lost(), FIGURES)} == {"off", "1.3"}
+    with pytest.raises(UserMistake, match="has no figure of ops_per_s, server_cpu_us_per_op"):
+        tracked(all_invalid(), FIGURES, "bencher")
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed", "running"])
+def test_a_run_that_is_not_whole_is_refused(status: str) -> None:
+    with pytest.raises(UserMistake, match=f"is {status}, and only a run that is complete"):
+        tracked(exact_run().model_copy(update={"status": status}), FIGURES, "bencher")
+    with pytest.raises(UserMistake) as caught:
+        tracked(not_begun(), FIGURES, "bencher")
+    assert "--resume" in caught.value.remedy
+
+
+def test_cases_are_named_as_their_study_names_them() -> None:
+    stored = small_openssl_run().model_copy(update={"status": "complete"})
+    row = next(own for own in tracked_rows(stored, FIGURES) if own.of == "ratio")
+    assert str(row.case["tls_library"]) in row.label
+    (first, *_) = (own for own in entries(stored, "bigger-is-better") if own["unit"] == "×")
+    assert first["name"].endswith(", to plaintext")
+    assert f"run {stored.header.run} by tlstax {stored.header.tlstax_version}: " in first["extra"]
+
+
+def test_a_trial_that_is_not_valid_says_nothing_of_what_ran() -> None:
+    found = tracked_rows(noisy_run(), FIGURES)
+    assert all(known(own).blocks <= 8 and own.negotiated for own in found)
+    trials = families(text_of(noisy_run(), "openmetrics"))["tlstax_trials"]
+    counts = {name: sample(trials, verdict=name) for name in ("valid", "invalid", "unknown")}
+    assert counts["invalid"] > 0
+    assert sum(counts.values()) == len(noisy_run().measured)
 
 
 @pytest.mark.parametrize("make", RUNS.values(), ids=RUNS)
@@ -161,9 +241,9 @@ def test_units_are_prometheus_own_and_the_last_word() -> None:
 
 def test_every_outcome_has_a_metric_of_its_own() -> None:
     names = [
-        metric_name(TrackedFigure.model_construct(outcome=own.name, unit=own.unit, measure=measure), end)[0]
+        metric_name(Row(outcome=own.name, unit=own.unit, of=of), end)[0]
         for own in OUTCOMES.values()
-        for measure in ("itself", "to the baseline")
+        for of in ("value", "ratio")
         for end in ("", "low", "high")
     ]
     assert len(set(names)) == len(names)

@@ -19,15 +19,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from tlstax.findings.core.pooling import Pooling
-from tlstax.findings.explain.component_costs import Costs, Noise, Place, common_blocks, is_clear
-from tlstax.findings.explain.stack_costs import Stacks, mean_costs
+from tlstax.findings.core.stack_costs import Stacks, mean_costs
 from tlstax.profiles.components import UNATTRIBUTED, classifier
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
-from tlstax.results.explanation import (
-    Culprit,
-    FunctionCost,
-)
+from tlstax.results.rows import Row
 from tlstax.study import Case
+from tlstax.study.labels import finding_levels
+from tlstax.topics.explain.costs import Costs, Noise, Place, common_blocks, is_clear
 
 PASSES_THROUGH = 0.8
 """The part of its component's extra that must pass through a function for it to be named."""
@@ -55,17 +53,17 @@ _ENTRY = re.compile(r"entry_|do_syscall_|x64_sys_call|invoke_syscall|el0|asm_|re
 """How any call enters the kernel, which says nothing about what was asked for."""
 
 
-def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Culprit | None:
+def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
     """The culprit of a clear extra cost in µs per operation, or None where it has several origins.
 
-    `pair` is the case and its baseline.
+    `pair` is the case and its baseline. The row has what all that passes through the function costs more, and
+    as `share` what part of the extra that is; `beneath` names the other components in which it causes cost
+    (the kernel's random numbers under a generator).
     """
     return _culprit(costs, pair, extra_us, noise, costs.pooling) if extra_us > 0 else None
 
 
-def culprit_alone(
-    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None
-) -> Culprit | None:
+def culprit_alone(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
     """A culprit that is clear by itself, although the whole extra cost is within noise; or None."""
     places = costs.component_differences(*pair)
     confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
@@ -74,7 +72,7 @@ def culprit_alone(
 
 def _culprit(
     costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, pooling: Pooling
-) -> Culprit | None:
+) -> Row | None:
     case, baseline = pair
     leading = _leading(costs, case, baseline, noise, pooling)
     if leading is None:
@@ -94,22 +92,31 @@ def _culprit(
     share = amount.point / max(extra_us, amount.point)
     if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):
         return None
-    return Culprit(
-        component=component,
-        side=side,
-        function=frame.function,
-        library=frame.library,
-        share=share,
-        extra_us_per_op=costs.pooling.difference(through),
-        beneath=_beneath(extra, frame, component),
+    return Row(
+        outcome=f"{side}: {component}",
+        unit="us",
+        role="culprit",
+        case=finding_levels(case),
+        baseline=finding_levels(baseline),
+        interval=costs.pooling.difference(through),
+        of="difference",
+        more={
+            "side": side,
+            "component": component,
+            "function": frame.function,
+            "library": frame.library,
+            "share": share,
+            "beneath": "; ".join(_beneath(extra, frame, component)),
+        },
     )
 
 
-def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]:
+def functions(extra: Mapping[str, float]) -> dict[str, list[tuple[Frame, float, str]]]:
     """By component, the functions that cost most of its extra, in µs per operation.
 
     Own functions are charged for their own code; what the C library and the kernel do is charged to the
-    function of theirs that was called, whatever it calls in turn, and shown with its caller.
+    function of theirs that was called, whatever it calls in turn, and told with its caller, which is empty
+    for own functions.
     """
     costs_of: dict[str, Counter[Frame]] = {}
     callers: dict[tuple[str, Frame], Counter[str]] = {}
@@ -119,17 +126,12 @@ def functions(extra: Mapping[str, float]) -> dict[str, tuple[FunctionCost, ...]]
         costs_of.setdefault(component, Counter())[function] += us  # type: ignore[assignment]
         callers.setdefault((component, function), Counter())[caller] += abs(us)  # type: ignore[assignment]
     return {
-        component: tuple(
-            FunctionCost(
-                name=function.function,
-                library=function.library,
-                extra_us_per_op=us,
-                through=callers[component, function].most_common(1)[0][0],
-            )
+        component: [
+            (function, us, callers[component, function].most_common(1)[0][0])
             for function, us in sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))[
                 :MOST_FUNCTIONS
             ]
-        )
+        ]
         for component, costs in costs_of.items()
     }
 
@@ -145,9 +147,12 @@ def _charged_to(stack: Sequence[Frame]) -> tuple[Frame, str]:
 
 
 def extra_stacks(case: Sequence[Stacks], baseline: Sequence[Stacks]) -> dict[str, float]:
-    """What each stack costs more in the case, in µs per operation, over the same blocks."""
+    """What each stack costs more in the case, in µs per operation, over the same blocks.
+
+    In the order in which they were seen, so that equal callers are told in the same order every time.
+    """
     own, other = mean_costs(case), mean_costs(baseline)
-    return {stack: own.get(stack, 0.0) - other.get(stack, 0.0) for stack in own.keys() | other.keys()}
+    return {stack: own.get(stack, 0.0) - other.get(stack, 0.0) for stack in {**own, **other}}
 
 
 def is_own(frame: Frame) -> bool:

@@ -10,12 +10,13 @@ import pytest
 from fake_samples import sampled_study
 from fake_trials import histogram
 from sampled_trials import INVALID, measured, profile, run_of, sampled
-from tlstax.findings.explain.explanation import explain, explanations
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Study
 from tlstax.study.labels import finding_levels
 from tlstax.support.errors import UserMistake
+from tlstax.topics.explain.explanation import explain
+from told_runs import explained, removals
 
 STUDY = sampled_study(
     {"tls": "off", "fault": "none"},
@@ -69,6 +70,14 @@ def of_two(*records: TrialRecord, study: Study = STUDY) -> Explanation:
     return explain(run_of(*own, *records, study=study), FAULTY)
 
 
+def samples(found: Explanation) -> dict[str, float | None]:
+    return {row.word("side"): row.value for row in found.of("sampled")}
+
+
+def unattributed(found: Explanation) -> dict[str, float | None]:
+    return {row.word("side"): row.number("unattributed_share") for row in found.of("sampled")}
+
+
 def mistake(run: StoredRun, of: Case, against: Case | None = None) -> tuple[str, str]:
     with pytest.raises(UserMistake) as caught:
         explain(run, of, against)
@@ -78,24 +87,23 @@ def mistake(run: StoredRun, of: Case, against: Case | None = None) -> tuple[str,
 def test_what_is_compared_and_what_it_costs() -> None:
     found = of_two()
     assert found.run == "20261121-195500-ab12"
-    assert (found.case, found.baseline) == (FAULTY.levels, BASE.levels)
+    assert (found.whole.case, found.whole.baseline) == (FAULTY.levels, BASE.levels)
     assert found.labels == ("plaintext, rand-per-byte planted", "plaintext, nothing planted")
-    assert (found.verdict, found.whole_is_told, found.is_control) == ("explained", True, False)
+    assert (found.is_explained, found.whole_is_told, found.is_control) == (True, True, False)
     assert found.operation == "connection"
-    assert found.case_us_per_op == pytest.approx(1210)
-    assert found.baseline_us_per_op == pytest.approx(1010)
-    assert found.extra_cpu_us_per_op.point == pytest.approx(200)
-    assert (found.extra_cpu_us_per_op.blocks, found.extra_cpu_us_per_op.confidence) == (2, 0.95)
-    assert found.noise_us_per_op is None
-    assert found.unattributed == pytest.approx({"server": 100 / 1200, "client": 0})
-    assert found.unattributed_share == pytest.approx(100 / 1200)
-    assert found.samples == {"server": 2400, "client": 20}
+    assert found.case_us == pytest.approx(1210)
+    assert found.baseline_us == pytest.approx(1010)
+    assert found.extra.point == pytest.approx(200)
+    assert (found.extra.blocks, found.extra.confidence) == (2, 0.95)
+    assert found.whole.noise_floor is None
+    assert unattributed(found) == pytest.approx({"server": 100 / 1200, "client": 0})
+    assert samples(found) == {"server": 2400, "client": 20}
 
 
 def test_components_are_listed_by_what_they_cost_more() -> None:
     found = of_two()
     assert [
-        (part.name, part.side, part.us_per_op, part.baseline_us_per_op, part.extra_us_per_op.point)
+        (part.word("component"), part.word("side"), part.value, part.baseline_value, part.difference.point)
         for part in found.components
     ] == [
         ("kernel random", "server", pytest.approx(140), 0, pytest.approx(140)),
@@ -105,20 +113,24 @@ def test_components_are_listed_by_what_they_cost_more() -> None:
         ("the client's own work", "client", pytest.approx(10), pytest.approx(10), 0),
     ]
     first = found.components[0]
-    assert (first.extra_us_per_op.blocks, first.extra_us_per_op.confidence) == (2, 0.95)
-    (function,) = first.functions
-    assert function.extra_us_per_op == pytest.approx(140)
-    assert (function.name, function.library, function.through) == ("read", "libc.so.6", "draw")
+    assert (first.blocks, first.difference.confidence) == (2, 0.95)
+    function, *_ = found.of("function")
+    assert function.difference.point == pytest.approx(140)
+    assert {**first.more, "function": "read", "library": "libc.so.6", "through": "draw"} == function.more
     less = explain(run_of(*trials(TLS, {WORK: 600, NETWORK: 50}), *trials(BASE, PLAIN), study=STUDY), TLS)
-    assert [part.extra_us_per_op.point for part in less.components] == pytest.approx([-300, -50, 0, 0])
-    assert (less.components[1].name, less.components[1].us_per_op) == ("unattributed", 0)
+    assert [part.difference.point for part in less.components] == pytest.approx([-300, -50, 0, 0])
+    assert (less.components[1].word("component"), less.components[1].value) == ("unattributed", 0)
 
 
 def test_the_culprit_of_a_clear_extra_causes_half_of_it() -> None:
     culprit = of_two().culprit
     assert culprit is not None
-    assert (culprit.function, culprit.component, culprit.side) == ("draw", "kernel random", "server")
-    assert culprit.share == pytest.approx(0.7)
+    assert tuple(culprit.more[name] for name in ("function", "component", "side")) == (
+        "draw",
+        "kernel random",
+        "server",
+    )
+    assert culprit.more["share"] == pytest.approx(0.7)
     first = "140 of the 200 µs of extra CPU per connection (70 %) go into draw (libtale.so)"
     assert of_two().sentences[0].startswith(first)
 
@@ -134,7 +146,7 @@ def test_what_shifted_is_the_mean_of_both_over_the_blocks_that_have_both() -> No
     run = run_of(*own, *odd, study=STUDY)
     assert [
         (shift.outcome, shift.unit, shift.value, shift.baseline_value)
-        for shift in explain(run, FAULTY).shifts
+        for shift in explain(run, FAULTY).of("shift")
     ] == [
         ("ops_per_s", "1/s", pytest.approx(800 * (0.8**2 * 1.25) ** (1 / 3)), pytest.approx(800)),
         ("server_cpu_us_per_op", "us", pytest.approx(1200), pytest.approx(1000)),
@@ -145,14 +157,14 @@ def test_what_shifted_is_the_mean_of_both_over_the_blocks_that_have_both() -> No
         for record in own
         if record.done is not None
     ]
-    (*_, last) = explain(run_of(*with_latencies, study=STUDY), FAULTY).shifts
+    (*_, last) = explain(run_of(*with_latencies, study=STUDY), FAULTY).of("shift")
     assert (last.outcome, last.unit) == ("latency_p50_us", "us")
     assert last.value == pytest.approx(100, rel=0.05)
 
 
 def test_a_server_that_used_no_cpu_time_has_no_part_of_it_in_the_kernel() -> None:
     own = [*trials(FAULTY, {WORK: 0}, 30), *trials(BASE, {WORK: 0})]
-    shown = {shift.outcome for shift in explain(run_of(*own, study=STUDY), FAULTY).shifts}
+    shown = {shift.outcome for shift in explain(run_of(*own, study=STUDY), FAULTY).of("shift")}
     assert shown == {"ops_per_s", "server_cpu_us_per_op"}
 
 
@@ -163,7 +175,7 @@ def removal(
     rate: float = 800.0,
     extra: Mapping[str, int] | None = None,
     **more: Any,
-) -> tuple[float | None, float | None] | None:
+) -> tuple[float | None, float | None]:
     """What removing the culprit was predicted to give, and what it gave; both None where it was not told."""
     stacks = DRAWING if extra is None else {**PLAIN, **extra}
     own = trials(of, stacks, ops_per_s=rate, **more)
@@ -172,7 +184,7 @@ def removal(
     run = run.model_copy(update={"header": run.header.model_copy(update={"machine": changed})})
     found = explain(run, of, BASE)
     assert found.culprit is not None
-    return (found.removal.predicted, found.removal.measured) if found.removal else None
+    return removals(found)
 
 
 def test_removal_is_predicted_where_the_server_was_busy_and_measured_where_a_fault_was_planted() -> None:
@@ -182,7 +194,7 @@ def test_removal_is_predicted_where_the_server_was_busy_and_measured_where_a_fau
     assert removal(case(fault="groups-lifted")) == (pytest.approx(1200 / 1060), None), "no fault"
     assert removal(rate=700.0) == (None, pytest.approx(1000 / 700)), "it was idle for some of the time"
     assert removal(rate=750.0) == (pytest.approx(1200 / 1060), pytest.approx(1000 / 750)), "by 0.9 exactly"
-    assert removal(TLS, rate=700.0) is None
+    assert removal(TLS, rate=700.0) == (None, None)
 
 
 def test_removal_is_not_predicted_of_processors_that_are_shared_or_not_known() -> None:
@@ -208,9 +220,8 @@ def test_removal_of_the_clients_function_is_not_predicted() -> None:
     ]
     found = explain(run_of(*own, *trials(BASE, PLAIN), study=STUDY), FAULTY)
     assert found.culprit is not None
-    assert found.culprit.side == "client"
-    assert found.removal is not None
-    assert (found.removal.predicted, found.removal.measured) == (None, pytest.approx(1000 / 950))
+    assert found.culprit.more["side"] == "client"
+    assert removals(found) == (None, pytest.approx(1000 / 950))
 
 
 def test_removal_of_all_that_the_server_does_is_not_predicted() -> None:
@@ -221,8 +232,7 @@ def test_removal_of_all_that_the_server_does_is_not_predicted() -> None:
             for record in (measured(FAULTY, block, 1000), sampled(FAULTY, block, profile(stacks)))
         ]
         found = explain(run_of(*own, *trials(BASE, PLAIN), study=STUDY), FAULTY)
-        assert found.removal is not None
-        return found.removal.predicted
+        return removals(found)[0]
 
     assert of_sampled({RANDOM: 2000}) is None
     assert of_sampled({RANDOM: 1999, WORK: 1}) == pytest.approx(2000), "half a microsecond is left"
@@ -241,14 +251,14 @@ def test_of_a_server_out_of_reach_no_removal_is_predicted() -> None:
     ]
     found = explain(run_of(*own, study=STUDY), TLS)
     assert found.culprit is not None
-    assert found.removal is None
+    assert removals(found) == (None, None)
 
 
 def test_a_fault_against_another_case_than_its_own_without_it_was_not_measured() -> None:
     own = [*trials(FAULTY, DRAWING, ops_per_s=800.0), *trials(TLS, PLAIN)]
     found = explain(run_of(*own, study=STUDY), FAULTY, TLS)
-    assert found.removal is not None
-    assert found.removal.measured is None
+    assert removals(found)[0] is not None
+    assert removals(found)[1] is None
 
 
 def test_noise_is_that_of_the_control_and_what_is_within_it_is_not_named() -> None:
@@ -262,17 +272,17 @@ def test_noise_is_that_of_the_control_and_what_is_within_it_is_not_named() -> No
         )
     ]
     found = of_two(*straying)
-    assert found.noise_us_per_op == pytest.approx(1141.497, rel=1e-5)
-    assert (found.verdict, found.whole_is_told) == ("explained", False)
+    assert found.whole.noise_floor == pytest.approx(1141.497, rel=1e-5)
+    assert (found.is_explained, found.whole_is_told) == (True, False)
     assert found.culprit is not None
     said = " ".join(found.sentences)
     assert "kernel random on the server +140 µs" in said
     assert "kernel network" not in said
     assert "kernel network on the server +10.0 µs" in " ".join(of_two().sentences)
     control = explain(run_of(*straying, *trials(BASE, PLAIN), study=STUDY), CONTROL)
-    assert (control.is_control, control.verdict, control.culprit) == (True, "inconclusive", None)
-    assert control.removal is None
-    assert control.case == finding_levels(CONTROL)
+    assert (control.is_control, control.whole.judgement, control.culprit) == (True, "inconclusive", None)
+    assert removals(control) == (None, None)
+    assert control.whole.case == finding_levels(CONTROL)
 
 
 def scattering(*stacks: Mapping[str, int]) -> Explanation:
@@ -294,9 +304,9 @@ def test_a_part_of_a_clear_whole_needs_no_wider_interval() -> None:
 
 def test_a_culprit_is_clear_by_itself_even_where_the_whole_may_be_a_saving() -> None:
     found = scattering({**PLAIN, WORK: 700, RANDOM: 140}, {**PLAIN, WORK: 760, RANDOM: 140})
-    assert (found.whole_is_told, found.verdict) == (False, "explained")
+    assert (found.whole_is_told, found.is_explained) == (False, True)
     assert found.culprit is not None
-    assert found.extra_cpu_us_per_op.point < 0
+    assert found.extra.point < 0
 
 
 def test_a_culprit_within_the_noise_of_its_component_is_none() -> None:
@@ -310,13 +320,13 @@ def test_a_culprit_within_the_noise_of_its_component_is_none() -> None:
         )
     ]
     found = of_two(*straying)
-    assert (found.culprit, found.verdict) == (None, "inconclusive")
+    assert (found.culprit, found.whole.judgement) == (None, "inconclusive")
 
 
 def test_caveats_come_with_it() -> None:
-    assert "2 blocks only: the intervals rest on hardly any evidence" in of_two().caveats
-    assert "no control was sampled, so that the noise is not known" in of_two().caveats
-    assert "20 samples of the client only: small components are not known" in of_two().caveats
+    assert "2 blocks only: the intervals rest on hardly any evidence" in of_two().whole.caveats
+    assert "no control was sampled, so that the noise is not known" in of_two().whole.caveats
+    assert "20 samples of the client only: small components are not known" in of_two().whole.caveats
 
 
 def test_cases_of_other_groups_are_named_in_full() -> None:
@@ -381,7 +391,7 @@ def test_one_side_sampled_often_enough_will_do() -> None:
         )
     ]
     found = explain(run_of(*own, study=STUDY), FAULTY)
-    assert found.samples == {"server": 1000, "client": 20}
+    assert samples(found) == {"server": 1000, "client": 20}
 
 
 def test_samples_count_those_of_valid_trials_of_the_case() -> None:
@@ -392,11 +402,11 @@ def test_samples_count_those_of_valid_trials_of_the_case() -> None:
         sampled(TLS, 5, profile({WORK: 9})),
     ]
     found = of_two(*more)
-    assert found.samples == {"server": 2405, "client": 20}
+    assert samples(found) == {"server": 2405, "client": 20}
     none = [*trials(FAULTY, DRAWING, 0), *trials(BASE, PLAIN, 0)]
     alone = explain(run_of(*none, study=STUDY), FAULTY)
-    assert alone.samples == {"server": 2400}
-    assert alone.unattributed == pytest.approx({"server": 100 / 1200})
+    assert samples(alone) == {"server": 2400}
+    assert unattributed(alone) == pytest.approx({"server": 100 / 1200})
 
 
 def test_without_the_servers_samples_none_of_them_is_unattributed() -> None:
@@ -407,7 +417,7 @@ def test_without_the_servers_samples_none_of_them_is_unattributed() -> None:
         for record in (measured(of, block, 1000, us), sampled(of, block, profile(None, {CLIENT: us})))
     ]
     found = explain(run_of(*own, study=STUDY), FAULTY)
-    assert (found.unattributed_share, found.unattributed) == (0.0, {"client": 0.0})
+    assert unattributed(found) == {"client": 0.0}
 
 
 def test_what_has_no_component_is_told_of_little_cost_as_well() -> None:
@@ -417,7 +427,7 @@ def test_what_has_no_component_is_told_of_little_cost_as_well() -> None:
         for block in (0, 1)
         for record in (measured(of, block, 1000, 0.5), sampled(of, block, profile(None, {NOBODYS: 1})))
     ]
-    assert explain(run_of(*own, study=STUDY), FAULTY).unattributed == {"client": 1.0}
+    assert unattributed(explain(run_of(*own, study=STUDY), FAULTY)) == {"client": 1.0}
 
 
 def test_all_that_can_be_explained_is_in_the_plans_order() -> None:
@@ -429,13 +439,13 @@ def test_all_that_can_be_explained_is_in_the_plans_order() -> None:
         *trials(case(fault="groups-lifted"), PLAIN, blocks=1),
         *trials(case("baseline", workload="point-select"), PLAIN),
     ]
-    told = explanations(run_of(*records, study=STUDY))
-    assert [each.case for each in told] == [finding_levels(each) for each in (CONTROL, FAULTY, TLS)]
-    assert explanations(run_of(measured(BASE, 0), measured(FAULTY, 0), study=STUDY)) == ()
+    told = explained(run_of(*records, study=STUDY))
+    assert [each.whole.case for each in told] == [finding_levels(each) for each in (CONTROL, FAULTY, TLS)]
+    assert explained(run_of(measured(BASE, 0), measured(FAULTY, 0), study=STUDY)) == ()
 
 
 def test_a_baseline_is_not_explained_even_if_something_is_planted_in_it() -> None:
     study = STUDY.model_copy(update={"baseline": {"tls": "off", "fault": "rand-per-byte"}})
     planted, plain = case("baseline", fault="rand-per-byte"), case()
-    told = explanations(run_of(*trials(planted, DRAWING), *trials(plain, PLAIN), study=study))
-    assert [each.case for each in told] == [finding_levels(plain)]
+    told = explained(run_of(*trials(planted, DRAWING), *trials(plain, PLAIN), study=study))
+    assert [each.whole.case for each in told] == [finding_levels(plain)]

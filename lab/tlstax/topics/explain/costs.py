@@ -11,7 +11,7 @@ from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.explain.stack_costs import Stacks, stack_costs, valid_by_block
+from tlstax.findings.core.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.plan.order import cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side

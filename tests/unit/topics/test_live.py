@@ -7,17 +7,17 @@ import pytest
 from fake_trials import fake_run
 from intervals import known
 from tlstax.findings.core.stopping import Known, Progress, decide
-from tlstax.findings.live.account import (
+from tlstax.plan.order import cases
+from tlstax.records.trial import StoredRun, TrialRecord, Verdict
+from tlstax.study import load_study, override
+from tlstax.topics.live import (
     MOST_POINTS,
     MOST_RATIOS,
     MOST_REASONS,
     MOST_WARNINGS,
     Account,
+    ended,
 )
-from tlstax.findings.live.ended import ended
-from tlstax.plan.order import cases
-from tlstax.records.trial import StoredRun, TrialRecord, Verdict
-from tlstax.study import load_study, override
 
 TAX = load_study("tax")
 RUN = fake_run(number_of_blocks=6, noise=0.02)

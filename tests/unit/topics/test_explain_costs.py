@@ -10,7 +10,10 @@ from fake_samples import sampled_study
 from intervals import known
 from sampled_trials import measured, profile, run_of, sampled
 from tlstax.findings.core import stats
-from tlstax.findings.explain.component_costs import (
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.study import Case
+from tlstax.topics.explain.costs import (
     Costs,
     Noise,
     by_component,
@@ -19,9 +22,6 @@ from tlstax.findings.explain.component_costs import (
     is_clear,
     mean,
 )
-from tlstax.records.trial import TrialRecord
-from tlstax.results.interval import Interval
-from tlstax.study import Case
 
 SQL, NETWORK = "do_command [mysqld]", "do_command [mysqld];tcp_sendmsg [kernel]"
 IN_SQL, IN_NETWORK = ("server", "SQL and storage"), ("server", "kernel network")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from tlstax.findings.explain.stack_costs import Stacks, mean_costs, stack_costs
+from tlstax.findings.core.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records.trial import StoredRun
@@ -66,7 +66,7 @@ def flame_graph(stored: StoredRun, case: Case, side: Side, against: Case | None 
     used = [_profiles(stored, which, blocks) for which in (case, against) if which is not None]
     costs = [figures.quantity(sum(stacks.values()), "us") for stacks in (after, *before)]
     time = "CPU time" if all(profile.kernel for profiles in used for profile in profiles) else "user CPU time"
-    title = f"{capital(side)}: {graph_label(stored.header.study, case, against)}"
+    title = f"{side.capitalize()}: {graph_label(stored.header.study, case, against)}"
     subtitle = f"{' instead of '.join(costs)} of {time} per operation; {_seen(used, side, len(blocks))}"
     group = group_label(case.levels, stored.header.study)
     if len(title) > LONGEST_TITLE and group and title.endswith(f", {group}"):
@@ -128,11 +128,6 @@ def why_none(stored: StoredRun, side: Side, *wanted: Case) -> str:
         return f"the {side}'s process was out of reach in run {run}, so it was not sampled"
     named = " and ".join(full_label(case, study) for case in wanted) or "a treatment and its baseline"
     return f"no block of run {run} has valid samples of {named} on the {side}'s side"
-
-
-def capital(side: Side) -> str:
-    """The side, as a sentence begins."""
-    return side.capitalize()
 
 
 def _lines(after: Stacks, before: Stacks | None) -> tuple[str, ...]:

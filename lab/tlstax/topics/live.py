@@ -1,19 +1,32 @@
-"""What is known of a run, kept from block to block: how its intervals shrink, what became of its trials."""
+"""What is known of a run while it goes on: how its intervals shrink, what became of its trials.
+
+Kept from block to block as the run goes, or computed anew from its trials once it has ended.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
-from tlstax.findings.core.stopping import Known, Progress, most_telling, short_labels, so_far
-from tlstax.records.trial import RunHeader, TrialRecord
+from tlstax.findings.core.stopping import (
+    Known,
+    Progress,
+    Taken,
+    decide,
+    most_telling,
+    short_labels,
+    so_far,
+)
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.live import LiveRatio, LiveRun, LiveTrials
 from tlstax.study.labels import label_levels
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.grouping import grouped
 
 MOST_RATIOS = 24
 """How many are shown while a run goes on: the most telling; its report has all."""
@@ -113,3 +126,22 @@ class Account:
             is_control=known.case.role == "control",
             noise_floor=stats.noise_floor(control) if control is not None else None,
         )
+
+
+def ended(stored: StoredRun, at: str) -> LiveRun:
+    """The run at its end, as whoever followed it would see it. `at` is when this is put together.
+
+    Of a run of very many blocks not every one is looked at. Raises MachineFault where a histogram cannot be
+    decoded.
+    """
+    study = stored.header.study
+    account = Account(stored.header, stored.trials)
+    by_block = list(grouped(stored.measured, lambda record: record.trial.block).values())
+    taken: Taken = {}
+    each = -(-len(by_block) // MOST_POINTS) or 1
+    for number, records in enumerate(accumulate(by_block), 1):
+        if number % each == 0 or number == len(by_block):
+            spent_s = sum(record.took_s for record in records)
+            account.decided(decide(study, records, spent_s, taken).progress)
+    found = account.between("", at, share=None, left_s=None)
+    return found.model_copy(update={"status": stored.status, "stopped_because": stored.stopped_because})

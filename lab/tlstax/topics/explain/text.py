@@ -15,11 +15,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
-from tlstax.findings.explain.words import operations
-from tlstax.report.explain.waterfall import Step, place, shown_components, steps
-from tlstax.results.explanation import Explanation, Shift
-from tlstax.topics.core import figures
+from tlstax.results.explanation import Explanation
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
+from tlstax.topics.explain.sections import Step, place, shift_words, shown_components, steps
 
 NARROWEST = 60
 WIDEST_BAR = 60
@@ -30,47 +28,19 @@ MOST_FUNCTIONS = 3
 FULL, LEFT_HALF, RIGHT_HALF = "█", "▌", "▐"
 COLOURS = {"baseline": "bold", "case": "bold", "component": "", "rest": "dim"}
 
-SHIFT_WORDS = {
-    "ops_per_s": "{operations} a second",
-    "server_cpu_us_per_op": "server CPU per {operation}",
-    "server_cpu_system_percent": "of the server's samples, in the kernel for any component",
-    "machine_system_percent": "of all processors' time, idle too, in the kernel",
-    "latency_p50_us": "median latency per {operation}",
-}
-
 
 def explanation_text(
-    found: Explanation,
-    *,
-    title: str = "",
-    others: Sequence[tuple[str, str]] = (),
-    width: int = 80,
-    colour: bool = False,
+    found: Explanation, *, others: Sequence[tuple[str, str]] = (), width: int = 80, colour: bool = False
 ) -> str:
     """The text, at most `width` columns wide (from 60 on); `others`: a sentence and a command for each."""
     width = max(width, NARROWEST)
-    return printed(_parts(found, title, others, width), width=width, colour=colour)
+    return printed(_parts(found, others, width), width=width, colour=colour)
 
 
-def shift_words(shift: Shift, operation: str) -> tuple[str, str, str]:
-    """What shifted: its name, the baseline's figure and the case's, as people read them."""
-    words = SHIFT_WORDS[shift.outcome].format(operation=operation, operations=operations(operation))
-    if shift.unit == "%":
-        return words, f"{shift.baseline_value:.1f} %", f"{shift.value:.1f} %"
-    return (
-        words,
-        figures.quantity(shift.baseline_value, shift.unit),
-        figures.quantity(shift.value, shift.unit),
-    )
-
-
-def _parts(
-    found: Explanation, title: str, others: Sequence[tuple[str, str]], width: int
-) -> Iterable[RenderableType]:
+def _parts(found: Explanation, others: Sequence[tuple[str, str]], width: int) -> Iterable[RenderableType]:
     first, *more = (f"{capitalised(sentence)}." for sentence in found.sentences)
     yield styled(first, style="bold")
-    if title:
-        yield styled(title, style="dim")
+    yield styled(f"{found.title}, run {found.run}", style="dim")
     yield from (styled(sentence) for sentence in more)
     yield ""
     yield _shifts(found)
@@ -90,8 +60,8 @@ def _shifts(found: Explanation) -> RichTable:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_row(Text(""), styled("baseline", style="bold"), styled("case", style="bold"))
-    for shift in found.shifts:
-        words, before, after = shift_words(shift, found.operation)
+    for row in found.of("shift"):
+        words, before, after = shift_words(row, found.operation)
         table.add_row(styled(words), styled(before), styled(after))
     return table
 
@@ -144,38 +114,45 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
     """Below each of the first components, where its cost changed most."""
     for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
         yield ""
-        yield styled(f"{capitalised(place(part))}: {signed(part.extra_us_per_op.point)} µs", style="bold")
+        yield styled(f"{capitalised(place(part))}: {signed(part.difference.point)} µs", style="bold")
         table = grid()
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
-        for function in part.functions[:MOST_FUNCTIONS]:
-            through = f", called through {function.through}" if function.through else ""
+        own = [row for row in found.of("function") if row.outcome == part.outcome]
+        for row in own[:MOST_FUNCTIONS]:
+            caller = row.word("through")
+            through = f", called through {caller}" if caller else ""
             table.add_row(
-                styled(f"{signed(function.extra_us_per_op)} µs"),
-                styled(f"{function.name} ({function.library}){through}"),
+                styled(f"{signed(row.difference.point)} µs"),
+                styled(f"{row.word('function')} ({row.word('library')}){through}"),
             )
         yield Padding(table, (0, 0, 0, 2))
 
 
 def _facts(found: Explanation) -> RichTable:
-    blocks = found.extra_cpu_us_per_op.blocks
-    samples = ", ".join(f"{side} {count:,}" for side, count in found.samples.items())
-    unattributed = ", ".join(f"{side} {percent(share)}" for side, share in found.unattributed.items())
-    noise = found.noise_us_per_op
+    sampled = {row.word("side"): row for row in found.of("sampled")}
+    samples = ", ".join(f"{side} {row.value:,.0f}" for side, row in sampled.items())
+    unattributed = ", ".join(
+        f"{side} {percent(share)}"
+        for side, row in sampled.items()
+        if (share := row.number("unattributed_share")) is not None
+    )
+    noise = found.whole.noise_floor
+    interval = f"in brackets the {percent(found.extra.confidence)} interval"
     rows = [
         ("Samples without a component", unattributed),
         ("Samples of the case", samples),
-        ("Blocks", f"{blocks}; in brackets the {percent(found.extra_cpu_us_per_op.confidence)} interval"),
+        ("Blocks", f"{found.extra.blocks}; {interval}"),
         ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
     ]
     return pairs((styled(name, style="bold"), styled(words)) for name, words in rows if words)
 
 
 def _caveats(found: Explanation) -> Iterable[RenderableType]:
-    if found.caveats:
+    if found.whole.caveats:
         yield ""
         yield styled("Bear in mind", style="bold")
-        yield from bullets(found.caveats)
+        yield from bullets(found.whole.caveats)
 
 
 def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
