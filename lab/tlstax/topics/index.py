@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import trust
+from tlstax.topics import scaling, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
-TOPICS: tuple[Topic, ...] = (trust.TOPIC,)
+TOPICS: tuple[Topic, ...] = (scaling.TOPIC, trust.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

@@ -17,7 +17,7 @@ connections a second over all rounds, the caveats have their standard deviation.
 and queries has the role "counted", a row for each phase. What connections and statements take at a distance
 has the role "distance", a claim that this grows "claim of distance", and when a tunnel is worth it in place
 of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
-law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the caveats have the
+law. Bytes a second and their costs have the role "bulk"; the caveats have the
 payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
 A's), how far two processes of one side differ "twin". Of drivers, "driver default" says what one did when
 nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
@@ -53,7 +53,6 @@ from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
-from tlstax.report.scaling import csv_rows as scaling
 from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.results.rows import Row as TopicRow
@@ -74,7 +73,7 @@ def csv_table(document: RunDocument) -> str:
     writer = csv.DictWriter(text, fieldnames=[*_columns(list(document.design.levels_of())), *own])
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: harmless(value) for name, value in row.items()})
+        writer.writerow({name: harmless(value) for name, value in row.items() if value is not None})
     return text.getvalue()
 
 
@@ -190,7 +189,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     published.rows,
     connect.rows,
     distance.rows,
-    scaling.rows,
     bulk.rows,
     told_rows,
     two_sides.rows,

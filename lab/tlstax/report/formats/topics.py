@@ -20,7 +20,6 @@ from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
 from tlstax.report.published import section as published
-from tlstax.report.scaling import section as scaling
 from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import made_anew
@@ -49,7 +48,7 @@ COMPARED: tuple[Topic, ...] = (
     published.sections,
     agreement.sections,
     distance.sections,
-    scaling.sections,
+    _of("scaling"),
     bulk.sections,
     _of("trust"),
     drivers.sections,
@@ -64,7 +63,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     agreement.sections,
     drivers.sections,
     distance.sections,
-    scaling.sections,
+    _of("scaling"),
     bulk.sections,
     _of("trust"),
     connect.sections,

@@ -30,7 +30,6 @@ from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
-from tlstax.findings.scaling.laws import scalings
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
@@ -77,7 +76,6 @@ def document(stored: StoredRun) -> RunDocument:
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         pool=savings(measured),
-        scaling=scalings(measured),
         bulk=bulk(measured),
         trust_file=header.trust,
         two_sides=side_effects(measured),
