@@ -16,12 +16,12 @@ from tlstax.findings.compare.compare import compared
 from tlstax.findings.compare.gate import gated
 from tlstax.findings.compare.headers import is_same_thing
 from tlstax.findings.core.limits import Limits
-from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
 from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.two_sides import gated_sides
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
 

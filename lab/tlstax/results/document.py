@@ -22,7 +22,6 @@ from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Told
-from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -359,7 +358,6 @@ class RunDocument(Frozen):
     pool: tuple[PoolSaving, ...] = ()
     bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import scaling, trust
+from tlstax.topics import scaling, trust, two_sides
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
-TOPICS: tuple[Topic, ...] = (scaling.TOPIC, trust.TOPIC)
+TOPICS: tuple[Topic, ...] = (scaling.TOPIC, trust.TOPIC, two_sides.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

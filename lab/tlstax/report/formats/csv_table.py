@@ -19,7 +19,8 @@ has the role "distance", a claim that this grows "claim of distance", and when a
 of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
 law. Bytes a second and their costs have the role "bulk"; the caveats have the
 payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
-A's), how far two processes of one side differ "twin". Of drivers, "driver default" says what one did when
+A's), how far two processes of one side differ "twin", and A's
+first process beside itself "sides control". Of drivers, "driver default" says what one did when
 nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
 operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
 has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
@@ -53,7 +54,6 @@ from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
-from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.results.rows import Row as TopicRow
 from tlstax.study.outcomes import UNITS
@@ -191,7 +191,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     distance.rows,
     bulk.rows,
     told_rows,
-    two_sides.rows,
     drivers.rows,
     connect.captured_rows,
     locks.rows,

@@ -20,7 +20,6 @@ from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
 from tlstax.report.published import section as published
-from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
@@ -42,7 +41,7 @@ def _of(name: str) -> Topic:
 
 
 COMPARED: tuple[Topic, ...] = (
-    two_sides.sections,
+    _of("two_sides"),
     overview.sections,
     machines.sections,
     published.sections,
@@ -57,7 +56,7 @@ COMPARED: tuple[Topic, ...] = (
 """Of what can be compared; nothing without a finding."""
 
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
-    two_sides.sections,
+    _of("two_sides"),
     machines.sections,
     published.sections,
     agreement.sections,

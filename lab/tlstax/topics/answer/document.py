@@ -30,7 +30,6 @@ from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
-from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
@@ -78,7 +77,6 @@ def document(stored: StoredRun) -> RunDocument:
         pool=savings(measured),
         bulk=bulk(measured),
         trust_file=header.trust,
-        two_sides=side_effects(measured),
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),

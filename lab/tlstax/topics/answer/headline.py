@@ -27,7 +27,6 @@ from tlstax.findings.drivers.words import driver_sentences
 from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.findings.pool.words import pool_sentences
-from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -118,10 +117,8 @@ def _nothing(document: RunDocument) -> str:
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
     if document.design.sides is not None:
-        said = effect_sentences(
-            document.two_sides, document.design.deciding_outcome, document.design.alike_within
-        )
-        return [*said, *causes(document)]
+        told = document.topics.get("two_sides")
+        return [*(told.sentences if told else ()), *causes(document)]
     if document.agreements and CLIENT in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*summary(document.agreements), *causes(document)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 from random import Random
 
@@ -10,21 +11,29 @@ import pytest
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
 from tlstax.findings.core.limits import Limits, verdict_of
-from tlstax.findings.two_sides.effects import side_effects
-from tlstax.findings.two_sides.gate import gated_sides
-from tlstax.findings.two_sides.words import effect_sentences
+from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import Limit
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study import Case, Levels, Study
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.support.errors import UserMistake
+from tlstax.topics.core.section import Pairs, Words
+from tlstax.topics.core.table import Table
+from tlstax.topics.two_sides import CONTROL, SIDE, SIDES, TOPIC, TWIN, effects, gated_sides
+from told_runs import run_of, shown
 
 CPU = "server_cpu_us_per_op"
 
 
 def study(a: str = "server=a", b: str = "server=b", workload: tuple[str, ...] = ("point-select",)) -> Study:
     return two_sided(side_of([a], "--a"), side_of([b], "--b"), {"workload": workload}, precision=0.01)
+
+
+def sides_of(series: Series) -> list[Row]:
+    """What B changes beside A of the server's CPU time, in each group."""
+    return [row for row in effects(series, (CPU,)) if row.role == SIDES]
 
 
 def with_luck(factor: float, luck: float) -> Planted:
@@ -39,12 +48,14 @@ def with_luck(factor: float, luck: float) -> Planted:
 
 
 def test_the_luck_of_two_processes_cancels_in_their_mean() -> None:
-    (effect,) = side_effects(planted_series(study(), with_luck(1.03, 0.02)), (CPU,))
-    assert effect.change.point == pytest.approx(1.03)
-    assert (effect.a, effect.judgement) == (pytest.approx(100, rel=0.05), "higher")
-    assert effect.b == pytest.approx(effect.a * effect.change.point)
-    assert effect.change.low is not None
-    assert effect.change.low > 1.0299
+    (effect,) = sides_of(planted_series(study(), with_luck(1.03, 0.02)))
+    assert effect.interval is not None
+    assert (effect.of, effect.unit, effect.judgement) == ("ratio", "us", "higher")
+    assert effect.interval.point == pytest.approx(1.03)
+    assert effect.baseline_value == pytest.approx(100, rel=0.05)
+    assert effect.value == pytest.approx(effect.baseline_value * effect.interval.point)
+    assert effect.interval.low is not None
+    assert effect.interval.low > 1.0299
 
 
 def test_luck_that_does_not_cancel_widens_the_interval() -> None:
@@ -52,10 +63,12 @@ def test_luck_that_does_not_cancel_widens_the_interval() -> None:
         luck = {1: 0.0, 2: 0.0, 3: 1.0, 4: 1.0}[int(levels["instance"])] * (1 if block % 2 else -1)
         return {CPU: 100 * exp(0.02 * luck)}
 
-    (effect,) = side_effects(planted_series(study(), unlucky), (CPU,))
+    series = planted_series(study().model_copy(update={"alike_within": 1.05}), unlucky)
+    (effect,) = sides_of(series)
     assert effect.judgement == "alike"
-    assert effect.change.half_width == pytest.approx(0.0217, abs=0.0001)
-    (sentence,) = effect_sentences((effect,), CPU, 1.05)
+    assert effect.interval is not None
+    assert effect.interval.half_width == pytest.approx(0.0217, abs=0.0001)
+    (sentence,) = TOPIC.told(run_of(series)).sentences
     assert sentence.endswith("alike within 5 %")
 
 
@@ -63,19 +76,30 @@ def test_twins_and_control_show_what_nothing_changes() -> None:
     def planted(levels: Levels, _: int) -> dict[str, float]:
         return {CPU: {1: 100.0, 2: 102.0, 3: 110.0, 4: 121.0}[int(levels["instance"])]}
 
-    (effect,) = side_effects(planted_series(study(), planted), (CPU,))
-    assert [twin and round(twin.point, 6) for twin in effect.twins] == [1.02, 1.1]
-    assert effect.change.point == pytest.approx((110 * 121 / (100 * 102)) ** 0.5)
-    assert effect.control is None
+    effect, *twins = effects(planted_series(study(), planted), (CPU,))
+    assert [(row.role, row.more[SIDE], row.of) for row in twins] == [
+        (TWIN, "A", "ratio"),
+        (TWIN, "B", "ratio"),
+    ]
+    assert [row.interval and round(row.interval.point, 6) for row in twins] == [1.02, 1.1]
+    assert effect.interval is not None
+    assert effect.interval.point == pytest.approx((110 * 121 / (100 * 102)) ** 0.5)
+    controls = {block: {CPU: 105.0} for block in range(4)}
+    series = planted_series(study(), planted)
+    (first,) = (key for key, case in series.cases.items() if case.role == "baseline")
+    *_, control = effects(replace(series, controls={first: controls}), (CPU,))
+    assert (control.role, control.of, control.blocks) == (CONTROL, "ratio", 4)
+    assert control.interval is not None
+    assert control.interval.point == pytest.approx(1.05)
 
 
 def test_a_block_that_lacks_a_process_does_not_count() -> None:
     def planted(levels: Levels, block: int) -> dict[str, float]:
         return {} if (levels["instance"], block) == (4, 2) else {CPU: 100.0}
 
-    (effect,) = side_effects(planted_series(study(), planted, blocks=5), (CPU,))
-    assert effect.change.blocks == 4
-    assert side_effects(planted_series(study(), lambda *_: {}), (CPU,)) == ()
+    (effect,) = sides_of(planted_series(study(), planted, blocks=5))
+    assert effect.blocks == 4
+    assert sides_of(planted_series(study(), lambda *_: {})) == []
 
 
 def test_sides_on_one_server_are_compared_without_twins() -> None:
@@ -83,14 +107,42 @@ def test_sides_on_one_server_are_compared_without_twins() -> None:
         return {CPU: 120.0 if levels["tls"] == "1.3" else 100.0}
 
     both = study("tls=1.2", "tls=1.3", ("point-select", "reconnect"))
-    found = side_effects(planted_series(both, planted), (CPU,))
-    assert [(effect.change.point, effect.twins) for effect in found] == [(pytest.approx(1.2), ())] * 2
+    found = list(effects(planted_series(both, planted), (CPU,)))
+    assert [(row.role, row.interval and row.interval.point) for row in found] == [
+        (SIDES, pytest.approx(1.2))
+    ] * 2
     assert len({effect.label for effect in found}) == 2
 
 
 def test_a_study_without_sides_has_no_effects_of_them() -> None:
     plain = study().model_copy(update={"sides": None})
-    assert side_effects(planted_series(plain, with_luck(1, 0)), (CPU,)) == ()
+    assert sides_of(planted_series(plain, with_luck(1, 0))) == []
+
+
+def test_a_table_has_both_sides_the_change_and_what_nothing_changes() -> None:
+    both = study("tls=1.2", "tls=1.3", ("point-select", "reconnect"))
+    for planned, lines in (
+        (study(), ["A", "B", "B beside A", "A’s second process", "B’s second process", "A’s first process"]),
+        (both, ["A", "B", "B beside A", "A’s first process"]),
+    ):
+        series = planted_series(planned, lambda levels, _: {CPU: 100.0 if is_a(levels) else 120.0})
+        (section,) = shown(TOPIC, TOPIC.told(run_of(series)), series)
+        names, table, *others = section.blocks
+        assert isinstance(names, Pairs)
+        assert [name for name, _ in names.rows] == ["A", "B"]
+        assert isinstance(table, Table)
+        assert table.heads == ("Server CPU per operation",)
+        rows = table.lines(roomy=False)
+        assert all(row[0].startswith(line) for row, line in zip(rows, lines, strict=True))
+        assert [row[1] for row in rows[:3]] == ["100 µs", "120 µs", "+20.0 % [+20.0 … +20.0]"]
+        assert rows[-1][1] == "–"
+        assert isinstance(others[-1], Words)
+        assert ("twin" in others[-1].text) == (planned is not both)
+
+
+def is_a(levels: Levels) -> bool:
+    """Whether the levels are those of A in either study."""
+    return levels.get("server") == "a" or levels.get("tls") == "1.2"
 
 
 NOTHING, ONE = (Limit(outcome=CPU, most=most) for most in (0.0, 0.01))
@@ -105,8 +157,9 @@ def simulated(chance: Random, factor: float, blocks: int = 20) -> Interval:
         of_b = factor if levels["server"] == "b" else 1.0
         return {CPU: 100 * of_b * exp(chance.gauss(0, LUCK) + chance.gauss(0, NOISE))}
 
-    (effect,) = side_effects(planted_series(study(), planted, blocks=blocks), (CPU,))
-    return effect.change
+    (effect,) = sides_of(planted_series(study(), planted, blocks=blocks))
+    assert effect.interval is not None
+    return effect.interval
 
 
 def test_of_things_that_are_alike_few_are_failed_and_of_a_planted_3_per_cent_nearly_all() -> None:
