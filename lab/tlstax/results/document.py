@@ -17,9 +17,7 @@ from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.load import LoadFound
 from tlstax.results.locks import CaseLocks
-from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Told
 from tlstax.study import Level, Role, Study
@@ -332,7 +330,8 @@ class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
-    others; `machines` is there where trials ran on several, `load` where the load came from other machines.
+    others. By their names `machines` are those that blocks were measured on, where they are several, and
+    `load_machines` those that the load came from, where it came from others.
     `topics` has what there is to tell of each topic, by its name.
     """
 
@@ -348,6 +347,8 @@ class RunDocument(Frozen):
     design: Study
     specimens: tuple[Specimen, ...]
     machine: Machine
+    machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
+    load_machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
@@ -369,8 +370,6 @@ class RunDocument(Frozen):
     hello_retries: HelloRetries | None = None
     drivers: Drivers | None = None
     captures: Captures | None = None
-    machines: Machines | None = Field(default=None, exclude_if=_is_none)
-    load: LoadFound | None = Field(default=None, exclude_if=_is_none)
     explanations: tuple[Explanation, ...] = ()
     control: Control
     trials: TrialCounts

@@ -30,10 +30,11 @@ difference, its interval in value_low and value_high; both are arithmetic means.
 has the roles "hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of
 the retried case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry
 extra" (the difference, its interval in value_low and value_high); all are arithmetic means. What each of
-several machines shows by itself has the role "machine": ratio is its own, the caveats name the machine and
-say where machines differ beyond chance. Where load came from other machines, "load" has for each case how
+several machines shows by itself has the role "machine", after that of "all machines"; how many blocks each
+measured has the role "measuring machine". Where load came from other machines, "load" has for each case how
 busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
-was the limit. What a tap saw of a case has the role "captured", a row for each number; judgement is that
+was the limit. What its machines sent has the role "load machine", and how exactly they began together "load
+machines". What a tap saw of a case has the role "captured", a row for each number; judgement is that
 trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
 value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
 baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
@@ -52,7 +53,6 @@ from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
-from tlstax.report.machines import csv_rows as machines
 from tlstax.report.published import csv_rows as published
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
 from tlstax.results.rows import Row as TopicRow
@@ -178,7 +178,7 @@ def _unpaired(document: RunDocument) -> Iterator[Row]:
 def harmless(value: Value) -> Value:
     """The value; text from a server or a client must not become a formula."""
     if not isinstance(value, str):
-        return value
+        return int(value) if isinstance(value, bool) else value
     text = printable(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
@@ -195,8 +195,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     connect.captured_rows,
     locks.rows,
     hello_retry.rows,
-    machines.rows,
-    machines.load_rows,
     explain.rows,
     _unpaired,
 )

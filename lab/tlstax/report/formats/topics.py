@@ -14,8 +14,6 @@ from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
 from tlstax.report.locks import section as locks
-from tlstax.report.machines import load
-from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
 from tlstax.report.published import figures
@@ -43,7 +41,7 @@ def _of(name: str) -> Topic:
 COMPARED: tuple[Topic, ...] = (
     _of("two_sides"),
     overview.sections,
-    machines.sections,
+    _of("machines"),
     published.sections,
     agreement.sections,
     distance.sections,
@@ -57,7 +55,7 @@ COMPARED: tuple[Topic, ...] = (
 
 COMPARED_ON_PAGE: tuple[Topic, ...] = (
     _of("two_sides"),
-    machines.sections,
+    _of("machines"),
     published.sections,
     agreement.sections,
     drivers.sections,
@@ -70,7 +68,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
 """The same behind the page's overview, also without a finding."""
 
 BESIDE: tuple[Topic, ...] = (
-    load.sections,
+    _of("load"),
     hello_retry.sections,
     connect.captured_sections,
     locks.sections,

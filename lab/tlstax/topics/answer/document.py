@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.bulk.curves import bulk
@@ -25,16 +25,15 @@ from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
 from tlstax.findings.hello_retry.costs import hello_retries
 from tlstax.findings.locks.takers import case_locks
-from tlstax.findings.machines.load import load
-from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
 from tlstax.results.interval import Interval
-from tlstax.results.machines import Machines
+from tlstax.results.rows import Told
 from tlstax.study.labels import finding_levels
+from tlstax.topics import machines
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer.external_caveats import of_external
 from tlstax.topics.answer.never_valid import never_valid
@@ -56,7 +55,8 @@ def document(stored: StoredRun) -> RunDocument:
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
     sampled = profiling(stored)
-    shown, beside = drivers(measured, stored.measured), machines(stored, found)
+    shown = drivers(measured, stored.measured)
+    topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -67,7 +67,9 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        machines=header.all_machines if machines.TOPIC.name in topics else {},
+        load_machines=header.load.machines if header.load is not None else {},
+        topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
@@ -88,25 +90,23 @@ def document(stored: StoredRun) -> RunDocument:
         hello_retries=hello_retries(measured, stored.measured),
         drivers=shown,
         captures=captures(stored),
-        machines=beside,
-        load=load(stored),
         explanations=explanations(stored),
         control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
-            *_of_how_it_ran(stored, beside),
+            *_of_how_it_ran(stored, topics),
             *caveats_of_profiling(sampled),
             *caveats_of_drivers(study, shown),
         ),
     )
 
 
-def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...]:
+def _of_how_it_ran(stored: StoredRun, topics: Mapping[str, Told]) -> tuple[str, ...]:
     """How figures of several machines are to be read, and of cases that took turns or did not."""
-    of_machines = (beside.reading,) if beside is not None else ()
-    return (*of_machines, *of_external(stored))
+    several = topics.get(machines.TOPIC.name)
+    return (*((machines.reading(several.rows),) if several else ()), *of_external(stored))
 
 
 def _findings(

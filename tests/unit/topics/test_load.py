@@ -9,16 +9,41 @@ import pytest
 
 from report_runs import one_workload_one_level
 from shared_runs import shared_run
-from tlstax.findings.machines.load import load
 from tlstax.records.load import LoadStep
-from tlstax.records.trial import TrialRecord
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
+from tlstax.results.rows import Row, Told
 from tlstax.topics.answer.document import document
+from tlstax.topics.core.topic import Run
+from tlstax.topics.load import (
+    CLOCK_ERROR,
+    LOAD,
+    MACHINE,
+    NAME,
+    NUMBER,
+    OFFERED,
+    PILOT,
+    SKEW,
+    TOGETHER,
+    TOPIC,
+)
+
+
+def told(run: StoredRun) -> Told:
+    return TOPIC.told(Run(run))
+
+
+def limits(found: Told) -> tuple[Row, ...]:
+    return found.of(role=LOAD)
+
+
+def together(found: Told) -> dict[str, float | None]:
+    return {row.outcome: row.value for row in found.of(role=TOGETHER)}
 
 
 def test_a_run_without_load_machines_says_nothing_of_them() -> None:
     stored = one_workload_one_level(blocks=2)
-    assert load(stored) is None
+    assert told(stored).rows == ()
     assert "Where the load came from" not in render(stored, document(stored), "md", width=100)
 
 
@@ -28,7 +53,7 @@ def test_a_run_without_a_valid_trial_says_nothing_either() -> None:
         record.model_copy(update={"verdict": record.verdict.model_copy(update={"value": "invalid"})})
         for record in stored.trials
     )
-    assert load(stored.model_copy(update={"trials": invalid})) is None
+    assert told(stored.model_copy(update={"trials": invalid})).rows == ()
 
 
 @pytest.mark.parametrize(
@@ -50,11 +75,10 @@ def test_a_run_without_a_valid_trial_says_nothing_either() -> None:
 def test_whose_processors_had_no_room_is_said(
     server_busy: float | None, clients_busy: float, limit: str, words: str
 ) -> None:
-    found = load(shared_run(server_busy=server_busy, clients_busy=clients_busy))
-    assert found is not None
-    assert {one.limit for one in found.limits} == {limit}
-    assert {one.clients_busy for one in found.limits} == {clients_busy}
-    assert {one.server_busy for one in found.limits} == {server_busy}
+    found = told(shared_run(server_busy=server_busy, clients_busy=clients_busy))
+    assert {one.judgement for one in limits(found)} == {limit}
+    assert {one.value for one in limits(found)} == {clients_busy}
+    assert {one.baseline_value for one in limits(found)} == {server_busy}
     assert words in found.sentences[-1]
 
 
@@ -63,10 +87,9 @@ def test_a_server_is_as_busy_as_all_its_cpus_and_unknown_where_those_are() -> No
     for cpus, busy in (((0, 1), 0.617), ((0,), 1.235), ((), None)):
         machine = stored.header.machine.model_copy(update={"server_cpus": cpus})
         header = stored.header.model_copy(update={"machine": machine})
-        found = load(stored.model_copy(update={"header": header}))
-        assert found is not None
-        assert {one.server_busy for one in found.limits} == {busy}
-        assert {one.clients_busy for one in found.limits} == {0.123}
+        found = told(stored.model_copy(update={"header": header}))
+        assert {one.baseline_value for one in limits(found)} == {busy}
+        assert {one.value for one in limits(found)} == {0.123}
 
 
 def test_cases_are_told_apart_and_how_far_they_are_apart_is_said() -> None:
@@ -75,9 +98,8 @@ def test_cases_are_told_apart_and_how_far_they_are_apart_is_said() -> None:
         other if one.trial.case.role == "treatment" else one
         for one, other in zip(quiet.trials, busy.trials, strict=True)
     )
-    found = load(quiet.model_copy(update={"trials": trials}))
-    assert found is not None
-    by_case = {one.label.split(",")[0]: one for one in found.limits}
+    found = told(quiet.model_copy(update={"trials": trials}))
+    by_case = {one.label.split(",")[0]: one for one in limits(found)}
     assert by_case["TLS 1.3"].case["tls"] == "1.3"
     assert by_case["plaintext"].case["tls"] == "off"
     assert found.sentences[-1] == (
@@ -87,14 +109,14 @@ def test_cases_are_told_apart_and_how_far_they_are_apart_is_said() -> None:
 
 
 def test_who_sent_how_much_and_how_exactly_together_is_said() -> None:
-    found = load(shared_run())
-    assert found is not None
-    assert [(one.name, one.share) for one in found.machines] == [("c1", 0.6667), ("c2", 0.3333)]
+    found = told(shared_run())
+    assert [(row.word(NAME), row.value) for row in found.of(role=MACHINE)] == [("c1", 0.6667), ("c2", 0.3333)]
     assert found.sentences[0] == "the load came from c1 and c2 at once (c1 67 %, c2 33 %)"
     assert found.sentences[1].startswith(
         "they began each slice 41 µs apart in the median, clocks known to 22 µs; a slice"
     )
-    assert (found.skew_us, found.clock_error_us, found.server_address) == (41.0, 22.0, "10.0.0.1")
+    assert together(found) == {OFFERED: 2, SKEW: 41.0, CLOCK_ERROR: 22.0}
+    assert {row.word("server_address") for row in found.of(role=MACHINE)} == {"10.0.0.1"}
     assert len(found.sentences) == 3
 
 
@@ -110,8 +132,7 @@ def test_a_machine_that_sends_far_less_than_others_is_said_to_be_slow(*, sent: i
         )
         return one.model_copy(update={"load": one.load.model_copy(update={"parts": parts})})
 
-    found = load(stored.model_copy(update={"trials": tuple(map(less, stored.trials))}))
-    assert found is not None
+    found = told(stored.model_copy(update={"trials": tuple(map(less, stored.trials))}))
     slow = (
         "c3 is slow: it sent less than half of what each machine would have sent of equal ones, and a slice "
         "lasts until all have sent enough"
@@ -127,24 +148,22 @@ def test_of_a_machine_that_was_alone_in_the_end_nothing_is_said_of_beginning_tog
         for one in stored.trials
         if one.load is not None
     )
-    found = load(stored.model_copy(update={"trials": alone}))
-    assert found is not None
+    found = told(stored.model_copy(update={"trials": alone}))
     assert found.sentences[0] == "the load came from c1 and c2 at once (c1 100 %, c2 0 %)"
-    assert (found.skew_us, found.clock_error_us, len(found.sentences)) == (0.0, 0.0, 2)
+    assert (together(found), len(found.sentences)) == ({OFFERED: 2}, 2)
 
 
 def test_machines_that_it_did_not_need_are_named() -> None:
     steps = (LoadStep(machines=1, server_busy=0.93),)
-    found = load(shared_run(offered=3, steps=steps, machines=("c1",)))
-    assert found is not None
+    found = told(shared_run(offered=3, steps=steps, machines=("c1",)))
     assert found.sentences[0] == "all load came from c1"
     assert (
         found.sentences[1]
         == "3 machines were offered, and 1 enough, which kept 93 % of the server's CPUs busy"
     )
-    assert (found.offered, found.steps) == (3, steps)
-    unseen = load(shared_run(offered=3, machines=("c1",)))
-    assert unseen is not None
+    assert together(found)[OFFERED] == 3
+    assert [(row.more[NUMBER], row.baseline_value) for row in found.of(role=PILOT)] == [(1, 0.93)]
+    unseen = told(shared_run(offered=3, machines=("c1",)))
     assert unseen.sentences[1] == "3 machines were offered, and 1 enough"
 
 
@@ -154,8 +173,7 @@ def test_cases_with_other_limits_are_named() -> None:
         one.model_copy(update={"server": busy.server}) if one.trial.case.levels["tls"] == "1.3" else one
         for one, busy in zip(stored.trials, shared_run(server_busy=0.97).trials, strict=True)
     )
-    found = load(stored.model_copy(update={"trials": trials}))
-    assert found is not None
+    found = told(stored.model_copy(update={"trials": trials}))
     neither, server = found.sentences[-2:]
     assert neither.startswith("neither side")
     assert "(plaintext again (control), " in neither
