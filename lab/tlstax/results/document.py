@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field, PositiveInt
 from tlstax.contract import Frozen
 from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.distance import Distances, TunnelWorth
@@ -357,7 +356,6 @@ class RunDocument(Frozen):
     pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     pool: tuple[PoolSaving, ...] = ()
-    bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
     published: tuple[PublishedFigure, ...] = ()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import load, machines, scaling, trust, two_sides
+from tlstax.topics import bulk, load, machines, scaling, trust, two_sides
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 
 TOPICS: tuple[Topic, ...] = (
     scaling.TOPIC,
+    bulk.TOPIC,
     trust.TOPIC,
     two_sides.TOPIC,
     machines.TOPIC,

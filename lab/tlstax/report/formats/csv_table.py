@@ -17,10 +17,9 @@ connections a second over all rounds, the caveats have their standard deviation.
 and queries has the role "counted", a row for each phase. What connections and statements take at a distance
 has the role "distance", a claim that this grows "claim of distance", and when a tunnel is worth it in place
 of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
-law. Bytes a second and their costs have the role "bulk"; the caveats have the
-payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
-A's), how far two processes of one side differ "twin", and A's
-first process beside itself "sides control". Of drivers, "driver default" says what one did when
+law. Bytes a second and their costs have the role "bulk". What B changes beside A has the role "sides" (value
+is B's, baseline_value A's), how far two processes of one side differ "twin", and A's first process beside
+itself "sides control". Of drivers, "driver default" says what one did when
 nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
 operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
 has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
@@ -46,7 +45,6 @@ import csv
 from collections.abc import Callable, Iterator
 from io import StringIO
 
-from tlstax.report.bulk import csv_rows as bulk
 from tlstax.report.connect import csv_rows as connect
 from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
@@ -189,7 +187,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     published.rows,
     connect.rows,
     distance.rows,
-    bulk.rows,
     told_rows,
     drivers.rows,
     connect.captured_rows,

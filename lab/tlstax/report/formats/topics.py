@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
-from tlstax.report.bulk import section as bulk
 from tlstax.report.connect import section as connect
 from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
@@ -46,7 +45,7 @@ COMPARED: tuple[Topic, ...] = (
     agreement.sections,
     distance.sections,
     _of("scaling"),
-    bulk.sections,
+    _of("bulk"),
     _of("trust"),
     drivers.sections,
     connect.sections,
@@ -61,7 +60,7 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     drivers.sections,
     distance.sections,
     _of("scaling"),
-    bulk.sections,
+    _of("bulk"),
     _of("trust"),
     connect.sections,
 )

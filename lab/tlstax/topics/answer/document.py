@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tlstax.findings.agreement.verdicts import agreements
-from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
@@ -77,7 +76,6 @@ def document(stored: StoredRun) -> RunDocument:
         pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         pool=savings(measured),
-        bulk=bulk(measured),
         trust_file=header.trust,
         locks=case_locks(study, stored.trials),
         published=published(measured, header.machine),
