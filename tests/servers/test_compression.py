@@ -18,6 +18,7 @@ from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.topics.bulk import ON_THE_WIRE, TO_PLAINTEXT
 
 MIB = 1 << 20
 
