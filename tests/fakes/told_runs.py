@@ -8,7 +8,7 @@ from typing import Any
 from tlstax.findings.core.series import Series
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Told
-from tlstax.topics.core.section import Block, Roomy, Section
+from tlstax.topics.core.section import Block, OnPage, Roomy, Section
 from tlstax.topics.core.topic import Run, Topic
 
 
@@ -26,9 +26,15 @@ def shown(topic: Topic, told: Told, series: Series) -> tuple[Section, ...]:
 
 
 def blocks_of(section: Section, *, roomy: bool) -> list[Block]:
-    """The blocks that a format has, one with room or without."""
+    """The blocks that a format has, one with room (Markdown) or without (a terminal)."""
     blocks: list[Block] = []
-    for block in section.blocks:
-        inside = block.blocks if isinstance(block, Roomy) and roomy else (block,)
-        blocks += [own for own in inside if not isinstance(own, Roomy)]
+    left = list(section.blocks)
+    while left:
+        block = left.pop(0)
+        if isinstance(block, Roomy) and roomy:
+            left[:0] = block.blocks
+        elif isinstance(block, Roomy | OnPage):
+            left[:0] = block.otherwise
+        else:
+            blocks.append(block)
     return blocks

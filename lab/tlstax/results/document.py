@@ -11,7 +11,6 @@ from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
-from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.drivers import Drivers
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
@@ -363,8 +362,6 @@ class RunDocument(Frozen):
     agreements: tuple[Agreement, ...] = ()
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
-    distances: Distances | None = None
-    tunnels: tuple[TunnelWorth, ...] = ()
     hello_retries: HelloRetries | None = None
     drivers: Drivers | None = None
     captures: Captures | None = None

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from tlstax.topics import bulk, load, machines, scaling, trust, two_sides
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
+from tlstax.topics.distance import curves, tunnels
 
 TOPICS: tuple[Topic, ...] = (
+    curves.TOPIC,
+    tunnels.TOPIC,
     scaling.TOPIC,
     bulk.TOPIC,
     trust.TOPIC,

@@ -37,7 +37,7 @@ SHOWN = ("server_cpu_us_per_op", "client_cpu_us_per_op", "ops_per_s", "latency_p
 """The outcomes that are shown, in their order."""
 
 SIDES, TWIN, CONTROL = "sides", "twin", "sides control"
-SIDE = "side"
+SIDE = "a_or_b"
 
 READING = (
     "In brackets is the {confidence} interval over blocks{processes}. {twins}"

@@ -19,7 +19,6 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
-from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.document import (
     Agreement,
     ContrastFinding,
@@ -198,8 +197,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "agreements": (Agreement.model_construct(),),
         "storms": (StormResult.model_construct(),),
         "round_trips": (RoundTripsResult.model_construct(),),
-        "distances": Distances.model_construct(),
-        "tunnels": (TunnelWorth.model_construct(),),
         "hello_retries": HelloRetries.model_construct(),
         "drivers": Drivers.model_construct(),
         "captures": Captures.model_construct(),
@@ -240,8 +237,8 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     estimated = estimates(study, stored.measured, values)
     assert asked == {
         **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
-        **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
-        **dict.fromkeys(("published_tables", "agreements", "distances", "hello_retries", "drivers"), of_both),
+        **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings"), of_series),
+        **dict.fromkeys(("published_tables", "agreements", "hello_retries", "drivers"), of_both),
         "published": (measured, stored.header.machine),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
@@ -264,8 +261,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "agreements": found.agreements,
         "storms": found.storms,
         "round_trips": found.round_trips,
-        "distances": found.distances,
-        "tunnels": found.tunnels,
         "hello_retries": found.hello_retries,
         "drivers": found.drivers,
         "captures": found.captures,

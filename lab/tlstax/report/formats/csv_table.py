@@ -46,7 +46,6 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 
 from tlstax.report.connect import csv_rows as connect
-from tlstax.report.distance import csv_rows as distance
 from tlstax.report.drivers import csv_rows as drivers
 from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
@@ -186,7 +185,6 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     _sampling,
     published.rows,
     connect.rows,
-    distance.rows,
     told_rows,
     drivers.rows,
     connect.captured_rows,

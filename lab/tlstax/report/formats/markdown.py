@@ -16,7 +16,7 @@ from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.groups import Group, arranged
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Roomy, Section, Words
+from tlstax.topics.core.section import Block, Dump, Heading, Items, OnPage, Pairs, Roomy, Section, Words
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.tables import Cell, Column, main_columns
 from tlstax.topics.core.untrusted import printable
@@ -70,7 +70,7 @@ def _block(block: Block) -> Iterator[str]:
         case Pairs(heading, rows):
             yield escaped(heading)
             yield _bullets(f"{name}: {words}" for name, words in rows)
-        case Roomy(blocks):
+        case Roomy(blocks) | OnPage(otherwise=blocks):
             yield from chain.from_iterable(map(_block, blocks))
         case Dump(title, lines):
             yield escaped(title)

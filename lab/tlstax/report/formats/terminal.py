@@ -19,7 +19,6 @@ from tlstax.findings.connect.words import asks_for_counts
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
 from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
@@ -30,7 +29,7 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group, arranged
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
+from tlstax.topics.core.section import Block, Dump, Heading, Items, OnPage, Pairs, Roomy, Section, Words
 from tlstax.topics.core.table import GAP, Table, side_by_side
 from tlstax.topics.core.tables import Cell, Column, main_columns
 
@@ -79,7 +78,7 @@ def _parts(
 
 def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
-    many = len(document.findings) > MOST_FINDINGS and any(distance.sections(document, "short"))
+    many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
     without = is_large(document.design) or asks_for_counts(document) or many
     return () if without else arranged(stored, document)
 
@@ -94,6 +93,13 @@ def section_parts(section: Section, width: int) -> Iterable[RenderableType]:
             yield from bullets(_shortened(block))
         else:
             yield from _block(block, width)
+
+
+def printed_section(section: Section, *, width: int = 80, colour: bool = False) -> str:
+    """A section by itself, at most `width` (from 40 on) columns wide."""
+    width = max(width, NARROWEST)
+    _, *parts = section_parts(section, width)
+    return printed(parts, width=width, colour=colour)
 
 
 def _shortened(items: Items) -> list[str]:
@@ -123,6 +129,9 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
         case Dump(title, lines):
             yield styled(title, style="dim")
             yield from map(styled, lines)
+        case Roomy() | OnPage():
+            for instead in block.otherwise:
+                yield from _block(instead, width)
         case _:
             return  # the page alone has it
 

@@ -8,7 +8,6 @@ from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import StoredRun
 from tlstax.report.agreement import section as agreement
 from tlstax.report.connect import section as connect
-from tlstax.report.distance import section as distance
 from tlstax.report.drivers import section as drivers
 from tlstax.report.explain import section as explain
 from tlstax.report.hello_retry import section as hello_retry
@@ -43,7 +42,8 @@ COMPARED: tuple[Topic, ...] = (
     _of("machines"),
     published.sections,
     agreement.sections,
-    distance.sections,
+    _of("distance"),
+    _of("tunnels"),
     _of("scaling"),
     _of("bulk"),
     _of("trust"),
@@ -58,7 +58,8 @@ COMPARED_ON_PAGE: tuple[Topic, ...] = (
     published.sections,
     agreement.sections,
     drivers.sections,
-    distance.sections,
+    _of("distance"),
+    _of("tunnels"),
     _of("scaling"),
     _of("bulk"),
     _of("trust"),

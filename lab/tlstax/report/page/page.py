@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tlstax.findings.core.comparisons import Pair, compare
 from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, percent
-from tlstax.findings.distance.words import claim_verdicts
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
 from tlstax.report.flames.graphs import Draw
@@ -32,6 +31,7 @@ from tlstax.topics.core.processor_table import processors
 from tlstax.topics.core.section import Block, Heading, Section, Words
 from tlstax.topics.core.tables import Cell, Column, cell, main_columns
 from tlstax.topics.core.untrusted import printable
+from tlstax.topics.distance.curves import claim_verdicts
 
 MOST_CARDS = 6
 
@@ -151,7 +151,8 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        claims = claim_verdicts(document.distances) if document.distances is not None else ()
+        distance = document.topics.get("distance")
+        claims = claim_verdicts(distance.rows) if distance is not None else ()
         lost = tuple(never_valid_words(document.never_valid))
         told = driver_sentences(document.drivers)
         answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))

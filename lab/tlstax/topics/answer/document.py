@@ -17,8 +17,6 @@ from tlstax.findings.core.judgements import judge, seconds_needed
 from tlstax.findings.core.ladders import pooled_ratios
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.scope import is_large
-from tlstax.findings.distance.curves import distances
-from tlstax.findings.distance.tunnels import tunnels
 from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
@@ -83,8 +81,6 @@ def document(stored: StoredRun) -> RunDocument:
         agreements=agreements(measured, stored.measured),
         storms=storms(stored, found),
         round_trips=round_trips(stored),
-        distances=distances(measured, stored.measured),
-        tunnels=tunnels(measured),
         hello_retries=hello_retries(measured, stored.measured),
         drivers=shown,
         captures=captures(stored),

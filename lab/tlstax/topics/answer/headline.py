@@ -20,9 +20,6 @@ from tlstax.findings.core.wording import (
     with_sign,
     without_scatter,
 )
-from tlstax.findings.distance.tunnel_words import tunnel_sentences
-from tlstax.findings.distance.words import claim_sentences
-from tlstax.findings.distance.words import pool_sentences as kept_sentences
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.findings.explain.rank import by_rank
 from tlstax.findings.hello_retry.words import is_answer
@@ -40,6 +37,8 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.never_valid import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.distance.curves import claim_sentences
+from tlstax.topics.distance.curves import pool_sentences as kept_sentences
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOTHING_COMPARED = (
@@ -142,9 +141,9 @@ def fixes(document: RunDocument) -> list[str]:
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    found = document.distances
-    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
-    return [*told, *tunnel_sentences(document.tunnels)]
+    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
+    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
+    return [*told, *(tunnels.sentences if tunnels is not None else ())]
 
 
 def _pooled(document: RunDocument) -> list[str]:

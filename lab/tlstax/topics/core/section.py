@@ -73,16 +73,21 @@ class Charts:
 
 @dataclass(frozen=True)
 class Roomy:
-    """Blocks for whoever has room: a terminal's short form leaves them out."""
+    """Blocks for whoever has room: a terminal has what is there `otherwise` in their place."""
 
     blocks: tuple[Block, ...]
+    otherwise: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)
 class OnPage:
-    """Blocks for the page alone, such as charts, which are not made before it asks for them."""
+    """Blocks for the page alone, such as charts, which are not made before it asks for them.
+
+    Other formats have in their place what is there `otherwise`.
+    """
 
     make: Callable[[], Iterable[Block]]
+    otherwise: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)

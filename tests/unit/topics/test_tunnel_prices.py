@@ -9,12 +9,45 @@ from typing import Any
 import pytest
 
 from planted_series import planted_series
-from tlstax.findings.distance.tunnels import TUNNELS, is_direct_tls, is_tunnel, tunnels
-from tlstax.results.distance import TunnelWorth
+from tlstax.findings.core.series import Series
+from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
+from tlstax.topics.distance.tunnels import (
+    KEEPING,
+    LOST,
+    NOT_FROM,
+    SAVED,
+    STATEMENTS,
+    TUNNELS,
+    WORTH_UNTIL,
+    Worth,
+    is_direct_tls,
+    is_tunnel,
+    rows,
+    worths_of,
+)
+from told_runs import run_of
 
 T1 = 25.4517
 """t(1) at 98.75 %: the interval of two blocks reaches half their difference times this to each side."""
+
+
+def tunnels(series: Series) -> list[Worth]:
+    return worths_of(list(rows(run_of(series))))
+
+
+def of(found: Worth, outcome: str) -> Interval:
+    """A figure that must be there."""
+    interval = found.interval(outcome)
+    assert interval is not None
+    return interval
+
+
+def bound(found: Worth, outcome: str) -> float | None:
+    """How far a verdict reaches, where that is all that is known."""
+    row = found.row(outcome)
+    return None if row is None else row.value
+
 
 Values = Callable[[Levels, int], dict[str, float]]
 
@@ -56,14 +89,14 @@ def prices(saved: Iterable[float], lost: Iterable[float]) -> Values:
     return values
 
 
-def worths(values: Values, of: Study = STUDY) -> dict[str, TunnelWorth]:
+def worths(values: Values, of: Study = STUDY) -> dict[str, Worth]:
     """By measure, of the one tunnel and the one TLS."""
     found = tunnels(planted_series(of, values, blocks=3))
     assert len({each.measure for each in found}) == len(found)
     return {each.measure: each for each in found}
 
 
-def by_time(saved: Iterable[float], lost: Iterable[float]) -> TunnelWorth:
+def by_time(saved: Iterable[float], lost: Iterable[float]) -> Worth:
     (found,) = worths(prices(saved, lost)).values()
     assert found.measure == "time"
     return found
@@ -71,25 +104,25 @@ def by_time(saved: Iterable[float], lost: Iterable[float]) -> TunnelWorth:
 
 def test_who_is_compared_is_named() -> None:
     found = by_time((240, 250), (50, 52))
-    assert (found.server, found.rtt_ms, found.tunnel, found.rival) == ("mysql-9.7", 3, "stunnel", "TLS 1.3")
+    assert (found.place, found.tunnel, found.rival) == ("mysql-9.7, 3 ms away", "stunnel", "TLS 1.3")
     shared = {"workload": "reconnect", "server": "mysql-9.7", "connections": 1, "rtt_ms": 3}
-    assert found.tunnel_case == {**shared, "path": "stunnel", "tls": "off"}
-    assert found.rival_case == {**shared, "path": "direct", "tls": "1.3"}
-    assert (found.made, found.kept) == ("reconnect", "point-select")
-    assert found.sentence.startswith("mysql-9.7, ")
-    assert "in place of TLS 1.3, in time: " in found.sentence
+    assert found.rows[0].case == {**shared, "path": "stunnel", "tls": "off"}
+    assert found.rows[0].baseline == {**shared, "path": "direct", "tls": "1.3"}
+    assert {(row.role, row.more[KEEPING]) for row in found.rows} == {("tunnel", "point-select")}
+    (said,) = {row.caveats for row in found.rows}
+    assert said[0].startswith("mysql-9.7, 3 ms away: ")
+    assert "in place of TLS 1.3, in time: " in said[0]
 
 
 def test_what_is_saved_and_lost_are_means_over_the_blocks_that_have_both() -> None:
     found = by_time((240, 244, 9000), (50, 51))
-    saved, lost = found.saved_per_connection_us, found.lost_per_statement_us
+    saved, lost = of(found, SAVED), of(found, LOST)
     assert (saved.point, lost.point) == (pytest.approx(242), pytest.approx(50.5))
     assert (saved.low, saved.high) == pytest.approx((242 - 2 * T1, 242 + 2 * T1), rel=1e-5)
     assert (lost.low, lost.high) == pytest.approx((50.5 - T1 / 2, 50.5 + T1 / 2), rel=1e-5)
     assert (saved.confidence, lost.confidence, saved.blocks, lost.blocks) == (0.95, 0.95, 2, 2)
-    assert found.statements is not None
-    assert found.statements.point == pytest.approx(242 / 50.5)
-    assert found.statements.confidence == 0.95
+    assert of(found, STATEMENTS).point == pytest.approx(242 / 50.5)
+    assert of(found, STATEMENTS).confidence == 0.95
 
 
 @pytest.mark.parametrize(
@@ -108,23 +141,22 @@ def test_the_verdict_is_by_both_signs(
 ) -> None:
     found = by_time(saved, lost)
     assert found.verdict == verdict
-    assert (found.statements.point if found.statements else None) == (
-        statements and pytest.approx(statements)
-    )
-    assert (found.worth_until, found.not_from) == (None, None)
+    known = found.interval(STATEMENTS)
+    assert (None if known is None else known.point) == (statements and pytest.approx(statements))
+    assert (bound(found, WORTH_UNTIL), bound(found, NOT_FROM)) == (None, None)
 
 
 def test_where_one_sign_is_not_known_a_bound_may_be() -> None:
     until = by_time((240, 240), (1, 3))
-    assert (until.verdict, until.statements, until.not_from) == ("inconclusive", None, None)
-    assert until.worth_until == pytest.approx(240 / (2 + T1), rel=1e-5)
+    assert (until.verdict, until.interval(STATEMENTS), bound(until, NOT_FROM)) == ("inconclusive", None, None)
+    assert bound(until, WORTH_UNTIL) == pytest.approx(240 / (2 + T1), rel=1e-5)
     never_from = by_time((1, 3), (50, 50))
-    assert (never_from.verdict, never_from.statements, never_from.worth_until) == (
+    assert (never_from.verdict, never_from.interval(STATEMENTS), bound(never_from, WORTH_UNTIL)) == (
         "inconclusive",
         None,
         None,
     )
-    assert never_from.not_from == pytest.approx((2 + T1) / 50, rel=1e-5)
+    assert bound(never_from, NOT_FROM) == pytest.approx((2 + T1) / 50, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +171,7 @@ def test_where_one_sign_is_not_known_a_bound_may_be() -> None:
 )
 def test_elsewhere_there_is_no_bound(saved: tuple[float, ...], lost: tuple[float, ...]) -> None:
     found = by_time(saved, lost)
-    assert (found.verdict, found.worth_until, found.not_from) == ("inconclusive", None, None)
+    assert (found.verdict, bound(found, WORTH_UNTIL), bound(found, NOT_FROM)) == ("inconclusive", None, None)
 
 
 def test_without_a_block_in_common_nothing_is_told() -> None:
@@ -165,8 +197,8 @@ def cpu(levels: Levels, _block: int) -> dict[str, float]:
 
 def test_cpu_time_is_that_of_all_sides_less_the_statement_of_a_reconnect() -> None:
     found = worths(cpu)["CPU"]
-    assert found.saved_per_connection_us.point == pytest.approx(400 - 100)
-    assert found.lost_per_statement_us.point == pytest.approx(40 - 30)
+    assert of(found, SAVED).point == pytest.approx(400 - 100)
+    assert of(found, LOST).point == pytest.approx(40 - 30)
 
 
 @pytest.mark.parametrize("name", ["client_cpu_us_per_op", "server_cpu_us_per_op", "path_cpu_us_per_op"])
@@ -174,7 +206,7 @@ def test_cpu_time_needs_every_side(name: str) -> None:
     def values(levels: Levels, block: int) -> dict[str, float]:
         return {each: us for each, us in cpu(levels, block).items() if block or each != name}
 
-    assert worths(values)["CPU"].saved_per_connection_us.blocks == 2
+    assert of(worths(values)["CPU"], SAVED).blocks == 2
 
 
 WIDE = study(workload=["reconnect", "point-select"], server=["mysql-9.7"], connections=[1, 2, 31, 32])
@@ -195,17 +227,17 @@ def test_with_many_at_a_time_each_takes_its_part_of_a_second() -> None:
     found = worths(rates, WIDE)
     assert set(found) == {"many"}
     told = found["many"]
-    assert told.tunnel_case["connections"] == 32
-    assert told.saved_per_connection_us.point == pytest.approx((500 - 60) - (332 - 122))
-    assert told.lost_per_statement_us.point == pytest.approx(122 - 60)
-    assert told.saved_per_connection_us.blocks == 2, "a block without any is left out"
+    assert told.rows[0].case["connections"] == 32
+    assert of(told, SAVED).point == pytest.approx((500 - 60) - (332 - 122))
+    assert of(told, LOST).point == pytest.approx(122 - 60)
+    assert of(told, SAVED).blocks == 2, "a block without any is left out"
 
 
 def test_slow_ways_have_a_rate_as_well() -> None:
     def slow(levels: Levels, block: int) -> dict[str, float]:
         return {"ops_per_s": rates(levels, block)["ops_per_s"] / 1e5}
 
-    assert worths(slow, WIDE)["many"].lost_per_statement_us.point == pytest.approx(1e5 * 62)
+    assert of(worths(slow, WIDE)["many"], LOST).point == pytest.approx(1e5 * 62)
 
 
 def of_connections(*connections: int) -> set[str]:
@@ -231,12 +263,12 @@ def test_many_are_32_made_and_2_kept_or_more() -> None:
 def test_a_study_without_servers_has_none_to_name() -> None:
     bare = study(workload=["reconnect", "point-select"])
     found = worths(prices((240, 240), (50, 50)), bare)["time"]
-    assert (found.server, found.rtt_ms) == ("", 0)
+    assert found.place == "on the same machine"
 
 
 def test_reconnects_are_taken_before_storms_and_few_before_many() -> None:
     of = study(workload=["storm", "reconnect", "point-select"], connections=[8, 1])
-    told: dict[str, Any] = worths(prices((240, 240), (50, 50)), of)["time"].tunnel_case
+    told: dict[str, Any] = worths(prices((240, 240), (50, 50)), of)["time"].rows[0].case
     assert (told["workload"], told["connections"]) == ("reconnect", 1)
     whole = planted_series(of, lambda *_: {"connect_p50_us": 9.0, "latency_p50_us": 3.0})
     left = {
@@ -245,8 +277,8 @@ def test_reconnects_are_taken_before_storms_and_few_before_many() -> None:
         if (case.levels["workload"], case.levels["connections"]) != ("reconnect", 1)
     }
     (found,) = tunnels(replace(whole, cases=left))
-    assert (found.tunnel_case["workload"], found.tunnel_case["connections"]) == ("reconnect", 8)
-    assert found.kept == "point-select"
+    assert (found.rows[0].case["workload"], found.rows[0].case["connections"]) == ("reconnect", 8)
+    assert found.rows[0].more[KEEPING] == "point-select"
 
 
 def test_what_a_storm_makes_is_a_connection_alone() -> None:
@@ -254,16 +286,16 @@ def test_what_a_storm_makes_is_a_connection_alone() -> None:
         return cpu({**levels, "workload": str(levels["workload"]).replace("storm", "reconnect")}, block)
 
     found = worths(storm, study(workload=["storm", "point-select"], connections=[1]))["CPU"]
-    assert found.saved_per_connection_us.point == pytest.approx(430 - 140)
+    assert of(found, SAVED).point == pytest.approx(430 - 140)
 
 
 def test_ways_are_compared_at_one_place() -> None:
     of = study(workload=["reconnect", "point-select"], server=["mysql-9.7", "mysql-8.0.33"], rtt_ms=[3, 45])
     found = tunnels(planted_series(of, prices((240, 240), (50, 50))))
-    assert [(each.server, each.rtt_ms) for each in found] == [
-        (str(case["server"]), float(case["rtt_ms"])) for case in (each.rival_case for each in found)
-    ]
-    assert len({(each.server, each.rtt_ms) for each in found}) == len(found) == 4
+    for each in found:
+        own, other = each.rows[0].case, each.rows[0].baseline
+        assert (own["server"], own["rtt_ms"]) == (other["server"], other["rtt_ms"])
+    assert len({each.place for each in found}) == len(found) == 4
 
 
 def test_without_kept_connections_there_is_nothing_to_set_against() -> None:

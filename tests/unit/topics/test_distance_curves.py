@@ -9,15 +9,42 @@ from typing import Any
 
 import pytest
 
+from distance_figures import claims_of, judged, limit, of, told_of
 from intervals import known
 from planted_series import planted_series
 from sampled_trials import INVALID, measured
-from tlstax.findings.core.series import Series
-from tlstax.findings.distance.curves import Teller, distances, measured_round_trips_ms, trend
 from tlstax.records.trial import TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
-from tlstax.results.distance import DistanceCurve, Distances, Growth, PoolTime, Trend
 from tlstax.study import Case, Levels, Study
+from tlstax.support.grouping import grouped
+from tlstax.topics.distance.curves import (
+    CHANGE,
+    CONNECT,
+    CONNECT_TRIPS,
+    EXTRA,
+    EXTRA_TRIPS,
+    FAR,
+    FROM,
+    KEEPING,
+    KEPT,
+    MEASURED,
+    NEAR,
+    PLAINTEXT,
+    PLAINTEXT_TRIPS,
+    RATIO_OF_RATES,
+    STATEMENT,
+    TIME,
+    TO,
+    TREATED,
+    WORTH,
+    Curve,
+    Known,
+    Teller,
+    Trend,
+    curves_of,
+    measured_round_trips_ms,
+    trend,
+)
 
 T1 = 25.4517
 """t(1) at 98.75 %: the interval of two blocks reaches half their difference times this to each side."""
@@ -75,7 +102,7 @@ def curve_of(
     of: Study = CONNECTING,
     rtts: Iterable[float] = (10, 110),
     measured_ms: dict[float, float] | None = None,
-) -> DistanceCurve | None:
+) -> Curve | None:
     series = planted_series(of, values, blocks=3)
     treated = {
         float(case.levels["rtt_ms"]): case.levels
@@ -83,16 +110,20 @@ def curve_of(
         if case.levels["tls"] == "1.3"
     }
     steps = {float(rtt): treated[float(rtt)] for rtt in rtts}
-    return Teller(series, measured_ms or {}).curve(steps)
+    return next(iter(curves_of(Teller(series, measured_ms or {}).curve(steps))), None)
 
 
-def curve(*arguments: Any, **more: Any) -> DistanceCurve:
+def curve(*arguments: Any, **more: Any) -> Curve:
     found = curve_of(*arguments, **more)
     assert found is not None
     return found
 
 
-def growth(*arguments: Any, **more: Any) -> Growth:
+def points(*arguments: Any, **more: Any) -> list[Known]:
+    return list(curve(*arguments, **more).points.values())
+
+
+def growth(*arguments: Any, **more: Any) -> Known:
     found = curve(*arguments, **more).growth
     assert found is not None
     return found
@@ -100,16 +131,16 @@ def growth(*arguments: Any, **more: Any) -> Growth:
 
 def test_a_curve_is_named_by_its_treatment_without_the_distance() -> None:
     found = curve()
-    assert (found.kind, found.server, found.workload) == ("connection", "mysql-9.7", "reconnect")
-    assert (found.label, found.connections) == ("TLS 1.3", 4)
+    assert (found.kind, found.server, found.label) == ("connection", "mysql-9.7", "TLS 1.3")
+    assert found.name == "mysql-9.7, TLS 1.3, 4 at a time"
     shared = {"workload": "reconnect", "server": "mysql-9.7", "connections": 4}
     assert found.case == {**shared, "tls": "1.3"}
-    assert found.baseline == {**shared, "tls": "off"}
+    assert found.points[10].rows[0].baseline == {**shared, "tls": "off", "rtt_ms": 10}
 
 
 def test_a_study_may_leave_server_and_connections_alone() -> None:
     found = curve(of=study(workload=["reconnect"], rtt_ms=[10, 110]))
-    assert (found.server, found.connections) == ("", 1)
+    assert found.name == "TLS 1.3, 1 at a time"
 
 
 def test_statements_are_timed_where_connections_are_kept() -> None:
@@ -118,7 +149,7 @@ def test_statements_are_timed_where_connections_are_kept() -> None:
         return {"latency_p50_us": 1e3 * ms, "connect_p50_us": 1.0, "ops_per_s": 1.0}
 
     found = curve(asking, study(workload=["point-select"], rtt_ms=[10, 110]))
-    assert (found.kind, found.points[0].plaintext_ms.point) == ("statement", 10.0)
+    assert (found.kind, of(found.points[10], PLAINTEXT).point) == ("statement", 10.0)
 
 
 def test_a_study_without_workloads_keeps_its_connections() -> None:
@@ -126,38 +157,40 @@ def test_a_study_without_workloads_keeps_its_connections() -> None:
         return {"latency_p50_us": 1e3, "ops_per_s": 1.0}
 
     found = curve(asking, study(rtt_ms=[10, 110]))
-    assert (found.kind, found.workload) == ("statement", "")
+    assert (found.kind, found.case) == ("statement", {"tls": "1.3"})
 
 
 def test_a_point_has_times_their_difference_and_both_in_round_trips() -> None:
-    near, far = curve(measured_ms={10: 12.5}).points
-    assert (near.rtt_ms, near.round_trip_ms, far.rtt_ms, far.round_trip_ms) == (10, 12.5, 110, 110)
-    assert (near.plaintext_ms.point, near.plaintext_ms.blocks) == (pytest.approx(41), 2)
-    assert (near.treated_ms.point, near.extra_ms.point) == (pytest.approx(63), pytest.approx(22))
-    assert near.extra_ms.high == pytest.approx(22 + T1, rel=1e-5)
-    assert near.extra_ms.confidence == 0.95
-    assert near.plaintext_round_trips is not None
-    assert near.extra_round_trips is not None
-    assert near.plaintext_round_trips.point == pytest.approx(41 / 12.5)
-    assert near.extra_round_trips.point == pytest.approx(22 / 12.5)
-    assert near.extra_round_trips.high == pytest.approx((22 + T1) / 12.5, rel=1e-5)
+    near, far = points(measured_ms={10: 12.5})
+    assert [row.case["rtt_ms"] for row in (near.rows[0], far.rows[0])] == [10, 110]
+    assert [row.more[MEASURED] for row in (near.rows[0], far.rows[0])] == [12.5, 110]
+    time = near.row(TIME)
+    assert time is not None
+    assert (time.value, time.baseline_value) == (pytest.approx(63), pytest.approx(41))
+    assert (of(near, PLAINTEXT).point, of(near, PLAINTEXT).blocks) == (pytest.approx(41), 2)
+    assert (of(near, TREATED).point, of(near, EXTRA).point) == (pytest.approx(63), pytest.approx(22))
+    assert of(near, EXTRA).high == pytest.approx(22 + T1, rel=1e-5)
+    assert of(near, EXTRA).confidence == 0.95
+    assert of(near, PLAINTEXT_TRIPS).point == pytest.approx(41 / 12.5)
+    assert of(near, EXTRA_TRIPS).point == pytest.approx(22 / 12.5)
+    assert of(near, EXTRA_TRIPS).high == pytest.approx((22 + T1) / 12.5, rel=1e-5)
     logs = log(62 / 41), log(64 / 41)
-    assert near.time_ratio.point == pytest.approx(exp(sum(logs) / 2))
-    assert near.time_ratio.high == pytest.approx(exp(sum(logs) / 2 + T1 * (logs[1] - logs[0]) / 2), rel=1e-5)
-    assert near.rate_ratio.point == pytest.approx((0.5 * 0.499) ** 0.5)
-    assert far.rate_ratio.point == pytest.approx(0.8)
+    assert of(near, TIME).point == pytest.approx(exp(sum(logs) / 2))
+    assert of(near, TIME).high == pytest.approx(exp(sum(logs) / 2 + T1 * (logs[1] - logs[0]) / 2), rel=1e-5)
+    assert of(near, RATIO_OF_RATES).point == pytest.approx((0.5 * 0.499) ** 0.5)
+    assert of(far, RATIO_OF_RATES).point == pytest.approx(0.8)
 
 
 def test_without_a_distance_there_are_no_round_trips() -> None:
     def close(levels: Levels, block: int) -> dict[str, float]:
         return planted({**levels, "rtt_ms": 10 if levels["rtt_ms"] == 0 else levels["rtt_ms"]}, block)
 
-    of = study(workload=["reconnect"], rtt_ms=[0, 110])
-    first, _ = curve(close, of, (0, 110)).points
-    assert (first.round_trip_ms, first.plaintext_round_trips, first.extra_round_trips) == (0, None, None)
-    short, _ = curve(measured_ms={10: 0.5}).points
-    assert short.extra_round_trips is not None
-    assert short.extra_round_trips.point == pytest.approx(44)
+    nearby = study(workload=["reconnect"], rtt_ms=[0, 110])
+    first, _ = points(close, nearby, (0, 110))
+    assert first.rows[0].more[MEASURED] == 0
+    assert first.row(PLAINTEXT_TRIPS) is first.row(EXTRA_TRIPS) is None
+    short, _ = points(measured_ms={10: 0.5})
+    assert of(short, EXTRA_TRIPS).point == pytest.approx(44)
 
 
 def lacking(what: str, instead: float | None, rtts: Iterable[float] = (10, 110), tls: str = "any") -> Values:
@@ -192,28 +225,28 @@ def test_growth_goes_from_the_shortest_distance_that_can_be_told_to_the_longest(
         at = {5.0: None, 10.0: 10.0, 50.0: 110.0, 110.0: 110.0}[float(levels["rtt_ms"])]
         return planted({**levels, "rtt_ms": at}, block) if at is not None else {}
 
-    of = study(workload=["reconnect"], rtt_ms=[5, 10, 50, 110])
-    found = curve(four, of, (5, 10, 50, 110))
-    assert [point.rtt_ms for point in found.points] == [10, 50, 110]
+    wide = study(workload=["reconnect"], rtt_ms=[5, 10, 50, 110])
+    found = curve(four, wide, (5, 10, 50, 110))
+    assert list(found.points) == [10, 50, 110]
     assert found.growth is not None
-    assert (found.growth.from_ms, found.growth.to_ms) == (10, 110)
-    assert curve(four, of, (5, 110)).growth is None, "one distance alone"
+    assert (found.growth.rows[0].more[FROM], found.growth.rows[0].more[TO]) == (10, 110)
+    assert curve(four, wide, (5, 110)).growth is None, "one distance alone"
 
 
 def test_growth_is_told_in_time_and_in_proportion() -> None:
     """In blocks 0 and 1 TLS adds 201 and 209 ms more on a way of 100 ms more, plaintext 400 ms."""
     found = growth()
-    assert found.extra_ms.point == pytest.approx(205)
-    assert found.extra_ms.low == pytest.approx(205 - 4 * T1, rel=1e-5)
-    assert found.round_trips.point == pytest.approx(2.05)
-    assert found.round_trips.low == pytest.approx(2.05 - 0.04 * T1, rel=1e-5)
-    assert (found.plaintext_round_trips.point, found.plaintext_round_trips.blocks) == (pytest.approx(4), 2)
-    assert found.limit_times == pytest.approx(6.05 / 4)
-    assert found.near_times.point == pytest.approx((2 * 100 / 49.9) ** 0.5)
-    assert found.far_times.point == pytest.approx(1.25)
-    assert found.change.point == pytest.approx(1.25 / (2 * 100 / 49.9) ** 0.5)
-    assert (found.in_time, found.in_proportion) == ("grows", "shrinks")
-    assert (found.near_times.confidence, found.far_times.confidence, found.change.confidence) == (0.95,) * 3
+    assert of(found, EXTRA).point == pytest.approx(205)
+    assert of(found, EXTRA).low == pytest.approx(205 - 4 * T1, rel=1e-5)
+    assert of(found, EXTRA_TRIPS).point == pytest.approx(2.05)
+    assert of(found, EXTRA_TRIPS).low == pytest.approx(2.05 - 0.04 * T1, rel=1e-5)
+    assert (of(found, PLAINTEXT_TRIPS).point, of(found, PLAINTEXT_TRIPS).blocks) == (pytest.approx(4), 2)
+    assert limit(found) == pytest.approx(6.05 / 4)
+    assert of(found, NEAR).point == pytest.approx((2 * 100 / 49.9) ** 0.5)
+    assert of(found, FAR).point == pytest.approx(1.25)
+    assert of(found, CHANGE).point == pytest.approx(1.25 / (2 * 100 / 49.9) ** 0.5)
+    assert (judged(found, EXTRA), judged(found, CHANGE)) == ("grows", "shrinks")
+    assert {of(found, figure).confidence for figure in (NEAR, FAR, CHANGE)} == {0.95}
 
 
 def test_a_loss_that_grows_a_little_grows() -> None:
@@ -225,16 +258,16 @@ def test_a_loss_that_grows_a_little_grows() -> None:
         return {**planted(levels, block), "ops_per_s": rate}
 
     found = growth(values)
-    assert found.change.point == pytest.approx(1.2)
-    assert found.in_proportion == "grows"
+    assert of(found, CHANGE).point == pytest.approx(1.2)
+    assert judged(found, CHANGE) == "grows"
 
 
 def test_growth_is_by_the_round_trips_that_were_measured() -> None:
     found = growth(measured_ms={10: 30.0, 110: 130.5})
-    assert found.round_trips.point == pytest.approx(205 / 100.5)
-    assert found.plaintext_round_trips.point == pytest.approx(400 / 100.5)
+    assert of(found, EXTRA_TRIPS).point == pytest.approx(205 / 100.5)
+    assert of(found, PLAINTEXT_TRIPS).point == pytest.approx(400 / 100.5)
     half = growth(measured_ms={10: 110.0, 110: 110.5})
-    assert half.round_trips.point == pytest.approx(410)
+    assert of(half, EXTRA_TRIPS).point == pytest.approx(410)
     assert curve(measured_ms={10: 110.0}).growth is None, "no way apart"
     assert curve(measured_ms={10: 111.0}).growth is None
 
@@ -262,10 +295,10 @@ def test_round_trips_alone_have_no_limit_where_plaintext_has_none() -> None:
 
         return values
 
-    assert growth(constant(0.0)).limit_times is None
+    assert limit(growth(constant(0.0))) is None
     half = growth(constant(50.0))
-    assert half.plaintext_round_trips.point == pytest.approx(0.5)
-    assert half.limit_times == pytest.approx((0.5 + half.round_trips.point) / 0.5)
+    assert of(half, PLAINTEXT_TRIPS).point == pytest.approx(0.5)
+    assert limit(half) == pytest.approx((0.5 + of(half, EXTRA_TRIPS).point) / 0.5)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +338,7 @@ def slower_together(levels: Levels, block: int) -> dict[str, float]:
     return {name: us * int(levels["connections"]) for name, us in kept_and_made(levels, block).items()}
 
 
-def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[PoolTime]:
+def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[Known]:
     """Of a run in which connections were made to these servers, so many at a time, under TLS."""
     whole = planted_series(POOLING, values, blocks=4)
     cases = {
@@ -317,26 +350,33 @@ def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | No
             or (case.levels["server"], case.levels["connections"]) in made
         )
     }
-    return list(Teller(replace(whole, cases=cases), {} if ms is None else {10: ms}).pools())
+    return by_case(Teller(replace(whole, cases=cases), {} if ms is None else {10: ms}))
+
+
+def by_case(teller: Teller) -> list[Known]:
+    """What each treatment saves, in the plan's order."""
+    own = grouped(teller.pools(), lambda row: tuple(row.case.items()))
+    return [Known(rows) for rows in own.values()]
 
 
 def test_what_keeping_a_connection_saves_in_time() -> None:
     (found,) = pools(("mysql-9.7", 1), ms=12.5)
-    assert (found.server, found.label, found.rtt_ms) == ("mysql-9.7", "TLS 1.3", 10)
-    assert (found.made, found.kept) == ("reconnect", "point-select")
-    assert (found.connect_ms.point, found.connect_ms.blocks) == (pytest.approx(52), 2)
-    assert found.connect_round_trips is not None
-    assert found.connect_round_trips.point == pytest.approx(52 / 12.5)
-    assert found.statement_ms.point == pytest.approx(2)
-    assert found.worth.point == pytest.approx((25 * 27) ** 0.5)
-    assert (found.worth.blocks, found.worth.confidence) == (2, 0.95)
+    first = found.rows[0]
+    assert (first.role, first.label, first.case["server"]) == (KEPT, "TLS 1.3", "mysql-9.7")
+    assert (first.case["rtt_ms"], first.case["workload"]) == (10, "reconnect")
+    assert first.more[KEEPING] == "point-select"
+    assert (of(found, CONNECT).point, of(found, CONNECT).blocks) == (pytest.approx(52), 2)
+    assert of(found, CONNECT_TRIPS).point == pytest.approx(52 / 12.5)
+    assert of(found, STATEMENT).point == pytest.approx(2)
+    assert of(found, WORTH).point == pytest.approx((25 * 27) ** 0.5)
+    assert (of(found, WORTH).blocks, of(found, WORTH).confidence) == (2, 0.95)
 
 
 def test_of_each_server_the_fewest_connections_at_a_time_count() -> None:
     made = (("mysql-9.7", 8), ("mysql-9.7", 1), ("mysql-8.0.33", 8))
-    assert sorted(pool.server for pool in pools(*made)) == ["mysql-8.0.33", "mysql-9.7"]
+    assert sorted(pool.rows[0].case["server"] for pool in pools(*made)) == ["mysql-8.0.33", "mysql-9.7"]
     (one,) = pools(("mysql-9.7", 8), ("mysql-9.7", 1), values=slower_together)
-    assert one.connect_ms.point == pytest.approx(52), "of one at a time, not of eight"
+    assert of(one, CONNECT).point == pytest.approx(52), "of one at a time, not of eight"
     assert pools() == []
 
 
@@ -350,19 +390,12 @@ def test_without_a_block_in_common_nothing_is_saved() -> None:
 def test_a_run_without_servers_and_connections_has_pools_too() -> None:
     bare = study(workload=["reconnect", "point-select"], rtt_ms=[10])
     series = planted_series(bare, kept_and_made, blocks=4)
-    found = list(Teller(series, {}).pools())
-    assert [(pool.server, pool.label) for pool in found] == [("", "plaintext"), ("", "TLS 1.3")]
+    assert [pool.rows[0].label for pool in by_case(Teller(series, {}))] == ["plaintext", "TLS 1.3"]
 
 
 def test_without_a_kept_connection_beside_it_nothing_is_saved() -> None:
     alone = study(workload=["reconnect"], rtt_ms=[10])
-    assert list(Teller(planted_series(alone, kept_and_made, blocks=4), {}).pools()) == []
-
-
-def shown(series: Series, records: Iterable[TrialRecord] = ()) -> Distances:
-    found = distances(series, records)
-    assert found is not None
-    return found
+    assert by_case(Teller(planted_series(alone, kept_and_made, blocks=4), {})) == []
 
 
 def trial(asked_ms: float, *medians_ms: float, block: int = 0) -> TrialRecord:
@@ -397,39 +430,34 @@ def test_all_that_a_run_shows_of_distances() -> None:
         found = planted(levels, block)
         return {**found, "latency_p50_us": 1e3} if found else {}
 
-    found = shown(planted_series(whole, both, blocks=3), [trial(10, 12.5)])
-    assert [(each.kind, each.case["tls"]) for each in found.curves] == [
-        ("connection", "1.3"),
-        ("statement", "1.3"),
-    ]
-    assert [point.rtt_ms for point in found.curves[0].points] == [10, 110]
-    assert [point.round_trip_ms for point in found.curves[0].points] == [12.5, 110]
-    assert {(pool.label, pool.rtt_ms) for pool in found.pools} == {
+    told = told_of(planted_series(whole, both, blocks=3), [trial(10, 12.5)])
+    found = curves_of(told.rows)
+    assert [(each.kind, each.case["tls"]) for each in found] == [("connection", "1.3"), ("statement", "1.3")]
+    assert list(found[0].points) == [10, 110]
+    assert [point.rows[0].more[MEASURED] for point in found[0].points.values()] == [12.5, 110]
+    assert {(row.label, row.case["rtt_ms"]) for row in told.of(role=KEPT)} == {
         (label, rtt) for label in ("plaintext", "TLS 1.3") for rtt in (10, 110)
     }
-    first, second = found.claims
-    assert (first.says, first.source, first.curves) == ("it grows", "somebody", 1)
-    assert (first.in_time, first.in_proportion) == ("held", "did not hold")
-    assert first.in_time_sentence.startswith("of 1 treatment it grows in 1")
-    assert "the loss shrinks" in first.in_proportion_sentence
-    assert (second.source, second.in_time, second.in_proportion) == (
-        "another",
-        "inconclusive",
-        "did not hold",
-    )
+    (in_time, in_proportion), second = claims_of(told)
+    assert (in_time.label, in_time.more) == ("it grows", {"source": "somebody", "curves": 1})
+    assert (in_time.judgement, in_proportion.judgement) == ("held", "did not hold")
+    assert in_time.caveats[0].startswith("of 1 treatment it grows in 1")
+    assert "the loss shrinks" in in_proportion.caveats[0]
+    assert second[0].more["source"] == "another"
+    assert [row.judgement for row in second] == ["inconclusive", "did not hold"]
 
 
 def test_a_claim_of_cases_without_growth_could_not_be_told() -> None:
     one = study(workload=["reconnect", "point-select"], rtt_ms=[10])
-    for claim in shown(planted_series(one, planted, blocks=3)).claims:
-        assert (claim.curves, claim.in_time, claim.in_proportion) == (0, *["inconclusive"] * 2)
+    for rows in claims_of(told_of(planted_series(one, planted, blocks=3))):
+        assert [(row.judgement, row.more["curves"]) for row in rows] == [("inconclusive", 0)] * 2
 
 
 def test_curves_of_which_nothing_is_known_are_left_out() -> None:
-    assert shown(planted_series(CONNECTING, lambda *_: {}, blocks=3)).curves == ()
+    assert curves_of(told_of(planted_series(CONNECTING, lambda *_: {}, blocks=3)).rows) == []
 
 
 def test_a_study_without_distances_or_of_something_else_shows_none() -> None:
-    assert distances(planted_series(study(workload=["reconnect"]), lambda *_: {}), ()) is None
+    assert told_of(planted_series(study(workload=["reconnect"]), lambda *_: {})).rows == ()
     other = CONNECTING.model_copy(update={"baseline": {"tls": "1.3"}})
-    assert distances(planted_series(other, planted, blocks=3), ()) is None
+    assert told_of(planted_series(other, planted, blocks=3)).rows == ()

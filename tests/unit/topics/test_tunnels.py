@@ -10,14 +10,25 @@ import pytest
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
 from tlstax.findings.core.quotients import quotient
-from tlstax.findings.distance.tunnel_words import tunnel_sentences, when
-from tlstax.findings.distance.tunnels import TUNNELS, tunnels
-from tlstax.report.distance.csv_rows import rows as tunnel_rows
-from tlstax.report.distance.tunnels import tunnel_tables
-from tlstax.results.distance import TunnelWorth
+from tlstax.findings.core.series import Series
+from tlstax.results.rows import Told
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.statements import statements
+from tlstax.topics.distance.tunnels import (
+    LOST,
+    NOT_FROM,
+    SAVED,
+    STATEMENTS,
+    TOPIC,
+    TUNNELS,
+    WORTH_UNTIL,
+    Worth,
+    tunnel_tables,
+    when,
+    worths_of,
+)
+from told_runs import run_of
 
 STUDY = override(load_study("tunnels"), "server", ["mysql-9.7"])
 
@@ -51,17 +62,40 @@ def planted(levels: Levels, block: int, statement_us: Mapping[str, float] = STAT
     return found
 
 
+def tunnels(series: Series) -> list[Worth]:
+    return worths_of(TOPIC.told(run_of(series)).rows)
+
+
 @cache
-def found() -> tuple[TunnelWorth, ...]:
-    return tunnels(planted_series(STUDY, planted))
+def told() -> Told:
+    return TOPIC.told(run_of(planted_series(STUDY, planted)))
 
 
-def worth(measure: str, certificate: str, tunnel: str = "ssh-aes256-ctr") -> TunnelWorth:
-    return next(
+@cache
+def found() -> list[Worth]:
+    return worths_of(told().rows)
+
+
+def point(of: Worth, outcome: str) -> float:
+    """A figure that must be there."""
+    interval = of.interval(outcome)
+    assert interval is not None
+    return interval.point
+
+
+def bound(of: Worth, outcome: str) -> float | None:
+    """How far a verdict reaches, where that is all that is known."""
+    row = of.row(outcome)
+    return None if row is None else row.value
+
+
+def worth(measure: str, certificate: str, tunnel: str = "ssh-aes256-ctr") -> Worth:
+    (one,) = (
         each
         for each in found()
-        if (each.measure, each.tunnel) == (measure, tunnel) and each.rival_case["certificate"] == certificate
+        if (each.measure, each.tunnel, each.rows[0].baseline["certificate"]) == (measure, tunnel, certificate)
     )
+    return one
 
 
 @pytest.mark.parametrize("measure", ["time", "many"])
@@ -70,31 +104,31 @@ def test_the_planted_break_even_point_is_found(certificate: str, measure: str) -
     told = worth(measure, certificate)
     expected = (CONNECT_US[certificate] - 260.0) / 50.0
     assert told.verdict == "below"
-    assert told.statements is not None
-    assert told.statements.point == pytest.approx(expected)
-    assert told.statements.low is not None
-    assert told.statements.high is not None
-    assert told.statements.low <= expected <= told.statements.high
-    assert told.saved_per_connection_us.point == pytest.approx(CONNECT_US[certificate] - 260.0)
-    assert told.lost_per_statement_us.point == pytest.approx(50.0)
+    assert point(told, STATEMENTS) == pytest.approx(expected)
+    known = told.interval(STATEMENTS)
+    assert known is not None
+    assert known.low is not None
+    assert known.high is not None
+    assert known.low <= expected <= known.high
+    assert point(told, SAVED) == pytest.approx(CONNECT_US[certificate] - 260.0)
+    assert point(told, LOST) == pytest.approx(50.0)
 
 
 def test_cpu_counts_all_sides_and_takes_the_statement_out_of_a_reconnect() -> None:
     """An operation of `reconnect` is a connection and a statement: its own tunnel costs 5 µs for both."""
     told = worth("CPU", "rsa-4096")
-    assert told.made == "reconnect"
-    assert told.saved_per_connection_us.point == pytest.approx(5_060.0 - 260.0)
-    assert told.lost_per_statement_us.point == pytest.approx(50.0 + 5.0)
-    assert told.statements is not None
-    assert told.statements.point == pytest.approx(4_800.0 / 55.0)
+    assert told.rows[0].case["workload"] == "reconnect"
+    assert point(told, SAVED) == pytest.approx(5_060.0 - 260.0)
+    assert point(told, LOST) == pytest.approx(50.0 + 5.0)
+    assert point(told, STATEMENTS) == pytest.approx(4_800.0 / 55.0)
 
 
 def test_every_tunnel_stands_against_every_key_of_its_own_server() -> None:
     assert {each.tunnel for each in found()} == {
         level for level in STUDY.levels_of()["path"] if level in TUNNELS
     }
-    assert {each.rival_case["certificate"] for each in found()} == {"rsa-1024", "rsa-2048", "rsa-4096"}
-    assert {each.rival_case["path"] for each in found()} == {"direct"}, (
+    assert {each.rows[0].baseline["certificate"] for each in found()} == {"rsa-1024", "rsa-2048", "rsa-4096"}
+    assert {each.rows[0].baseline["path"] for each in found()} == {"direct"}, (
         "what a router makes of TLS is no rival"
     )
     assert len(found()) == 6 * 3 * 3
@@ -104,8 +138,8 @@ def test_a_tunnel_whose_statements_cost_less_is_always_worth_it() -> None:
     cheap = {**STATEMENT_US, "tunnel": 55.0}
     (told,) = against_rsa_2048(cheap)
     assert told.verdict == "always"
-    assert told.statements is None
-    assert told.sentence.endswith("in time: always worth it")
+    assert told.interval(STATEMENTS) is None
+    assert told.rows[0].caveats[0].endswith("in time: always worth it")
 
 
 def test_a_tunnel_that_saves_nothing_is_never_worth_it() -> None:
@@ -133,9 +167,8 @@ def test_where_statements_are_alike_only_a_bound_is_told() -> None:
 
     (told,) = [each for each in tunnels(planted_series(one_of_each(), alike)) if each.measure == "time"]
     assert told.verdict == "inconclusive"
-    assert told.statements is None
-    assert told.worth_until is not None
-    assert told.worth_until > 400
+    assert told.interval(STATEMENTS) is None
+    assert (bound(told, WORTH_UNTIL) or 0) > 400
     assert when(told).startswith("worth it up to ")
 
 
@@ -145,7 +178,7 @@ def test_planted_equals_tell_nothing() -> None:
         return {"connect_p50_us": 300.0 * off, "latency_p50_us": 60.0 * off}
 
     (told,) = tunnels(planted_series(one_of_each(), equal))
-    assert (told.verdict, told.worth_until, told.not_from) == ("inconclusive", None, None)
+    assert (told.verdict, bound(told, WORTH_UNTIL), bound(told, NOT_FROM)) == ("inconclusive", None, None)
     assert when(told) == "whether it is worth it is inconclusive"
 
 
@@ -157,11 +190,11 @@ def test_without_the_tunnels_own_cpu_time_nothing_is_told_of_cpu_time() -> None:
 
 
 def test_a_study_without_tunnels_says_nothing_of_them() -> None:
-    assert document(fake_run()).tunnels == ()
+    assert "tunnels" not in document(fake_run()).topics
 
 
 def test_the_words_tell_each_rival() -> None:
-    said = tunnel_sentences(found())
+    said = told().sentences
     assert len(said) == 3, "of time with few and with many at a time, and of CPU time"
     assert said[0].startswith("mysql-9.7, on the same machine: through SSH (aes256-ctr), in time: ")
     assert said[0].count(" worth it below ") == 3
@@ -169,19 +202,21 @@ def test_the_words_tell_each_rival() -> None:
 
 
 def test_one_verdict_against_all_is_said_once() -> None:
-    always = [each.model_copy(update={"verdict": "always", "statements": None}) for each in found()]
-    said = tunnel_sentences(always)
+    always = [
+        row.model_copy(update={"judgement": "always"})
+        for row in told().rows
+        if not row.outcome.endswith(STATEMENTS)
+    ]
+    said = list(TOPIC.sentences(run_of(planted_series(STUDY, planted)), always))
     assert said[0].endswith("in time: in place of any of 3 kinds of TLS always worth it")
 
 
 def test_the_tables_have_a_line_for_each_tunnel() -> None:
     times, *others = tunnel_tables(found())
-    assert [sum(bool(row[1]) for row in table.rows) for table in (times, *others)] == [18, 18, 18]
+    assert [sum(bool(row[3]) for row in table.rows) for table in (times, *others)] == [18, 18, 18]
     assert times.rows[0][0].startswith("mysql-9.7, on the same machine, in place of TLS 1.3")
-    narrow, *_ = tunnel_tables(found(), narrow=True)
-    assert narrow.heads == ("worth it with so many\nstatements a connection",)
-    rows = [row for row in tunnel_rows(told_document()) if row["role"] == "tunnel"]
-    assert {row["judgement"] for row in rows} == {"below"}
+    assert times.lines(roomy=True)[1][1:3] == ["4.80 [4.79 … 4.81]", "0.05"]
+    assert {row.judgement for row in told().rows} == {"below"}
 
 
 def test_a_statement_sets_two_sides_apart_in_several_factors() -> None:
@@ -247,12 +282,8 @@ def one_of_each() -> Study:
     return Study.model_validate({**dict(STUDY), "treatments": kept, "contrasts": ()})
 
 
-def against_rsa_2048(statement_us: Mapping[str, float]) -> list[TunnelWorth]:
+def against_rsa_2048(statement_us: Mapping[str, float]) -> list[Worth]:
     def told(levels: Levels, block: int) -> dict[str, float]:
         return planted(levels, block, statement_us)
 
     return [each for each in tunnels(planted_series(one_of_each(), told)) if each.measure == "time"]
-
-
-def told_document():  # type: ignore[no-untyped-def]
-    return document(fake_run()).model_copy(update={"tunnels": found()})

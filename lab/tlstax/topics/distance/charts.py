@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tlstax.findings.distance.words import away
-from tlstax.report.distance.tables import by_title
-from tlstax.results.distance import AtDistance, DistanceCurve, Distances
 from tlstax.results.interval import Interval
 from tlstax.topics.core import chart_parts as parts
 from tlstax.topics.core import figures, palette
@@ -15,19 +12,32 @@ from tlstax.topics.core.chart_parts import Spec, layer, quantitative
 from tlstax.topics.core.marks import Line, Point, Style
 from tlstax.topics.core.panel import NARROW, Panel, at_one_width
 from tlstax.topics.core.section import Charts
+from tlstax.topics.distance.spending import away
 
 HEIGHT = 230
 DODGE = 0.006
 """How far apart, as a share of the axis, dots of two treatments stand at the same distance."""
 
-PLAINTEXT = "plaintext"
 MS_LABEL = "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 
+Drawn = tuple[str, Mapping[float, Interval]]
+"""A line: what it is called, and its values by distance."""
 
-def distance_charts(found: Distances | None) -> tuple[Charts, ...]:
-    """For every server and way of working, where there are two distances or more: time and ratio."""
-    drawn = [curve for curve in found.curves if len(curve.points) > 1] if found is not None else []
-    return tuple(_charts(title, curves) for title, curves in by_title(drawn).items())
+
+def distance_charts(
+    title: str, plaintext: Drawn, treated: Sequence[Drawn], ratios: Sequence[Drawn]
+) -> Charts:
+    """Times, with plaintext's, and beside them ratios to plaintext; a treatment has one colour in both."""
+    times = [
+        _line(plaintext, palette.BASELINE.light, 0, lambda ms: f"{ms:.4g} ms"),
+        *_lines(treated, lambda ms: f"{figures.significant(ms)} ms"),
+    ]
+    beside = _lines(ratios, lambda ratio: f"{figures.significant(ratio)}{figures.TIMES}")
+    panels = (
+        _panel("Time", "Lower is better.", times, title, ratio=False),
+        _panel("Time against plaintext", "1× is as long as plaintext.", beside, title, ratio=True),
+    )
+    return Charts(panels, title, tuple(line.style for line in times), small=True)
 
 
 def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -> Spec:
@@ -61,49 +71,27 @@ def distance_chart(lines: Sequence[Line], *, ratio: bool, width: int = NARROW) -
     return parts.finished(layers, width, HEIGHT)
 
 
-def _charts(title: str, curves: Sequence[DistanceCurve]) -> Charts:
-    times = [_plaintext(curves), *(_line(curve, place, ratio=False) for place, curve in enumerate(curves))]
-    ratios = [_line(curve, place, ratio=True) for place, curve in enumerate(curves)]
-    panels = (
-        _panel("Time", "Lower is better.", times, title, ratio=False),
-        _panel("Time against plaintext", "1× is as long as plaintext.", ratios, title, ratio=True),
-    )
-    return Charts(panels, title, tuple(line.style for line in times), small=True)
-
-
 def _panel(name: str, reading: str, lines: Sequence[Line], title: str, *, ratio: bool) -> Panel:
     said = "; ".join(point.description for line in lines for point in line.points)
     words = f"{title}: {name.lower()} over the round trip time. {said}"
     return Panel(name, reading, (at_one_width(words, distance_chart(lines, ratio=ratio)),))
 
 
-def _line(curve: DistanceCurve, place: int, *, ratio: bool) -> Line:
-    style = Style(curve.label, palette.level_ink(place).light, palette.level_shape(place + 1))
-    return Line(style, tuple(_point(curve.label, point, ratio=ratio) for point in curve.points))
+def _lines(drawn: Sequence[Drawn], said: Callable[[float], str]) -> list[Line]:
+    return [_line(own, palette.level_ink(place).light, place + 1, said) for place, own in enumerate(drawn)]
 
 
-def _plaintext(curves: Sequence[DistanceCurve]) -> Line:
-    """Plaintext as it was beside the treatment with most distances; all have the same in common."""
-    longest = max(curves, key=lambda curve: len(curve.points))
-    style = Style(PLAINTEXT, palette.BASELINE.light, palette.level_shape(0))
-    return Line(
-        style,
-        tuple(
-            _drawn(PLAINTEXT, point.rtt_ms, point.plaintext_ms, f"{point.plaintext_ms.point:.4g} ms")
-            for point in longest.points
-        ),
+def _line(drawn: Drawn, ink: str, shape: int, said: Callable[[float], str]) -> Line:
+    """An interval is cut off where it would flatten everything else."""
+    label, values = drawn
+    points = tuple(
+        Point(
+            rtt_ms,
+            found.point,
+            f"{label}, {away(rtt_ms)}: {said(found.point)}",
+            found.point if found.low is None else max(found.low, found.point / 2),
+            found.point if found.high is None else min(found.high, 2 * found.point),
+        )
+        for rtt_ms, found in values.items()
     )
-
-
-def _point(label: str, point: AtDistance, *, ratio: bool) -> Point:
-    if ratio:
-        told = f"{figures.significant(point.time_ratio.point)}{figures.TIMES}"
-        return _drawn(label, point.rtt_ms, point.time_ratio, told)
-    return _drawn(label, point.rtt_ms, point.treated_ms, f"{figures.significant(point.treated_ms.point)} ms")
-
-
-def _drawn(label: str, rtt_ms: float, value: Interval, told: str) -> Point:
-    """The interval is cut off where it would flatten everything else."""
-    low = value.point if value.low is None else max(value.low, value.point / 2)
-    high = value.point if value.high is None else min(value.high, 2 * value.point)
-    return Point(rtt_ms, value.point, f"{label}, {away(rtt_ms)}: {told}", low, high)
+    return Line(Style(label, ink, palette.level_shape(shape)), points)

@@ -7,9 +7,9 @@ from math import log
 import pytest
 
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.distance import spending
 from tlstax.study import Case, Level, load_study
 from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.topics.distance import spending
 
 STUDY = load_study("tunnels").model_copy(
     update={"baseline": {"path": "direct", "tls": "off", "certificate": "rsa-2048", "instance": 1}}
