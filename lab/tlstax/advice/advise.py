@@ -9,8 +9,8 @@ from tlstax.findings.advice.advise import Computed, Evidence, advised
 from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, is_asked_twice, measured
 from tlstax.findings.advice.situation import Now, now_of, use_of
 from tlstax.findings.advice.spent import connections_made, spent_words
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import series_of
-from tlstax.findings.core.twins import PROCESSES
 from tlstax.findings.model.calibration import Calibrated, Origin, mixes_of
 from tlstax.findings.model.parts import parts_of
 from tlstax.findings.model.scaled import scaled, unscaled

@@ -23,7 +23,7 @@ from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
-from tlstax.report.tables import page as tables_page
+from tlstax.report.run_tables import TABLES
 from tlstax.results.advice import Advice
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
@@ -36,6 +36,7 @@ from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
+from tlstax.topics.core.columns import Column, Table
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS, PAGE, TABLES_PAGE = (
@@ -103,7 +104,36 @@ def documents() -> dict[Path, str]:
         SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()
     }
-    return {**written, PAGE: _page(schemas), TABLES_PAGE: tables_page.page()}
+    return {**written, PAGE: _page(schemas), TABLES_PAGE: tables_page()}
+
+
+TABLES_BEGIN = """\
+# Tables
+
+Written from the definitions by `python -m tlstax.cli.documents` in `lab/`; do not edit it. These are the
+columns of the store's SQL views and of `tlstax runs export --rows` ([store.md](store.md)). Units are the
+last word of a name; what is empty was not measured, or does not apply. TEXT is UTF-8, INTEGER whole
+numbers of 64 bits, REAL floating-point numbers of 64 bits; yes and no are 1 and 0.
+"""
+
+
+def tables_page() -> str:
+    """The tables as a page for people: each column with its type, its unit and its meaning."""
+    return "\n".join([TABLES_BEGIN, *(_table_section(table) for table in TABLES.values())])
+
+
+def _table_section(table: Table) -> str:
+    key = ", ".join(f"`{name}`" for name in table.key)
+    rows = "\n".join(_column_lines(table.columns))
+    return f"## {table.name}\n\nA row is {table.one_row}; its key is {key}.\n\n{rows}\n"
+
+
+def _column_lines(columns: tuple[Column, ...]) -> Iterator[str]:
+    yield "| column | type | unit | meaning |"
+    yield "|---|---|---|---|"
+    for column in columns:
+        meaning = column.meaning.replace("|", r"\|").replace("<", r"\<")
+        yield f"| `{column.name}` | {column.type} | {column.unit} | {meaning} |"
 
 
 def write() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.report.tables.texts import json_lines
+from tlstax.report.run_tables import json_lines
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
 from tlstax.topics.core.columns import ColumnType, Table

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.core.so_far import RatioSoFar, SoFar, most_telling
+from tlstax.findings.core.stopping import RatioSoFar, SoFar, most_telling
 from tlstax.findings.core.wording import percent
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed

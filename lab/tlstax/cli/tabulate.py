@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show, tell
 from tlstax.records.trial import StoredRun
-from tlstax.report.tables.tables import TABLES, Tabulated
+from tlstax.report.run_tables import TABLES, Tabulated
 from tlstax.results.document import RunDocument
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tlstax.explore.chart import ratio_chart
 from tlstax.explore.guarded import guarded
 from tlstax.explore.questions import QUESTIONS
-from tlstax.report.tables.tables import TABLES
+from tlstax.report.run_tables import TABLES
 from tlstax.store.row_tables import rows_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK, check_loopback

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tlstax.findings.core.so_far import SoFar, short_labels, so_far
-from tlstax.findings.core.stopping import Progress
+from tlstax.findings.core.stopping import Progress, SoFar, short_labels, so_far
 from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
 from tlstax.plan.timing import block_s

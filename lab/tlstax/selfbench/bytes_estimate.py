@@ -16,7 +16,7 @@ from tlstax.selfbench.bytes_document import (
     Shape,
 )
 from tlstax.selfbench.records import Status
-from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
+from tlstax.topics.answer.caveats import BESIDE_ANOTHER
 
 MIB = 1 << 20
 CONFIDENCE = 0.95

@@ -10,8 +10,7 @@ from tlstax.selfbench.proof import TLS_1_3
 from tlstax.selfbench.records import Header, Run
 from tlstax.selfbench.words import cell_words
 from tlstax.support.text import counted, enumerated
-from tlstax.topics.answer.caveats import CLIENT_BOUND_SHARE, FEW_BLOCKS
-from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
+from tlstax.topics.answer.caveats import BESIDE_ANOTHER, CLIENT_BOUND_SHARE, FEW_BLOCKS
 
 
 def of_run(run: Run, blocks: int, cells: Sequence[CellFigures], counts: TrialCounts) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from tlstax.selfbench.hold_records import (
 )
 from tlstax.selfbench.outcomes import outcomes
 from tlstax.selfbench.words import TLS_WORDS
-from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER
+from tlstax.topics.answer.caveats import BESIDE_ANOTHER
 
 BUSY_SHARE = 0.9
 """A side that is busier than this has no time to spare for keeping a schedule."""

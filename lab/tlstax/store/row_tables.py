@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 
-from tlstax.report.tables.tables import TABLES
+from tlstax.report.run_tables import TABLES
 from tlstax.topics.core.columns import Table
 from tlstax.topics.core.csv_row import Row
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.topics import bulk, load, machines, scaling, trust, two_sides
+from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.distance import curves, tunnels
 
 TOPICS: tuple[Topic, ...] = (
+    CONTRASTS,
     curves.TOPIC,
     tunnels.TOPIC,
     scaling.TOPIC,
@@ -18,6 +20,7 @@ TOPICS: tuple[Topic, ...] = (
     two_sides.TOPIC,
     machines.TOPIC,
     load.TOPIC,
+    UNPAIRED,
 )
 
 

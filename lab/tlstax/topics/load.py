@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from statistics import median
 
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large, outcome
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.load import BUSY, Load
 from tlstax.records.trial import LoadMachines, TrialRecord

@@ -8,9 +8,8 @@ from typing import Any
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.outcomes import UNITS
+from tlstax.findings.core.outcomes import UNITS, is_large
 from tlstax.findings.core.pooling import machines_of
-from tlstax.findings.core.scope import is_large
 from tlstax.findings.core.wording import capitalised, change_words, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tlstax.findings.core.naming import case_label
 from tlstax.findings.core.series import LADDER, Series, frozen
-from tlstax.findings.core.wording import MINUS, percent
+from tlstax.findings.core.wording import MINUS, case_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import More, Row, Told, by_label
 from tlstax.study import Levels

@@ -14,8 +14,7 @@ from fake_trials import fake_run, whole_tax
 from tlstax.cli.in_place import InPlace
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.progress_view import MOST_RATIOS, Moment, view
-from tlstax.findings.core.so_far import most_telling, short_labels
-from tlstax.findings.core.stopping import Progress, decide
+from tlstax.findings.core.stopping import Progress, decide, most_telling, short_labels
 from tlstax.plan.order import blocks, cases
 from tlstax.run.progress import Outlook, Step
 from tlstax.study import override

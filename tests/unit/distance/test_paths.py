@@ -11,7 +11,7 @@ from fake_trials import fake_record, tax_truth
 from left_out import why_no_path
 from tlstax.checks import judge
 from tlstax.cli.run_command import RunOptions, study_of
-from tlstax.findings.core.proof import negotiated
+from tlstax.findings.core.wording import negotiated
 from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord

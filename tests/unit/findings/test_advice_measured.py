@@ -10,7 +10,7 @@ from fake_trials import TAX_TRUTHS, fake_header, fake_record
 from planted_series import planted_series, wobble
 from tlstax.findings.advice.measured import SERVER_CPU, SPEED, Measured, measured
 from tlstax.findings.advice.spent import connections_made, spent_words
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun

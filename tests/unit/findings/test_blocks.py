@@ -11,7 +11,7 @@ import pytest
 
 from machine_runs import machine_run
 from report_runs import all_invalid, one_block, one_workload_one_level, with_document
-from tlstax.findings.core.blocks import block_rows
+from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.blocks_csv import blocks_csv
 

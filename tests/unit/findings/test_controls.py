@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp
 
 from intervals import known
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
 from tlstax.results.interval import Interval
 from tlstax.study import Levels

@@ -14,8 +14,8 @@ from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import override
 from tlstax.study.changes import by_addresses
+from tlstax.topics.answer.caveats import of_external, others_per_s
 from tlstax.topics.answer.document import document
-from tlstax.topics.answer.external_caveats import of_external, others_per_s
 
 ALONE = ExternalServer(max_connections=151, in_use=1, at_most=37, promised=35)
 ROOM = (ALONE,)

@@ -10,7 +10,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window, WireUse
 from tlstax.study import load_study
-from tlstax.topics.answer.machine_caveats import BESIDE_ANOTHER, of_machine
+from tlstax.topics.answer.caveats import BESIDE_ANOTHER, of_machine
 
 CASE = cases(load_study("tax"))[0]
 PLAIN = fake_record(Trial(block=0, position=0, case=CASE), tax_truth(CASE), duration_s=0.01)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planted_parts import PLANTED, cost_of
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import parts_of, statements_alone
 from tlstax.study import load_study

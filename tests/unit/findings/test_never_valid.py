@@ -10,7 +10,7 @@ from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.results.document import NeverValid
 from tlstax.study import override
 from tlstax.study.labels import full_label
-from tlstax.topics.answer.never_valid import never_valid, never_valid_words
+from tlstax.topics.answer.document import never_valid, never_valid_words
 
 STUDY = override(whole_tax(), "workload", ["reconnect"])
 ALL = cases(STUDY)

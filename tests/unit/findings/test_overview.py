@@ -12,14 +12,14 @@ from itertools import pairwise
 from fake_openssl_study import small_openssl_run
 from fake_trials import fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.report.formats.render import render
 from tlstax.report.overview.grids import contrast_tables
+from tlstax.report.page.processors import processes
 from tlstax.study import load_study
 from tlstax.study.changes import without_plaintext
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.ladders import apart
-from tlstax.topics.core.processes import processes
 
 MODES = 8
 
@@ -129,7 +129,8 @@ def test_everything_else_stays_in_csv_and_json() -> None:
     assert contrast["baseline_tls_library"] != contrast["case_tls_library"]
     found = json.loads(text_of("json"))
     assert found["schema"] == 3
-    assert {"contrasts", "pooled", "statements"} <= found.keys()
+    assert {"topics", "statements"} <= found.keys()
+    assert {row["role"] for row in found["topics"]["contrasts"]["rows"]} == {"contrast", "pooled"}
     assert found["statements"][0]["cases"][0]["across_servers"] is True
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.findings.core import stats
-from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.pooling import Pooling, machines_of, quotient
 from tlstax.records.trial import HEAD
 
 LOGS = {0: 0.1, 1: 0.3, 2: 0.15, 3: 0.35, 4: 0.5, 5: 0.6, 7: 0.55}

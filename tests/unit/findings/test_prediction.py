@@ -6,7 +6,7 @@ import pytest
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.findings.core.blocks import BlockRow
+from tlstax.findings.core.series import BlockRow
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,
     CONNECT_ROUND_TRIPS,

@@ -6,7 +6,7 @@ import pytest
 
 from fake_trials import fake_record, tax_truth
 from observed_windows import ticks
-from tlstax.findings.core.processors import Shares, Stretch, series, shares, together, window_slices
+from tlstax.findings.core.outcomes import Shares, Stretch, series, shares, together, window_slices
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import CpuSlice, CpuTicks, Window

@@ -7,8 +7,7 @@ import pytest
 from fake_trials import fake_record, fake_run, tax_truth
 from observed_windows import seconds, ticks, window
 from tlstax.findings.core.estimates import estimates
-from tlstax.findings.core.outcomes import outcomes
-from tlstax.findings.core.processors import series, shares
+from tlstax.findings.core.outcomes import outcomes, series, shares
 from tlstax.findings.core.series import valid_values
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import CpuSlice, Window

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.pooling import quotient
 from tlstax.findings.core.stats import t_quantile
 
 # Blood levels of a hormone in eight people who wore a placebo, an old and a new patch: Efron and Tibshirani

@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.findings.core.blocks import BlockRow
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
+from tlstax.findings.core.series import BlockRow
 from tlstax.findings.model import calibration
 from tlstax.findings.model.calibration import (
     CLIENT_CPU,

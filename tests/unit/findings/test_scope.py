@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.findings.core.scope import OVERVIEW_PHASES, groups, is_large, phases
+from tlstax.findings.core.outcomes import OVERVIEW_PHASES, groups, is_large, phases
 from tlstax.study import Study, load_study, override
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from intervals import known
-from tlstax.findings.core.so_far import RatioSoFar, SoFar, most_telling, short_labels, so_far
-from tlstax.findings.core.stopping import Known, Progress
+from tlstax.findings.core.stopping import (
+    Known,
+    Progress,
+    RatioSoFar,
+    SoFar,
+    most_telling,
+    short_labels,
+    so_far,
+)
 from tlstax.plan.order import cases
 from tlstax.study import Study, load_study, override
 

@@ -6,8 +6,8 @@ from math import exp, expm1, sqrt
 
 import pytest
 
+from tlstax.findings.core.contrasts import Floor, Twins, twins
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.core.twins import Floor, Twins, twins
 from tlstax.study import Case, Level, load_study
 
 STUDY = load_study("pool-or-reconnect")

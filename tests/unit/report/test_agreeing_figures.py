@@ -22,9 +22,8 @@ from tlstax.report.formats.json_document import json_document
 from tlstax.report.page.page import page
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.document import document
-from tlstax.topics.core.groups import arranged
+from tlstax.topics.core.groups import Column, arranged, main_columns
 from tlstax.topics.core.ratios import block_strips
-from tlstax.topics.core.tables import Column, main_columns
 
 Range = tuple[float, float]
 """What a printed figure may have been before it was rounded."""

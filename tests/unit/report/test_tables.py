@@ -11,8 +11,7 @@ import pytest
 
 from report_runs import EVERY_RUN, Make, with_document
 from tlstax.report.formats.render import render
-from tlstax.report.tables.tables import TABLES, Tabulated
-from tlstax.report.tables.texts import rows_csv, rows_json
+from tlstax.report.run_tables import TABLES, Tabulated, rows_csv, rows_json
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.export import exported
 from tlstax.topics.core.columns import Column, Table

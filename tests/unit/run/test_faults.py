@@ -11,7 +11,7 @@ from test_benches import fake_bench
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.specimens_table import table_text
-from tlstax.findings.core.naming import subject_label
+from tlstax.findings.core.wording import subject_label
 from tlstax.plan.order import cases, plan
 from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord

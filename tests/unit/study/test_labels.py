@@ -4,8 +4,7 @@ import pytest
 
 from fake_trials import crashed, fake_record, fake_run, tax_truth, whole_tax
 from tlstax.checks import judge
-from tlstax.findings.core.naming import subject_label
-from tlstax.findings.core.proof import always_hello_retry, negotiated
+from tlstax.findings.core.wording import always_hello_retry, negotiated, subject_label
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, Level, load_study, override, parse_study

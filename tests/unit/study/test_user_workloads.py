@@ -14,7 +14,7 @@ from tlstax.study.workload_level import changes_data, data_needs, workload_of
 from tlstax.study.workloads.user_defined import as_workload, with_table
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.case_choice import chosen_case
-from tlstax.topics.core.own_workloads import own_workloads
+from tlstax.topics.core.facts import own_workloads
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "orders.toml"
 TABLES = {"sbtest": "sbtest1", "people": "people"}

@@ -9,7 +9,7 @@ import pytest
 
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
-from tlstax.findings.core.quotients import quotient
+from tlstax.findings.core.pooling import quotient
 from tlstax.findings.core.series import Series
 from tlstax.results.rows import Told
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml

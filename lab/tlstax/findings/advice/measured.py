@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
 
-from tlstax.findings.core.proof import always_hello_retry
 from tlstax.findings.core.series import Series
+from tlstax.findings.core.wording import always_hello_retry
 from tlstax.plan.advice_studies import Changes
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval

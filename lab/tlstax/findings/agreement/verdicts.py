@@ -18,7 +18,7 @@ from typing import Literal
 from tlstax.findings.agreement.client_clues import Seen, clues, seen_by_case
 from tlstax.findings.agreement.words import sentence
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen

@@ -11,7 +11,7 @@ from statistics import median
 
 from tlstax.contract import PhaseWire
 from tlstax.findings.core.outcomes import outcome, phases_together
-from tlstax.findings.core.proof import negotiated
+from tlstax.findings.core.wording import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.connect import OverDistance, PhaseCrossing, RoundTripsResult, WirePhase

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tlstax.findings.core.proof import always_hello_retry, negotiated
 from tlstax.findings.core.slices import Sides, turns
+from tlstax.findings.core.wording import always_hello_retry, negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import TrialCounts

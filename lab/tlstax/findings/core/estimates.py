@@ -9,7 +9,7 @@ from statistics import fmean
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import Comparison, compare
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.outcomes import OUTCOMES, UNITS
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.series import Frozen, Values, frozen, valid_values

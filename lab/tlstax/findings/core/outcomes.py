@@ -1,17 +1,20 @@
-"""What a trial's record says in numbers: one value for each outcome that it yields."""
+"""What a trial's record says in numbers: one value for each outcome that it yields; what processors did."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Final
+from typing import Final, Literal
 
 from tlstax.contract import Done, PhaseWire
 from tlstax.findings.core import histograms, slices
 from tlstax.findings.core.histograms import Histogram
-from tlstax.findings.core.processors import Whose, shares, together
+from tlstax.plan.order import cases
 from tlstax.records.locks import LOCKS
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import CpuSlice, CpuTicks
+from tlstax.study import Level, Study
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,
@@ -23,6 +26,84 @@ from tlstax.study.outcomes import (
     Outcome,
     percentile_name,
 )
+
+Whose = Literal["machine", "server"]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Per cent of the processors' time, in the columns of `sar -u`: together they are 100."""
+
+    user: float
+    nice: float
+    system: float
+    iowait: float
+    steal: float
+    idle: float
+
+
+def shares(ticks: CpuTicks) -> Shares | None:
+    """The ticks in per cent; None where there are none. System includes interrupts (sar(1))."""
+    if ticks.total == 0:
+        return None
+    per_cent = 100 / ticks.total
+    return Shares(
+        user=ticks.user * per_cent,
+        nice=ticks.nice * per_cent,
+        system=(ticks.system + ticks.irq + ticks.softirq) * per_cent,
+        iowait=ticks.iowait * per_cent,
+        steal=ticks.steal * per_cent,
+        idle=ticks.idle * per_cent,
+    )
+
+
+def together(slices: Iterable[CpuSlice], whose: Whose = "machine") -> CpuTicks | None:
+    """The ticks of all these slices; None where there are none."""
+    found = [ticks for part in slices if (ticks := getattr(part, whose)) is not None]
+    if not found:
+        return None
+    return CpuTicks(**{name: sum(getattr(t, name) for t in found) for name in CpuTicks.model_fields})
+
+
+def window_slices(records: Iterable[TrialRecord]) -> tuple[CpuSlice, ...]:
+    """Every slice that was seen in these trials."""
+    return tuple(part for record in records if record.window for part in record.window.cpus)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of the window, over some trials: from when to when, of how many, and what was done."""
+
+    from_s: float
+    to_s: float
+    trials: int
+    ticks: CpuTicks
+
+
+def series(records: Sequence[TrialRecord], every_s: int, whose: Whose = "machine") -> tuple[Stretch, ...]:
+    """The window in stretches of so many seconds, each summed up over all these trials.
+
+    A trial's last second, of which only a part belongs to the window, goes to the stretch that it begins in.
+    """
+    stretches: dict[int, list[tuple[int, CpuSlice]]] = {}
+    for number, record in enumerate(records):
+        for part in record.window.cpus if record.window else ():
+            stretches.setdefault(round(part.at_s) // every_s, []).append((number, part))
+    found = []
+    for place in sorted(stretches):
+        parts = [part for _, part in stretches[place]]
+        ticks = together(parts, whose)
+        if ticks is not None and ticks.total:
+            found.append(
+                Stretch(
+                    from_s=place * every_s,
+                    to_s=max(part.at_s + part.took_s for part in parts),
+                    trials=len({number for number, _ in stretches[place]}),
+                    ticks=ticks,
+                )
+            )
+    return tuple(found)
+
 
 __all__ = [
     "OUTCOMES",
@@ -379,3 +460,27 @@ def _locks(record: TrialRecord) -> dict[str, float]:
             if (own := [site for site in taken if site.library.startswith(whose)])
         },
     }
+
+
+MOST_GROUPS = 12
+"""A study with more groups than this is told as an overview; a section for each would bury the answer."""
+
+OVERVIEW_PHASES = ("operation", "connect", "tls_handshake")
+"""The phases whose percentiles such a study has: a histogram takes a millisecond to decode, and there are
+ten thousands of them. The others are in the export."""
+
+
+def groups(study: Study) -> tuple[dict[str, Level], ...]:
+    """What the cases of each comparison share, in the plan's order."""
+    found = {tuple(study.group_of(case.levels).items()): None for case in cases(study)}
+    return tuple(dict(group) for group in found)
+
+
+def is_large(study: Study) -> bool:
+    """Whether the study has too many groups for a section each."""
+    return len(groups(study)) > MOST_GROUPS
+
+
+def phases(study: Study) -> tuple[str, ...] | None:
+    """The phases whose percentiles are told; None for all."""
+    return OVERVIEW_PHASES if is_large(study) else None

@@ -1,19 +1,24 @@
-"""How figures are pooled over a run's blocks, and over the machines that these ran on. Pure.
+"""How figures are pooled over a run's blocks, and over the machines that these ran on; and quotients. Pure.
 
-With one machine all intervals are those of `stats` and `quotients`; with several, `machine_level` says how
-they are made. What was measured on one of several machines alone has an interval of that machine.
+With one machine all intervals are those of `stats`; with several, `machine_level` says how they are made.
+What was measured on one of several machines alone has an interval of that machine.
+
+A break-even point is a quotient of two means, measured in the same blocks: what is saved once, divided by
+what is lost each time. Both are differences, one a block, and may be of any size, so that there is no
+logarithm to take. Source: Fieller (1954), Some Problems in Interval Estimation, J. R. Stat. Soc. B 16,
+175-185.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp
+from math import exp, sqrt
 
 import numpy as np
 
 from tlstax.findings.core import machine_level, stats
-from tlstax.findings.core.quotients import fieller, quotient
+from tlstax.findings.core.machine_level import Mean
 from tlstax.records.trial import HEAD, TrialRecord
 from tlstax.results.interval import Interval
 
@@ -107,3 +112,43 @@ def machines_of(records: Iterable[TrialRecord]) -> dict[int, str]:
     """The machine of each block; empty where all ran on one. A trial that names none ran on the head."""
     found = {record.trial.block: record.machine or HEAD for record in records}
     return found if len(set(found.values())) > 1 else {}
+
+
+def quotient(above: Sequence[float], below: Sequence[float], confidence: float) -> Interval:
+    """The mean of `above` divided by the mean of `below`, paired block by block, by Fieller's theorem.
+
+    The interval is that of all quotients q for which the mean of above - q * below is not told apart from
+    nothing, by the same widened t interval as all others (`stats.ALPHA_SHARE`). `low` and `high` are None
+    where it has no ends: one block alone, or a `below` that is not told apart from nothing. Raises ValueError
+    for no blocks, ZeroDivisionError for a mean below of nothing.
+    """
+    if not above or len(above) != len(below):
+        raise ValueError("a quotient needs as many blocks above as below, and at least one")
+    blocks = len(above)
+    a, b = float(np.mean(above)), float(np.mean(below))
+    point = a / b
+    if blocks < 2:
+        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=1)
+    covariance = np.cov(np.asarray(above, dtype=float), np.asarray(below, dtype=float)) / blocks
+    ends = fieller(Mean(np.array([a, b]), covariance, stats.t_quantile(confidence, blocks)))
+    if ends is None:
+        return Interval(point=point, low=None, high=None, confidence=confidence, blocks=blocks)
+    # The point itself always belongs to the interval; only rounding may put it outside.
+    low, high = min(point, ends[0]), max(point, ends[1])
+    return Interval(point=point, low=low, high=high, confidence=confidence, blocks=blocks)
+
+
+def fieller(mean: Mean) -> tuple[float, float] | None:
+    """The ends of all quotients q for which the first mean less q times the second is not told from nothing.
+
+    None where there are no such ends: the second itself is not told from nothing.
+    """
+    a, b = float(mean.values[0]), float(mean.values[1])
+    covariance, t2 = mean.covariances, mean.reach**2
+    square = b * b - t2 * float(covariance[1, 1])
+    if square <= 0:
+        return None
+    middle = a * b - t2 * float(covariance[0, 1])
+    rest = a * a - t2 * float(covariance[0, 0])
+    half = sqrt(max(0.0, middle * middle - square * rest))
+    return (middle - half) / square, (middle + half) / square

@@ -1,11 +1,32 @@
-"""Numbers as people read them: percentages, factors, counts. The one place that rounds."""
+"""What figures, cases and proofs are called: the one place that rounds. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil, log10
 
+from tlstax.contract import Handshakes, Negotiated, TlsView
+from tlstax.findings.core.contrasts import INSTANCE
+from tlstax.findings.core.series import LADDER
+from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
+from tlstax.study import Levels, Study
+from tlstax.study.case_levels import WAY_FACTORS, CaseLevels
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.labels import (
+    CONTROL_MARK,
+    LOGIN,
+    TLS_SWITCH,
+    driver_words,
+    label_levels,
+    login_words,
+    option_words,
+    telling,
+    way_words,
+)
+from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
+from tlstax.study.path_exclusions import is_of_client
+from tlstax.study.server_words import key_of, planted_words
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
@@ -106,3 +127,150 @@ def signed(us: float) -> str:
     """The same with a sign, whichever way it goes."""
     text = number(us)
     return text if text.startswith(MINUS) or not us else f"+{text}"
+
+
+WORKLOADS = {
+    "point-select": "kept connections",
+    "reconnect": "reconnecting",
+    "storm": "storms",
+    "ping": "pings on kept connections",
+    "reconnect-ping": "reconnecting for a ping",
+}
+MODE = ("workload", "tls", "resumption")
+"""The factors that say what was done; the others say to what."""
+
+LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
+CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
+WAY = ("cipher", "group", *WAY_FACTORS)
+"""What was negotiated besides the version, and how bytes travel."""
+
+EVERYTHING = "all cases"
+"""What a subject is called where a study has but one."""
+
+_PLAIN = {"cipher": "default", "path": DIRECT}
+"""What goes without saying of these."""
+
+
+def mode_label(levels: Levels) -> str:
+    """What was done: "reconnecting, TLS 1.3 resumed"."""
+    return ", ".join(part for part in (workload_label(levels), tls_label(levels)) if part)
+
+
+def case_label(levels: Levels, study: Study) -> str:
+    """What was measured, and what it did: "mysql-9.7 over openssl-3.0: reconnecting, TLS 1.3"."""
+    subject, mode = subject_label(levels, study), mode_label(levels)
+    return mode if subject == EVERYTHING else f"{subject}: {mode}"
+
+
+def workload_label(levels: Levels) -> str:
+    """The workload in two words; empty where it is no factor."""
+    workload = str(levels.get("workload", ""))
+    return WORKLOADS.get(workload, workload)
+
+
+def tls_label(levels: Levels) -> str:
+    """The TLS mode: "plaintext", "TLS 1.3 resumed"; empty where it is no factor."""
+    if "tls" not in levels:
+        return ""
+    return label_levels({name: levels[name] for name in ("tls", "resumption") if name in levels})
+
+
+def library_label(levels: Levels) -> str:
+    """The TLS library without its family, where that goes without saying: "3.5.5" of "openssl-3.5.5"."""
+    library = str(levels.get(LIBRARY, ""))
+    if library == "own":
+        return "wolfSSL" if "wolfssl" in str(levels.get(SERVER, "")) else "its own"
+    return library.removeprefix("openssl-")
+
+
+def certificate_label(levels: Levels) -> str:
+    """The key of the certificate that clients are shown; empty where it is no factor, and in plaintext."""
+    shown = CERTIFICATE in levels and levels.get("tls") != "off"
+    return key_of(levels[CERTIFICATE]) if shown else ""
+
+
+def subject_label(levels: Levels, study: Study) -> str:
+    """What was measured: "mysql-9.7 over openssl-3.5.5, twin"; factors that never vary are left out."""
+    varied = {name for name, known in study.levels_of().items() if len(known) > 1}
+    server, library = (str(levels[name]) if name in levels else "" for name in (SERVER, LIBRARY))
+    words = [f"{server} over {library}" if server and library not in {"", "own"} else server or library]
+    words[0] = f"{words[0]}{planted_words(levels.get(FAULT, NO_FAULT))}".strip()
+    if CERTIFICATE in varied and certificate_label(levels):
+        words.append(f"{certificate_label(levels)} certificate")
+    if CLIENT in varied:
+        # Where clients are many and the server is one, its name would only push theirs aside.
+        words = [
+            *(words if varied & {SERVER, LIBRARY, FAULT} else words[1:]),
+            driver_words({CLIENT: ENGINE, **levels}, study),
+        ]
+    if SWITCH in varied and CaseLevels.of(levels).is_switched_at_server:
+        words.append(TLS_SWITCH["server"])
+    if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
+        words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
+    ways = varied | telling(study)
+    words += way_words(
+        {n: levels[n] for n in WAY if n in ways and n in levels and levels[n] != _PLAIN.get(n)}
+    )
+    known = {SERVER, LIBRARY, FAULT, INSTANCE, CERTIFICATE, CLIENT, CLIENT_LIBRARY, SWITCH, *WAY}
+    options = {name for name in levels if name.startswith(OPTION)}
+    if CLIENT not in varied:
+        words.append(option_words({name: levels[name] for name in sorted(options & varied)}))
+    words += login_words({name: levels[name] for name in varied if name in levels})
+    said = {*MODE, LADDER, *known, *CONTROL_MARK, *options, *LOGIN}
+    words += [f"{name}={levels[name]}" for name in sorted(varied - said) if name in levels]
+    if levels.get(INSTANCE, 1) != 1:
+        words.append("twin" if levels[INSTANCE] == 2 else f"process {levels[INSTANCE]}")
+    return ", ".join(word for word in words if word) or EVERYTHING
+
+
+def negotiated(records: Iterable[TrialRecord]) -> str:
+    """What these trials negotiated: "plaintext", or "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1, resumed".
+
+    A HelloRetryRequest is part of it: it makes a handshake cost a round trip more (RFC 8446, 4.1.4).
+    Handshakes of the measured window say it where there were any, else the connections that were asked
+    before. Trials that differ are all named; "" where no trial says anything.
+    """
+    said = dict.fromkeys(words for record in records for words in _of_trial(record))
+    return "; ".join(said)
+
+
+def always_hello_retry(records: Iterable[TrialRecord]) -> bool:
+    """Whether these trials made handshakes and all met a HelloRetryRequest (RFC 8446, 4.1.4)."""
+    handshakes = [h for record in records if record.done for h in record.done.lifetime.handshakes]
+    return bool(handshakes) and all(handshake.hello_retry for handshake in handshakes)
+
+
+def _of_trial(record: TrialRecord) -> list[str]:
+    way = _on_the_way(record)
+    if record.done is not None and record.done.window.handshakes:
+        return [_words(handshakes) + way for handshakes in record.done.window.handshakes]
+    if record.ready is None:
+        return []
+    return [_side(told_by(seen)) + way for seen in record.ready.negotiated]
+
+
+def told_by(seen: Negotiated) -> TlsView | None:
+    """What a connection negotiated: the client's word, or the server's where the client has none."""
+    return seen.client if seen.client_tells else seen.server
+
+
+def _on_the_way(record: TrialRecord) -> str:
+    """What a path protected the bytes with, in its own word, or what the server saw where a path ends TLS."""
+    if record.path is None:
+        return ""
+    if record.path.protection is not None:
+        return f", within {record.path.protection} ({record.path.specimen})"
+    if is_of_client(record.trial.case.typed) or record.ready is None:
+        return ""
+    at_server = dict.fromkeys(_side(seen.server) for seen in record.ready.negotiated)
+    return f", and {' and '.join(at_server)} at the server" if at_server else ""
+
+
+def _side(view: TlsView | None) -> str:
+    return _words(view) if view else "plaintext"
+
+
+def _words(seen: TlsView | Handshakes) -> str:
+    words = " ".join(part for part in (seen.version, seen.cipher, seen.group) if part)
+    resumed = ", resumed" if seen.resumed else ""
+    return f"{words}{resumed}{', after a HelloRetryRequest' if seen.hello_retry else ''}"

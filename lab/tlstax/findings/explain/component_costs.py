@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import NEVER_ACROSS
+from tlstax.findings.core.contrasts import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.explain.stack_costs import Stacks, stack_costs, valid_by_block

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from tlstax.contract import Handshakes
 from tlstax.findings.core import stats
 from tlstax.findings.core.judgements import judge_difference
-from tlstax.findings.core.naming import mode_label, subject_label
 from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
+from tlstax.findings.core.wording import mode_label, subject_label
 from tlstax.findings.hello_retry.words import Facts, command, remedy, sentences
 from tlstax.records.trial import TrialRecord
 from tlstax.results.hello_retry import (

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
-from tlstax.findings.core.so_far import most_telling, short_labels, so_far
-from tlstax.findings.core.stopping import Known, Progress
+from tlstax.findings.core.stopping import Known, Progress, most_telling, short_labels, so_far
 from tlstax.records.trial import RunHeader, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.live import LiveRatio, LiveRun, LiveTrials

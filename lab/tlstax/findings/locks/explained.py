@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tlstax.findings.core.naming import FAULT
 from tlstax.findings.core.series import Frozen, frozen
-from tlstax.findings.core.wording import MINUS
+from tlstax.findings.core.wording import FAULT, MINUS
 from tlstax.findings.locks.takers import case_locks
 from tlstax.records.trial import StoredRun
 from tlstax.results.locks import CaseLocks, LockExplanation, TakerChange

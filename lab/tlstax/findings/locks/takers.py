@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from tlstax.findings.core.naming import FAULT, case_label
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.series import Frozen, frozen
 from tlstax.findings.core.stats import geometric_mean
+from tlstax.findings.core.wording import FAULT, case_label
 from tlstax.plan import order as plan_order
 from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord

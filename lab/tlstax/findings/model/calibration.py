@@ -8,8 +8,7 @@ from math import log
 from statistics import stdev
 from typing import Self
 
-from tlstax.findings.core.blocks import BlockRow, block_rows
-from tlstax.findings.core.series import Frozen, frozen
+from tlstax.findings.core.series import BlockRow, Frozen, block_rows, frozen
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.model.fit import Fit, fitted
 from tlstax.findings.model.parts import Parts, of_path, parts_of

@@ -17,7 +17,7 @@ from math import exp, hypot, sqrt
 
 import numpy as np
 
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.model.parts import Parts
 from tlstax.results.interval import Interval
 from tlstax.support.errors import UserMistake

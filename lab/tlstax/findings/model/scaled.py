@@ -20,7 +20,7 @@ from math import exp, hypot, inf
 
 import numpy as np
 
-from tlstax.findings.core.twins import PROCESSES
+from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.model.calibration import (
     PATH_CPU,
     RECEIVED,

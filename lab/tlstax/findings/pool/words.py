@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import ceil, floor, log10
 
-from tlstax.findings.core.naming import subject_label, tls_label
-from tlstax.findings.core.wording import alike, percent
+from tlstax.findings.core.wording import alike, percent, subject_label, tls_label
 from tlstax.results.document import (
     PoolSaving,
     RunDocument,

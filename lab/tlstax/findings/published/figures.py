@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import log
 
+from tlstax.findings.core.contrasts import twins
 from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import Series
-from tlstax.findings.core.twins import twins
 from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, percent
 from tlstax.records.trial import Machine
 from tlstax.results.document import (

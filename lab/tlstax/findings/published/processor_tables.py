@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean
 
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.processors import shares, together
+from tlstax.findings.core.outcomes import outcome, shares, together
 from tlstax.findings.published.sides import Measured
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import log
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.controls import nearest
+from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.core.series import Series
 from tlstax.findings.published.sides import Measured, Side

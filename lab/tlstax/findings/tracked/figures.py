@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.proof import negotiated
 from tlstax.findings.core.series import Logs, Series, series_of
+from tlstax.findings.core.wording import negotiated
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.comparison import Measure
 from tlstax.results.tracked import TrackedFigure, TrackedRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.blocks import BlockRow
+from tlstax.findings.core.series import BlockRow
 
 DIGITS = 6
 """Significant digits: rounding is then far below the scatter of any trial."""

@@ -19,24 +19,24 @@ has the role "distance", a claim that this grows "claim of distance", and when a
 of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
 law. Bytes a second and their costs have the role "bulk". What B changes beside A has the role "sides" (value
 is B's, baseline_value A's), how far two processes of one side differ "twin", and A's first process beside
-itself "sides control". Of drivers, "driver default" says what one did when
-nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
-operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
-has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
-trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
-"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
-difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
-has the roles "hello retry" (value of baseline_value handshakes were retried), "hello retry cost" (a cost of
-the retried case, and of the case in the `baseline_FACTOR` columns, which avoids the retry) and "hello retry
-extra" (the difference, its interval in value_low and value_high); all are arithmetic means. What each of
-several machines shows by itself has the role "machine", after that of "all machines"; how many blocks each
-measured has the role "measuring machine". Where load came from other machines, "load" has for each case how
-busy the CPUs of the busiest client were (value), and the server's (baseline_value); judgement is which side
-was the limit. What its machines sent has the role "load machine", and how exactly they began together "load
-machines". What a tap saw of a case has the role "captured", a row for each number; judgement is that
-trial's verdict. Of a server whose locks are counted, "locks" has a row for each function that takes them:
-value is how many it takes for each operation. An outcome that the baseline does not have has the columns from
-baseline_value to ratio empty, and its interval is that of the value: value_low, value_high.
+itself "sides control". Of drivers, "driver default" says what one did when nothing was said of TLS (value:
+statements an operation), "driver split" has a row for each part of what an operation takes longer than with
+the older driver, and "driver split share" its share of the whole; "warm-up" has the CPU per operation of the
+first slice, and as baseline_value that of a warm driver (medians over trials). Of a run that was sampled,
+each component has two rows, its outcome "SIDE: COMPONENT": with the role "component" what it costs in the
+case and in the baseline (µs per operation), with "component extra" the difference, its interval in value_low
+and value_high; both are arithmetic means. What HelloRetryRequests cost has the roles "hello retry" (value of
+baseline_value handshakes were retried), "hello retry cost" (a cost of the retried case, and of the case in
+the `baseline_FACTOR` columns, which avoids the retry) and "hello retry extra" (the difference, its interval
+in value_low and value_high); all are arithmetic means. What each of several machines shows by itself has the
+role "machine", after that of "all machines"; how many blocks each measured has the role "measuring machine".
+Where load came from other machines, "load" has for each case how busy the CPUs of the busiest client were
+(value), and the server's (baseline_value); judgement is which side was the limit. What its machines sent has
+the role "load machine", and how exactly they began together "load machines". What a tap saw of a case has the
+role "captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are
+counted, "locks" has a row for each function that takes them: value is how many it takes for each operation.
+An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
+interval is that of the value: value_low, value_high.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
 from tlstax.report.published import csv_rows as published
-from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.rows import Row as TopicRow
+from tlstax.results.rows import text_of
 from tlstax.study.outcomes import UNITS
-from tlstax.topics.core.csv_row import Row, Value, amount, levels, sides
+from tlstax.topics.core.csv_row import Row, Value, amount, sides
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
@@ -111,7 +112,7 @@ def _told_row(row: TopicRow) -> Row:
         "judgement": row.judgement,
         "negotiated": row.negotiated,
         "caveats": "; ".join(row.caveats),
-        **row.more,
+        **{name: text_of(value) if isinstance(value, tuple) else value for name, value in row.more.items()},
     }
 
 
@@ -124,13 +125,9 @@ def _compared(document: RunDocument) -> Iterator[Row]:
             "caveats": "; ".join(found.caveats),
         }
         yield _beside_another(found) | _values(found) | noted
-    for contrast in document.contrasts:
-        yield _beside_another(contrast) | _values(contrast) | _noise("contrast", contrast)
-    for pooled in document.pooled:
-        yield _beside_another(pooled) | _noise("pooled", pooled)
 
 
-def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
+def _beside_another(found: Finding) -> Row:
     return {
         "outcome": found.outcome,
         "unit": found.unit,
@@ -141,35 +138,14 @@ def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
     }
 
 
-def _values(found: Finding | ContrastFinding) -> Row:
+def _values(found: Finding) -> Row:
     return {"value": found.value, "baseline_value": found.baseline_value}
-
-
-def _noise(role: str, found: ContrastFinding | PooledRatio) -> Row:
-    return {"role": role, "caveats": f"noise floor from {found.noise_from}" if found.noise_from else ""}
 
 
 def _sampling(document: RunDocument) -> Iterator[Row]:
     """What sampling costs."""
     for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
         yield {"outcome": outcome, "unit": UNITS[outcome], "role": "profiling", **amount(ratio, "ratio")}
-
-
-def _unpaired(document: RunDocument) -> Iterator[Row]:
-    """What the baseline does not have."""
-    for found in document.unpaired:
-        yield {
-            "outcome": found.outcome,
-            "unit": found.unit,
-            "role": found.role,
-            **levels("case", found.case),
-            "value": found.value,
-            "value_low": found.low,
-            "value_high": found.high,
-            "confidence": found.confidence,
-            "blocks": found.blocks,
-            "negotiated": found.negotiated,
-        }
 
 
 def harmless(value: Value) -> Value:
@@ -191,6 +167,5 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     locks.rows,
     hello_retry.rows,
     explain.rows,
-    _unpaired,
 )
 """In the order of the rows."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -15,10 +15,9 @@ from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
-from tlstax.topics.core.groups import Group, arranged
+from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
 from tlstax.topics.core.section import Block, Dump, Heading, Items, OnPage, Pairs, Roomy, Section, Words
 from tlstax.topics.core.table import Table
-from tlstax.topics.core.tables import Cell, Column, main_columns
 from tlstax.topics.core.untrusted import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")

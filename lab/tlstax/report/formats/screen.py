@@ -30,12 +30,11 @@ from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
-from tlstax.topics.core.groups import Group
+from tlstax.topics.core.groups import Cell, Column, Group, cell, main_columns
 from tlstax.topics.core.outcome_names import title
 from tlstax.topics.core.printed import bullets, pairs, printed, styled
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.table import GAP, Table
-from tlstax.topics.core.tables import Cell, Column, cell, main_columns
 
 MOST_TABLES = 2
 """More groups of cases than this share one table."""

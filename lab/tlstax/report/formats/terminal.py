@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -27,11 +27,10 @@ from tlstax.support.text import some_of
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
-from tlstax.topics.core.groups import Group, arranged
+from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
 from tlstax.topics.core.section import Block, Dump, Heading, Items, OnPage, Pairs, Roomy, Section, Words
 from tlstax.topics.core.table import GAP, Table, side_by_side
-from tlstax.topics.core.tables import Cell, Column, main_columns
 
 NARROWEST = 40
 MOST_ITEMS = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import MINUS, capitalised, percent, with_sign
 from tlstax.findings.hello_retry.words import COST_WORDS, is_answer, is_seen
 from tlstax.results.document import RunDocument

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.core.naming import LIBRARY
-from tlstax.findings.core.twins import INSTANCE
-from tlstax.findings.core.wording import change_words, percent
+from tlstax.findings.core.contrasts import INSTANCE
+from tlstax.findings.core.wording import LIBRARY, change_words, percent
 from tlstax.records.trial import StoredRun
 from tlstax.report.overview.grids import (
     LADDER,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.core.comparisons import Pair, compare
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
@@ -15,21 +15,19 @@ from tlstax.report.flames.section import FlameSection, flame_section
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.overview.grids import wants_overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
+from tlstax.report.page.processors import processes, processors
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
+from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.headline import causes, fixes, headline
-from tlstax.topics.answer.never_valid import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.evidence import evidence
 from tlstax.topics.core.facts import Fact
-from tlstax.topics.core.groups import Group, Row, arranged
+from tlstax.topics.core.groups import Cell, Column, Group, Row, arranged, cell, main_columns
 from tlstax.topics.core.panel import Panel
-from tlstax.topics.core.processes import processes
-from tlstax.topics.core.processor_table import processors
 from tlstax.topics.core.section import Block, Heading, Section, Words
-from tlstax.topics.core.tables import Cell, Column, cell, main_columns
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.distance.curves import claim_verdicts
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from tlstax.findings.agreement.verdicts import agreements
 from tlstax.findings.connect.captures import captures
 from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
-from tlstax.findings.core.blocks import seconds_of_a_block
 from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.contrasts import contrasts
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
-from tlstax.findings.core.ladders import pooled_ratios
 from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
 from tlstax.findings.explain.explanation import explanations
 from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
@@ -25,15 +23,16 @@ from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.pool.savings import savings
 from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
-from tlstax.records.trial import StoredRun
-from tlstax.results.document import Control, ControlResult, Finding, RunDocument, Unpaired
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Told
-from tlstax.study.labels import finding_levels
+from tlstax.study.labels import finding_levels, full_label
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
 from tlstax.topics import machines
 from tlstax.topics.answer import caveats
-from tlstax.topics.answer.external_caveats import of_external
-from tlstax.topics.answer.never_valid import never_valid
+from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
 from tlstax.topics.core.topic import Run
 from tlstax.topics.index import TOPICS
@@ -69,9 +68,6 @@ def document(stored: StoredRun) -> RunDocument:
         topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
-        unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
-        contrasts=contrasts(measured),
-        pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         pool=savings(measured),
         trust_file=header.trust,
@@ -85,7 +81,6 @@ def document(stored: StoredRun) -> RunDocument:
         drivers=shown,
         captures=captures(stored),
         explanations=explanations(stored),
-        control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
@@ -153,33 +148,37 @@ def _finding(  # noqa: PLR0913, PLR0917 (what is known of the estimate, and of i
     )
 
 
-def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
-    comparison = estimate.comparison
-    return Unpaired(
-        outcome=estimate.outcome,
-        unit=UNITS[estimate.outcome],
-        role=comparison.case.role,
-        case=finding_levels(comparison.case),
-        value=value.point,
-        low=value.low,
-        high=value.high,
-        confidence=value.confidence,
-        blocks=value.blocks,
-        negotiated=comparison.negotiated,
+def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:
+    """Each such case, in the order of its first trial; a control is left out where its baseline is there."""
+    by_case = grouped(stored.measured, lambda record: record.trial.case.key())
+    lost = [records for records in by_case.values() if _none_is_valid(records)]
+    baselines = [records[0].trial.case.levels for records in lost if records[0].trial.case.role == "baseline"]
+    return tuple(
+        _told(stored, records)
+        for records in lost
+        if records[0].trial.case.role != "control" or records[0].trial.case.levels not in baselines
     )
 
 
-def _control_results(found: list[Estimate]) -> list[ControlResult]:
-    """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
-    return [
-        ControlResult(
-            outcome=estimate.outcome,
-            case=dict(estimate.comparison.case.levels),
-            ratio=estimate.ratio,
-            noise_floor=floor,
-        )
-        for estimate in found
-        if estimate.comparison.case.role == "control"
-        and estimate.ratio is not None
-        and (floor := estimate.noise_floor) is not None
-    ]
+def never_valid_words(found: Sequence[NeverValid]) -> Iterator[str]:
+    """A sentence for each reason, with the first of the cases that it is the reason of."""
+    for reason in dict.fromkeys(case.reason for case in found):
+        first, *others = [case for case in found if case.reason == reason]
+        label = f"{first.label} (and {counted(len(others), 'more case')})" if others else first.label
+        none = f"none of {first.trials:,} trials was valid" if first.trials > 1 else "its trial was not valid"
+        yield f"{label}: nothing can be told, as {none}: {reason}"
+
+
+def _none_is_valid(records: Sequence[TrialRecord]) -> bool:
+    return all(record.verdict.value != "valid" for record in records)
+
+
+def _told(stored: StoredRun, records: Sequence[TrialRecord]) -> NeverValid:
+    case = records[0].trial.case
+    first = Counter(record.verdict.reasons[0] for record in records if record.verdict.reasons)
+    return NeverValid(
+        case=dict(case.levels),
+        label=full_label(case, stored.header.study),
+        trials=len(records),
+        reason=first.most_common(1)[0][0] if first else "their evidence is missing",
+    )

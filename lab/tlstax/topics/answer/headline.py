@@ -7,15 +7,16 @@ from tlstax.findings.agreement.verdicts import CLIENT
 from tlstax.findings.agreement.words import summary
 from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.naming import mode_label, subject_label, tls_label
-from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import OUTCOMES, is_large
 from tlstax.findings.core.wording import (
     MANY_TIMES,
     alike,
     change_words,
+    mode_label,
     percent,
     signed_percent,
+    subject_label,
+    tls_label,
     verdict_words,
     with_sign,
     without_scatter,
@@ -29,13 +30,14 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.rows import Row
 from tlstax.study import workloads
 from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
-from tlstax.topics.answer.never_valid import never_valid_words
+from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.distance.curves import claim_sentences
 from tlstax.topics.distance.curves import pool_sentences as kept_sentences
@@ -151,10 +153,16 @@ def _pooled(document: RunDocument) -> list[str]:
     return [
         f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
         f"{change_words(found.ratio)}{_unless_seen(found.judgement, document.design.alike_within)}, "
-        f"pooled over {counted(len(found.connections), 'number')} of connections"
-        for found in document.pooled
-        if found.outcome == outcome and not found.factor
+        f"pooled over {counted(_steps(found), 'number')} of connections"
+        for found in document.rows_of("contrasts", outcome, role="pooled")
+        if not found.word("factor")
     ]
+
+
+def _steps(row: Row) -> int:
+    """Over how many numbers of connections a row is pooled."""
+    steps = row.more["pooled_connections"]
+    return len(steps) if isinstance(steps, tuple) else 0
 
 
 def made_anew(document: RunDocument) -> list[str]:
@@ -163,8 +171,8 @@ def made_anew(document: RunDocument) -> list[str]:
     return [
         f"reconnecting under {tls_label(found.case)} instead of keeping connections: "
         f"{_what_changes(outcome)} {change_words(found.ratio)}{_unless_seen(found.judgement, within)}"
-        for found in document.contrasts
-        if found.factor == "workload" and found.outcome == outcome
+        for found in document.rows_of("contrasts", outcome, role="contrast")
+        if found.word("factor") == "workload"
     ]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from tlstax.findings.core.naming import mode_label
-from tlstax.findings.core.wording import change_words, percent
+from tlstax.findings.core.wording import change_words, mode_label, percent
 from tlstax.results.document import (
     StatementCase,
     StatementResult,

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, NamedTuple
 
+from tlstax.findings.core.contrasts import INSTANCE, Floor, Twins, twins
 from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.outcomes import OUTCOMES
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
-from tlstax.findings.core.twins import INSTANCE, Floor, Twins, twins
 from tlstax.results.document import StatementCase, StatementResult, Tally
 from tlstax.results.interval import Interval
 from tlstax.study import Choice, Level, Levels, Statement, within

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.findings.core.scope import is_large
+from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
@@ -15,12 +15,12 @@ from tlstax.records.trial import Machine, RunHeader, StoredRun
 from tlstax.results.document import Profiling, RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
+from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
 from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics.core import figures
 from tlstax.topics.core.evidence import client_versions, server_versions
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
-from tlstax.topics.core.own_workloads import own_workloads
 
 COST_WORDS = {
     "ops_per_s": "operations per second",
@@ -261,3 +261,25 @@ def noise_words(group: Group, outcome: str, within: float) -> str:
         f"Noise floor ±{percent(floor)}: how far “{group.baseline_label} again”, the control, "
         f"may stray from the baseline.{wide} {marks}"
     )
+
+
+def own_workloads(study: Study) -> dict[str, str]:
+    """The statements of each of the user's workloads that the study's cases run, by name."""
+    run = study.levels_of().get("workload", ())
+    return {name: _words(own) for name, own in study.workloads.items() if name in run}
+
+
+def _words(own: UserWorkload) -> str:
+    total = sum(one.weight for one in own.transactions)
+    words = [_transaction(one, total) for one in own.transactions]
+    how = "on a connection of its own each" if own.reconnect else "on kept connections"
+    sent = "prepared" if own.protocol == "prepared" else "as text"
+    return f"{how}, {sent}, on the table of {own.table}: {' / '.join(words)}"
+
+
+def _transaction(one: UserTransaction, total: int) -> str:
+    share = f"{one.weight} of {total}: " if one.weight != total else ""
+    statements = "; ".join(
+        each.sql + (f" ({each.repeat} times)" if each.repeat > 1 else "") for each in one.statements
+    )
+    return share + (f"BEGIN; {statements}; COMMIT" if one.bracketed else statements)

@@ -1,4 +1,4 @@
-"""A run arranged as people read it: one group a comparison, one row a case, nothing left out."""
+"""A run arranged as people read it: one group a comparison, one row a case, and the group's main table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.document import Finding, RunDocument, Unpaired
+from tlstax.results.document import Finding, RunDocument
+from tlstax.results.rows import Row as TopicRow
 from tlstax.study import Case, Level, Study
 from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
 from tlstax.study.outcomes import percentile_name
-from tlstax.topics.core import palette
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.figures import NOTHING, Scale
 from tlstax.topics.core.marks import Style
 from tlstax.topics.core.outcome_names import MAIN_OUTCOMES, in_order
 
@@ -28,7 +30,7 @@ class Row:
     case: Case
     style: Style
     findings: Mapping[str, Finding] = field(default_factory=dict)
-    unpaired: Mapping[str, Unpaired] = field(default_factory=dict)
+    unpaired: Mapping[str, TopicRow] = field(default_factory=dict)
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -51,7 +53,7 @@ class Row:
         """What was negotiated, where that says more than the label and is not the baseline's once more."""
         return "" if self.case.role == "control" or self.negotiated == self.label else self.negotiated
 
-    def value(self, outcome: str) -> Finding | Unpaired | None:
+    def value(self, outcome: str) -> Finding | TopicRow | None:
         """What was found for this outcome, with a ratio where the baseline has it too."""
         return self.findings.get(outcome) or self.unpaired.get(outcome)
 
@@ -114,6 +116,7 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """Every group of the run's study, in the study's order; cases without findings stay in."""
     study = stored.header.study
     places = _treatment_places(study)
+    unpaired = document.rows_of("unpaired")
     rows: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
     for case in cases(study):
         named = finding_levels(case)
@@ -121,7 +124,7 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
             case=case,
             style=_style(case, study, places.get(_compared_levels(case, study), 0)),
             findings={found.outcome: found for found in document.findings if found.case == named},
-            unpaired={found.outcome: found for found in document.unpaired if found.case == named},
+            unpaired={found.outcome: found for found in unpaired if found.case == named},
             trials=tuple(record for record in stored.measured if record.trial.case == case),
         )
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
@@ -161,3 +164,66 @@ def _style(case: Case, study: Study, place: int) -> Style:
     if case.role == "control":
         return Style(f"{label} again", palette.CONTROL.light, "circle", hollow=True)
     return Style(label, palette.level_ink(place).light, palette.level_shape(place))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value in its column's unit, and the change against the baseline with its interval.
+
+    `judgement` is the finding's, or empty where there is nothing to judge.
+    """
+
+    value: str
+    change: str = ""
+    interval: str = ""
+    judgement: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The sign of a change that is not seen to be one: alike, or not known yet."""
+        return figures.mark(self.judgement)
+
+
+@dataclass(frozen=True)
+class Column:
+    """An outcome's column: its head, the unit of its values, and whether it `is_answer` of its group."""
+
+    outcome: str
+    head: str
+    unit: str
+    cells: tuple[Cell, ...]
+    is_answer: bool
+
+
+def main_columns(group: Group) -> tuple[Column, ...]:
+    """A column for each main outcome found here, a cell for each row of the group."""
+    return tuple(_column(group, outcome) for outcome in group.main_outcomes())
+
+
+def _column(group: Group, outcome: str) -> Column:
+    found = [row.value(outcome) for row in group.rows]
+    unit = next((finding.unit for finding in found if finding), "")
+    scale = figures.column_scale((finding.value or 0.0 for finding in found if finding), unit)
+    unit = "" if scale.unit == "/s" else scale.unit
+    cells = tuple(cell(row, outcome, scale) for row in group.rows)
+    head, is_answer = MAIN_OUTCOMES[outcome].head, outcome in group.answers()
+    return Column(outcome=outcome, head=head, unit=unit, cells=cells, is_answer=is_answer)
+
+
+def cell(row: Row, outcome: str, scale: Scale | None = None) -> Cell:
+    """What a row shows of an outcome: in the column's unit, or without one in the unit that suits."""
+    found = row.value(outcome)
+    if found is None or found.value is None:
+        return Cell(NOTHING)
+    if scale is None:
+        value = figures.quantity(found.value, found.unit)
+    else:
+        value = figures.significant(found.value / scale.divisor)
+    if not isinstance(found, Finding) or found.role == "baseline":
+        return Cell(value)
+    return Cell(
+        value=value,
+        change=figures.change(found.ratio),
+        interval=figures.interval(found.ratio),
+        judgement=found.judgement,
+    )

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from math import exp
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.naming import (
+from tlstax.findings.core.outcomes import outcomes
+from tlstax.findings.core.series import LADDER, Series, series
+from tlstax.findings.core.wording import (
     CERTIFICATE,
     LIBRARY,
     SERVER,
+    capitalised,
     certificate_label,
     library_label,
     mode_label,
 )
-from tlstax.findings.core.outcomes import outcomes
-from tlstax.findings.core.series import LADDER, Series, series
-from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.study import Level, Levels
 from tlstax.study.outcomes import OUTCOMES

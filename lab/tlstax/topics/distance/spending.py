@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, log10
 
+from tlstax.findings.core.contrasts import INSTANCE
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.twins import INSTANCE
 from tlstax.findings.core.wording import MINUS, alike
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
