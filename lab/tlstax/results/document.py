@@ -8,16 +8,10 @@ from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import FirstBytes
-from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.load import LoadFound
-from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Row, Told
-from tlstax.results.scaling import Scaling
-from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -142,8 +136,9 @@ class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
-    others; `machines` is there where trials ran on several, `load` where the load came from other machines.
-    `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of cases.
+    others. `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of
+    cases. By their names `machines` are those that blocks were measured on, where they are several, and
+    `load_machines` those that the load came from, where it came from others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -158,20 +153,15 @@ class RunDocument(Frozen):
     design: Study
     specimens: tuple[Specimen, ...]
     machine: Machine
+    machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
+    load_machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
-    scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
-    bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     tables: Tables | None = None
-    distances: Distances | None = None
-    tunnels: tuple[TunnelWorth, ...] = ()
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
-    machines: Machines | None = Field(default=None, exclude_if=_is_none)
-    load: LoadFound | None = Field(default=None, exclude_if=_is_none)
     trials: TrialCounts
     caveats: tuple[str, ...] = ()
 

@@ -18,7 +18,6 @@ from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.results.captures import FirstBytes
-from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.document import (
     Finding,
     NeverValid,
@@ -185,8 +184,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "never_valid": (NeverValid.model_construct(),),
         "statements": (StatementResult.model_construct(),),
         "published_tables": Tables.model_construct(),
-        "distances": Distances.model_construct(),
-        "tunnels": (TunnelWorth.model_construct(),),
         "first_bytes": (FirstBytes.model_construct(),),
         "of_external": ("of turns",),
     }
@@ -226,6 +223,8 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
         **dict.fromkeys(("published_tables", "agreements", "distances", "drivers"), of_both),
         **dict.fromkeys(("published_tables", "distances", "hello_retries"), of_both),
         **dict.fromkeys(("never_valid", "round_trips", "captures"), of_run),
+        **dict.fromkeys(("statements", "savings"), of_series),
+        **dict.fromkeys(("published_tables", "agreements", "hello_retries", "drivers"), of_both),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
     }
@@ -237,8 +236,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "never_valid": found.never_valid,
         "statements": found.statements,
         "published_tables": found.tables,
-        "distances": found.distances,
-        "tunnels": found.tunnels,
         "first_bytes": found.first_bytes,
     }
 

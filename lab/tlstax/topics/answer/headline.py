@@ -18,10 +18,6 @@ from tlstax.findings.core.wording import (
     with_sign,
     without_scatter,
 )
-from tlstax.findings.distance.tunnel_words import tunnel_sentences
-from tlstax.findings.distance.words import claim_sentences
-from tlstax.findings.distance.words import pool_sentences as kept_sentences
-from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -36,6 +32,8 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.distance.curves import claim_sentences
+from tlstax.topics.distance.curves import pool_sentences as kept_sentences
 from tlstax.topics.explain.explanation import by_rank, explanations
 from tlstax.topics.hello_retry import is_answer
 
@@ -115,10 +113,7 @@ def _nothing(document: RunDocument) -> str:
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
     if document.design.sides is not None:
-        said = effect_sentences(
-            document.two_sides, document.design.deciding_outcome, document.design.alike_within
-        )
-        return [*said, *causes(document)]
+        return [*said_of(document, "two_sides"), *causes(document)]
     if "agreement" in document.topics and "client" in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*said_of(document, "agreement"), *causes(document)]
@@ -143,9 +138,9 @@ def causes(document: RunDocument) -> list[str]:
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    found = document.distances
-    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
-    return [*told, *tunnel_sentences(document.tunnels)]
+    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
+    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
+    return [*told, *(tunnels.sentences if tunnels is not None else ())]
 
 
 def _pooled(document: RunDocument) -> list[str]:
