@@ -196,12 +196,40 @@ def test_costs_are_measured_both_ways_with_one_control_and_only_where_a_driver_c
     assert {c.levels["server"] for c in cases(study)} == {"mysql-8.0.33"}
 
 
+THERE = "mysql://ann@db.example/shop"
+
+
 @pytest.mark.parametrize(
-    ("server", "words"),
-    [("mysql://ann@db.example/shop", "external server"), ("mysql-0", "no server named 'mysql-0'")],
+    ("typed", "words"),
+    [
+        (("--server", "mysql-0", "--no-costs"), "no server named 'mysql-0'"),
+        (("--server", THERE), "tlstax run --server mysql://ann@db.example/shop --client pymysql-1.2"),
+        (("--server", THERE, "--no-costs", "--attacks"), "done on private servers alone"),
+        (("--server", THERE, "--no-costs"), "no password was given for ann at db.example:3306"),
+        (("--server", THERE, "--no-costs", "--ssl-mode", "DISABLED"), "leaves nothing to be seen of TLS"),
+        (("--server", f"{THERE},mysql-9.7", "--no-costs"), "an external server is measured by itself"),
+        (("--server", "mysql://db.example", "--no-costs"), "no user was named for db.example:3306"),
+        (
+            ("--server", "mysql://ann@/shop?socket=/run/mysqld.sock", "--no-costs"),
+            "name the server by its host and port",
+        ),
+        (("--no-costs", "--ssl-mode", "REQUIRED"), "--ssl-mode needs the address of an external server"),
+        (("--no-costs", "--allow-plaintext"), "--allow-plaintext needs --server with the address"),
+    ],
 )
 def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
-    server: str, words: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...], words: str
 ) -> None:
-    with pytest.raises(UserMistake, match=words):
-        request_of(ProbeOptions(["pymysql-1.2"], server=server))
+    if "DISABLED" in typed or "socket" in " ".join(typed):
+        monkeypatch.setenv("TLSTAX_PASSWORD", "Sesame, open!")
+    else:
+        monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+    assert status_of(monkeypatch, "drivers", "probe", "pymysql-1.2", *typed) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
+    with pytest.raises(UserMistake, match="there is no driver named 'pymysql-9'"):
+        request_of(ProbeOptions(["pymysql-9"], server=THERE, costs=False))

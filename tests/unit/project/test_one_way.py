@@ -69,6 +69,7 @@ PURE_MODULES = {
     "probes.storms": ("document", "search", "table"),
     "probes.drivers": (
         "listed_table",
+        "login_table",
         "probe_costs",
         "attack_table",
         "attacked",
