@@ -48,7 +48,47 @@ class Dropped:
 
 Rule = Renamed | Moved | Dropped
 
-RULES: Mapping[str, tuple[Rule, ...]] = {}
+RULES: Mapping[str, tuple[Rule, ...]] = {
+    "report.json": (
+        Moved("locks[]", "locks", "server_locks_per_op"),
+        Moved("locks[].takers[]", "locks", "{library}: {function}: {kind}"),
+        Moved("storms[]", "storms", "connections_per_s"),
+        Dropped("storms[].role", "the case says it, as do the judgement and the baseline"),
+        Moved("round_trips[]", "round_trips"),
+        Moved("round_trips[].phases[]", "round_trips", by=("phase",)),
+        Dropped("round_trips[].phases[].bytes_agreed", "rows of bytes have it as agreed"),
+        Moved("round_trips[].over_distance", "round_trips", "connect_p50_us"),
+        Dropped("round_trips[].over_distance.connect_ms", "the row's value, in microseconds"),
+        Moved("pool[]", "pool"),
+        Moved("pool[].operations_worth", "pool", "operations_worth", "interval"),
+        Moved("pool[].operations_needed", "pool", "operations_needed", "interval"),
+        Moved("pool[].kept_to_plaintext", "pool", "kept_to_plaintext", "interval"),
+        Moved("pool[].made_to_plaintext", "pool", "made_to_plaintext", "interval"),
+        Moved("hello_retries.kinds[]", "hello_retry"),
+        Dropped("hello_retries.kinds[].version", "negotiated has it, with the group"),
+        Dropped("hello_retries.kinds[].resumed", "the outcome says it"),
+        Moved("hello_retries.cases[]", "hello_retry", "handshakes_retried"),
+        Dropped("hello_retries.cases[].rtt_ms", "the case has it"),
+        Moved("hello_retries.cases[].avoided[]", "hello_retry", case="-", beside="case"),
+        Moved("hello_retries.cases[].avoided[].costs[]", "hello_retry", "{cost}", case="-", beside="case"),
+        Dropped("hello_retries.cases[].avoided[].costs[].noise_floor", "it is relative, as in tables"),
+        Dropped("hello_retries.remedy", "words, which the report has"),
+        Dropped("hello_retries.command", "words, which the report has"),
+        Moved("captures.cases[]", "captures"),
+        Dropped("captures.cases[].role", "the case says it"),
+        Dropped("captures.cases[].reading", "first_bytes[].says says it"),
+        Renamed("captures.cases[].offered", "first_bytes[].offered"),
+        Renamed("captures.cases[].statements", "first_bytes[].statements"),
+        Renamed("captures.cases[].after_login", "first_bytes[].after_login"),
+        Renamed("captures.cases[].in_window", "first_bytes[].in_window"),
+        Dropped("captures.asked_for", "the header says it"),
+    ),
+    "explain.json": (
+        Dropped("per_op", "of locks: the value of the first row"),
+        Dropped("baseline_per_op", "of locks: the baseline's value of the first row"),
+        Dropped("changes", "of locks: the rows behind the first have them"),
+    ),
+}
 """For JSON documents, by the file's name as a pattern. Of several rules for a place the longest counts:
 
     "report.json": (
@@ -77,7 +117,14 @@ class Cells:
     why: str = ""
 
 
-CELLS: Mapping[str, tuple[Cells, ...]] = {}
+_AS_DIFFERENCE = {"value": "difference", "value_low": "difference_low", "value_high": "difference_high"}
+_ROWS = (Cells("hello retry extra", role="hello retry cost", columns=_AS_DIFFERENCE),)
+
+CELLS: Mapping[str, tuple[Cells, ...]] = {
+    "report.csv": _ROWS,
+    "rows/findings.*": _ROWS,
+    "views/findings.*": _ROWS,
+}
 """For tables, by the file's name as a pattern: `"report.csv": (Cells("component extra", role="component",
 columns={"value": "change", "value_low": "change_low"}),)`. The first line for a role counts."""
 

@@ -147,10 +147,18 @@ def compare_json(old: Any, new: Any, rules: Sequence[Rule]) -> Iterator[Gone]:
                 now = "is not there" if value is None else f"is {value}"
                 yield Gone(spelt(_pattern(fact.path)), f"{spelt(fact.path)} = {fact.value} {now}")
     values: dict[str, list[RowValue]] = defaultdict(list)
-    for row in new.get("rows", ()) if isinstance(new, dict) else ():
+    for row in _rows_of(new) if isinstance(new, dict) else ():
         values[row["topic"]] += _row_values(row)
     for rule, own in claims.items():
         yield from _gone_from_rows(rule, own, values[rule.topic])
+
+
+def _rows_of(new: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All rows of a document, of each topic."""
+    yield from (row for row in new.get("rows", ()) if "topic" in row)
+    for name, told in new.get("topics", {}).items():
+        for row in told["rows"]:
+            yield {**row, "topic": name, "beside": row.get("baseline", {})}
 
 
 def _is_whole(rule: Rule | None) -> bool:

@@ -101,7 +101,7 @@ def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[
             mean = sum(getattr(wire, field) for wire in wires) / times
             if (phase, what) == (CONNECT, TRIPS):
                 trips_to_connect = mean
-            own = {PHASE: phase, TIMES: times, AGREED: agreed, RETRIED: retried}
+            own = {PHASE: PHASES[phase][-1], TIMES: times, AGREED: agreed, RETRIED: retried}
             yield of_case.model_copy(
                 update={
                     "role": COUNTED,
@@ -330,7 +330,7 @@ def _retried(shown: Sequence[Row], study: Study) -> Iterator[str]:
 
 COLUMNS = (
     GROUP,
-    Column(PHASE, "TEXT", "the part of a connect, the whole of it, or a query"),
+    Column(PHASE, "TEXT", "the part of a connect, the whole of it, or a query, as the client calls it"),
     Column(TIMES, "INTEGER", "how often it occurred"),
     Column(AGREED, "INTEGER", "whether every trial had the same whole number each time"),
     Column(

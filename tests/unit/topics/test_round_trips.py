@@ -91,13 +91,13 @@ def test_every_phase_is_a_mean_over_the_times_it_occurred() -> None:
         phase: (own[0].more["times"], *(row.value for row in own)) for phase, own in by_phase.items()
     } == {
         "connect": (20, 3, 190, 89),
-        "TCP": (20, 1, 0, 0),
+        "tcp_connect": (20, 1, 0, 0),
         "greeting": (20, 1, 0, 78),
-        "TLS": (10, 2, 700, 1900),
-        "login": (20, 1, 100, 11),
+        "tls_handshake": (10, 2, 700, 1900),
+        "authentication": (20, 1, 100, 11),
         "query": (80, 1, 40, 210),
     }
-    assert [(row.outcome, row.unit) for row in by_phase["TLS"]] == [
+    assert [(row.outcome, row.unit) for row in by_phase["tls_handshake"]] == [
         ("TLS: round trips", "1"),
         ("TLS: bytes sent", "B"),
         ("TLS: bytes received", "B"),
