@@ -146,11 +146,16 @@ def compare_json(old: Any, new: Any, rules: Sequence[Rule]) -> Iterator[Gone]:
             if value != fact.value and not _identifies(fact.path, rules):
                 now = "is not there" if value is None else f"is {value}"
                 yield Gone(spelt(_pattern(fact.path)), f"{spelt(fact.path)} = {fact.value} {now}")
+<<<<<<< HEAD
     values: dict[str, list[RowValue]] = defaultdict(list)
     for row in _rows_of(new) if isinstance(new, dict) else ():
         values[row["topic"]] += _row_values(row)
+=======
+    topics = {**new.get("topics", {}), "": new} if isinstance(new, dict) else {}
+>>>>>>> topics-t4
     for rule, own in claims.items():
-        yield from _gone_from_rows(rule, own, values[rule.topic])
+        rows = topics.get(rule.topic, {}).get("rows", ())
+        yield from _gone_from_rows(rule, own, [value for row in rows for value in _row_values(row)])
 
 
 def _rows_of(new: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -255,7 +260,7 @@ def _named(fact: Fact) -> str:
 
 def _gone_from_rows(rule: Moved, claims: Sequence[Claim], values: Sequence[RowValue]) -> Iterator[Gone]:
     """What one rule claims of rows and they do not have; each value of a row stands for one alone."""
-    both = ((rule.case, "case"), (rule.beside, "beside"))
+    both = ((rule.case, "case"), (rule.beside, "baseline"))
     sides = [(name, theirs) for name, theirs in both if any(name in own.fact.around for own in claims)]
     there = Counter(
         (
