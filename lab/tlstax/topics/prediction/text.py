@@ -244,7 +244,7 @@ def validation_text(found: Validation, *, width: int, colour: bool) -> str:
     parts: list[RenderableType] = [
         styled(head, "bold"),
         Text(),
-        aligned(("words", *["figures"] * 4), _errors(found)),
+        aligned(("words", "figures", "figures", "figures", "figures"), _errors(found)),
     ]
     if costs := found.of("cost"):
         parts += [Text(), styled("Furthest off", "bold"), aligned(("figure", "words"), _furthest(costs))]
