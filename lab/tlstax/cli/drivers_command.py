@@ -92,7 +92,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
     if is_external:
         _check_harmless(options)
     elif options.allow_plaintext:
-        raise needs_external("--allow-plaintext")
+        raise needs_external("--allow-plaintext", "--server")
     if options.budget is not None and not options.costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))

@@ -151,8 +151,8 @@ class ExternalLogins:
             options=dict(options),
             asked=tuple(_asked(told, trial) for told, trial in trials.items()),
             remarks=tuple(
-                f"{WORDS[told]} it met the server without tlstax's relay, whose address no certificate of the "
-                "server's names"
+                f"{WORDS[told]} it met the server without tlstax's relay, whose address no certificate of "
+                "the server's names"
                 for told, trial in trials.items()
                 if trial.capture is None and not trial.words
             ),
