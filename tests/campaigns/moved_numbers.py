@@ -51,6 +51,7 @@ class Dropped:
 Rule = Renamed | Moved | Dropped
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "report.json": (
         Moved("locks[]", "locks", "server_locks_per_op"),
@@ -153,6 +154,32 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Moved("profiling.costs{}", "profiling", "{key}", "interval"),
         Dropped("schema", "it counts the forms of the document"),
 >>>>>>> topics-t4
+=======
+RULES: Mapping[str, tuple[Rule, ...]] = {
+    "compare.json": (
+        Renamed("beside[].changes[].before", "beside[].changes[].baseline_value"),
+        Renamed("beside[].changes[].after", "beside[].changes[].value"),
+        Renamed("beside[].changes[].change", "beside[].changes[].interval"),
+        Renamed("beside[].changes[].measure", "beside[].changes[].role"),
+        Dropped("beside[].changes[].unit", "a ratio to the baseline has no unit"),
+        Dropped("schema", "it counts the forms of the document"),
+    ),
+    "check*.json": (
+        Renamed("cases[].change.case", "changes[].case"),
+        Renamed("cases[].change.label", "changes[].label"),
+        Renamed("cases[].change.outcome", "changes[].outcome"),
+        Renamed("cases[].change.before", "changes[].baseline_value"),
+        Renamed("cases[].change.after", "changes[].value"),
+        Renamed("cases[].change.change", "changes[].interval"),
+        Renamed("cases[].change.judgement", "changes[].judgement"),
+        Renamed("cases[].change.measure", "changes[].role"),
+        Dropped("cases[].change.unit", "a ratio to the baseline has no unit"),
+        Renamed("cases[].limit.outcome", "changes[].outcome"),
+        Renamed("cases[].limit.most", "changes[].more.most"),
+        Renamed("cases[].limit.least", "changes[].more.least"),
+        Renamed("cases[].verdict", "changes[].more.verdict"),
+        Dropped("schema", "it counts the forms of the document"),
+>>>>>>> topics-t5
     ),
 }
 """For JSON documents, by the file's name as a pattern. Of several rules for a place the longest counts:

@@ -113,7 +113,7 @@ class Advice(Frozen):
     could not be measured, and why. `spent_there` says what measuring took of the server.
     """
 
-    schema_version: Literal[2] = Field(default=2, alias="schema")
+    schema_version: Literal[3] = Field(default=3, alias="schema")
     inspected: InspectedServer
     use: SeenUse
     changes: tuple[Advised, ...]

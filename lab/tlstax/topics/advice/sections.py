@@ -55,7 +55,7 @@ def advice_sections(found: Advice) -> Iterator[Section]:
 
 
 def _concern(own: Concern) -> Claim:
-    return Claim(own.what, own.danger, (f"{own.why}; {own.remedy}",), blocks=_dumped(own.steps))
+    return Claim(own.what, own.danger, (own.why, own.remedy), blocks=_dumped(own.steps))
 
 
 def _claim(own: Advised) -> Claim:
@@ -81,7 +81,7 @@ def advice_text(found: Advice, *, width: int, colour: bool) -> str:
                 case Claims(claims, is_ranking):
                     parts.append(styled(section.title, "bold red" if "Unsafe" in section.title else "bold"))
                     for place, claim in enumerate(claims, 1):
-                        lines = (claim.verdict, *claim.lines) if is_ranking else claim.lines
+                        lines = (claim.verdict, *claim.lines) if is_ranking else ("; ".join(claim.lines),)
                         parts += _printed_claim(str(place) if is_ranking else "•", claim, lines)
                 case Items(texts):
                     parts += map(styled, texts)
