@@ -32,7 +32,7 @@ from tlstax.topics.core.columns import Column
 from tlstax.topics.core.marks import Line, Point, Style
 from tlstax.topics.core.panel import NARROW, Panel, at_one_width
 from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
-from tlstax.topics.core.table import Number, Table, number
+from tlstax.topics.core.table import Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic
 
 Direction = Literal["received", "sent", "inserted", "connected"]
@@ -246,7 +246,7 @@ class Curve(NamedTuple):
     def by_size(self, outcome: str) -> dict[int, Interval]:
         """A figure at each size that has it."""
         known = [row for row in self.rows if row.outcome == outcome]
-        return {int(row.more[PAYLOAD] or 0): row.interval for row in known if row.interval is not None}
+        return {round(row.number(PAYLOAD) or 0): row.interval for row in known if row.interval is not None}
 
     def overall(self, outcome: str) -> Interval | None:
         """A figure of all sizes together."""
@@ -341,8 +341,7 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
     """All of the curves of one kind and of the same sizes."""
     what, heads = curves[0].kind_words, tuple(map(size_words, curves[0].sizes))
     for title, outcome in ((f"MiB/s: {what}", MIB_PER_S), (WIRE_TITLE.format(what), ON_THE_WIRE)):
-        lines = [(curve.label, *_cells(curve, outcome)) for curve in curves]
-        yield Table(title, heads, lines, ())
+        yield Table(title, heads, [(curve.label, *_cells(curve, outcome)) for curve in curves], ())
     records = [
         (f"{curve.label}, the {side}", *_records(curve, side))
         for curve in curves
@@ -353,13 +352,13 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
         yield Table(RECORDS_TITLE.format(what), heads, records, ())
     for side, name in SIDES.items():
         further = OF_A_FURTHER_MIB.format(side)
-        lines = [
+        costs: list[tuple[Cell, ...]] = [
             (curve.label, *_cells(curve, OF_A_MIB.format(side)), number(curve.overall(further), ends="±"))
             for curve in curves
             if side != "path" or curve.by_size(OF_A_MIB.format(side))
         ]
-        if lines:
-            yield Table(f"CPU time of the {name}, µs a MiB: {what}", (*heads, FURTHER), lines, ())
+        if costs:
+            yield Table(f"CPU time of the {name}, µs a MiB: {what}", (*heads, FURTHER), costs, ())
 
 
 def _cells(curve: Curve, outcome: str) -> list[Number]:

@@ -96,10 +96,14 @@ def rows(run: Run) -> Iterator[Row]:
     if series.study.schedule.mode != "closed":
         return
     for factor in OF:
-        cases = (case.levels for case in series.cases.values() if factor in case.levels)
-        for ladder in grouped(cases, lambda levels, factor=factor: frozen(levels, factor)).values():
-            if len(ladder) >= FEWEST_SIZES and ladder[0].get("workload") != STORM:
-                yield from _law(series, factor, ladder)
+        yield from _along(series, factor)
+
+
+def _along(series: Series, factor: str) -> Iterator[Row]:
+    cases = (case.levels for case in series.cases.values() if factor in case.levels)
+    for ladder in grouped(cases, lambda levels: frozen(levels, factor)).values():
+        if len(ladder) >= FEWEST_SIZES and ladder[0].get("workload") != STORM:
+            yield from _law(series, factor, ladder)
 
 
 def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]:
@@ -121,7 +125,7 @@ def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]
     case = {name: level for name, level in ladder[0].items() if name != factor}
     more: dict[str, More] = {
         OVER: factor,
-        SIZES: ", ".join(map(str, sorted(steps))),
+        SIZES: tuple(sorted(steps)),
         PEAK: mean.peak if coherence.low is not None and coherence.low > 0 else None,
         MISFIT: max(abs(rate / mean.at(size) - 1) for size, rate in rates.items()),
     }
@@ -172,7 +176,7 @@ def _short(value: float) -> str:
 
 COLUMNS = (
     Column(OVER, "TEXT", "the factor whose sizes a law is over: connections or server_cpus"),
-    Column(SIZES, "TEXT", "the sizes, with commas"),
+    Column(SIZES, "TEXT", "the sizes of it"),
     Column(PEAK, "REAL", "at which size throughput is highest; empty: it never falls, as far as is known"),
     Column(MISFIT, "REAL", "how far any size is off the law at most, relative: 0.02 is 2 %", "1"),
 )

@@ -22,7 +22,7 @@ from tlstax.results.comparison import CaseChange, GatedCase, GateResult, Limit
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.study import Levels, Sides, Study
+from tlstax.study import Level, Levels, Sides, Study
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.two_sides import INSTANCE, OF_A, OF_B
@@ -71,8 +71,9 @@ def effects(
 
 def _effect(series: Series, sides: Sides, first: Levels, outcome: str, confidence: float) -> Iterator[Row]:
     """One outcome of the group whose first process of A has these levels."""
-    of_a, of_b = [first], [{**first, **sides.b}]
     has_twins = INSTANCE in series.study.baseline
+    of_a: list[dict[str, Level]] = [{**first}]
+    of_b: list[dict[str, Level]] = [{**first, **sides.b}]
     if has_twins:
         of_a, of_b = ([{**own[0], INSTANCE: n} for n in twins] for own, twins in ((of_a, OF_A), (of_b, OF_B)))
     logs = _mean_difference(
@@ -94,8 +95,8 @@ def _effect(series: Series, sides: Sides, first: Levels, outcome: str, confidenc
     yield Row(
         **common, role=SIDES, value=a * change.point, baseline_value=a, interval=change, judgement=judgement
     )
-    for side, (one, second) in {"A": of_a, "B": of_b}.items() if has_twins else ():
-        if twins := series.log_ratios(second, one, outcome):
+    for side, (one, *second) in (("A", of_a), ("B", of_b)):
+        if twins := series.log_ratios(second[0], one, outcome) if second else {}:
             yield Row(**common, role=TWIN, interval=pooling.interval(twins), more={SIDE: side})
     if control := series.control_logs(first, outcome):
         yield Row(**common, role=CONTROL, interval=pooling.interval(control), more={SIDE: "A"})
