@@ -8,11 +8,10 @@ import pytest
 from test_sitting import Watching
 
 from tlstax.cli.ab_command import AbOptions, ab_study
-from tlstax.findings.core.limits import Limits
+from tlstax.findings.core.limits import Limit, Limits
 from tlstax.findings.core.series import series_of
 from tlstax.mysql import server_facts
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import Limit
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.specimens.server_build import ServerBuild

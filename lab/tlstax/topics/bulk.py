@@ -341,8 +341,9 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
     """All of the curves of one kind and of the same sizes."""
     what, heads = curves[0].kind_words, tuple(map(size_words, curves[0].sizes))
     for title, outcome in ((f"MiB/s: {what}", MIB_PER_S), (WIRE_TITLE.format(what), ON_THE_WIRE)):
-        yield Table(title, heads, [(curve.label, *_cells(curve, outcome)) for curve in curves], ())
-    records = [
+        lines: list[tuple[Cell, ...]] = [(curve.label, *_cells(curve, outcome)) for curve in curves]
+        yield Table(title, heads, lines, ())
+    records: list[tuple[Cell, ...]] = [
         (f"{curve.label}, the {side}", *_records(curve, side))
         for curve in curves
         for side in SENDERS
@@ -352,13 +353,13 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
         yield Table(RECORDS_TITLE.format(what), heads, records, ())
     for side, name in SIDES.items():
         further = OF_A_FURTHER_MIB.format(side)
-        costs: list[tuple[Cell, ...]] = [
+        lines = [
             (curve.label, *_cells(curve, OF_A_MIB.format(side)), number(curve.overall(further), ends="±"))
             for curve in curves
             if side != "path" or curve.by_size(OF_A_MIB.format(side))
         ]
-        if costs:
-            yield Table(f"CPU time of the {name}, µs a MiB: {what}", (*heads, FURTHER), costs, ())
+        if lines:
+            yield Table(f"CPU time of the {name}, µs a MiB: {what}", (*heads, FURTHER), lines, ())
 
 
 def _cells(curve: Curve, outcome: str) -> list[Number]:

@@ -145,8 +145,7 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
             f"{numbers[CLOCK_ERROR]:.0f} µs; a slice of which more than a twentieth lay between is left out"
         )
     if numbers[OFFERED] > len(machines):
-        pilots = [row.baseline_value for row in shown if row.role == PILOT]
-        busy = pilots[-1] if pilots else None
+        busy = next((row.baseline_value for row in reversed(shown) if row.role == PILOT), None)
         kept = f", which kept {busy:.0%} of the server's CPUs busy".replace("%", " %") if busy else ""
         offered = counted(round(numbers[OFFERED]), "machine")
         yield f"{offered} were offered, and {len(machines)} enough{kept}"

@@ -9,13 +9,14 @@ Planning", 2007, chapter 4).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
-from tlstax.findings.core.series import LADDER, Series, frozen
+from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.wording import MINUS, case_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import More, Row, Told, by_label
@@ -96,14 +97,14 @@ def rows(run: Run) -> Iterator[Row]:
     if series.study.schedule.mode != "closed":
         return
     for factor in OF:
-        yield from _along(series, factor)
+        cases = (case.levels for case in series.cases.values() if factor in case.levels)
+        for ladder in grouped(cases, partial(_without, factor=factor)).values():
+            if len(ladder) >= FEWEST_SIZES and ladder[0].get("workload") != STORM:
+                yield from _law(series, factor, ladder)
 
 
-def _along(series: Series, factor: str) -> Iterator[Row]:
-    cases = (case.levels for case in series.cases.values() if factor in case.levels)
-    for ladder in grouped(cases, lambda levels: frozen(levels, factor)).values():
-        if len(ladder) >= FEWEST_SIZES and ladder[0].get("workload") != STORM:
-            yield from _law(series, factor, ladder)
+def _without(levels: Levels, *, factor: str) -> Frozen:
+    return frozen(levels, factor)
 
 
 def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]:

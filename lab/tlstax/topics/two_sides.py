@@ -14,15 +14,15 @@ from statistics import fmean
 from typing import Any
 
 from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, verdict_of, worst
+from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.findings.core.series import Logs, Series, series_of
 from tlstax.findings.core.wording import capitalised, change_words, percent, verdict_words
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import CaseChange, GatedCase, GateResult, Limit
+from tlstax.results.comparison import GateResult
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.study import Level, Levels, Sides, Study
+from tlstax.study import Levels, Sides, Study
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.two_sides import INSTANCE, OF_A, OF_B
@@ -72,10 +72,9 @@ def effects(
 def _effect(series: Series, sides: Sides, first: Levels, outcome: str, confidence: float) -> Iterator[Row]:
     """One outcome of the group whose first process of A has these levels."""
     has_twins = INSTANCE in series.study.baseline
-    of_a: list[dict[str, Level]] = [{**first}]
-    of_b: list[dict[str, Level]] = [{**first, **sides.b}]
-    if has_twins:
-        of_a, of_b = ([{**own[0], INSTANCE: n} for n in twins] for own, twins in ((of_a, OF_A), (of_b, OF_B)))
+    of_a = [{**first, INSTANCE: number} for number in OF_A] if has_twins else [dict(first)]
+    other = {**first, **sides.b}
+    of_b = [{**other, INSTANCE: number} for number in OF_B] if has_twins else [other]
     logs = _mean_difference(
         [series.log_ratios(own, first, outcome) for own in of_b],
         [series.log_ratios(own, first, outcome) for own in of_a[1:]],
@@ -95,8 +94,8 @@ def _effect(series: Series, sides: Sides, first: Levels, outcome: str, confidenc
     yield Row(
         **common, role=SIDES, value=a * change.point, baseline_value=a, interval=change, judgement=judgement
     )
-    for side, (one, *second) in (("A", of_a), ("B", of_b)):
-        if twins := series.log_ratios(second[0], one, outcome) if second else {}:
+    for side, (one, second) in {"A": of_a, "B": of_b}.items() if has_twins else ():
+        if twins := series.log_ratios(second, one, outcome):
             yield Row(**common, role=TWIN, interval=pooling.interval(twins), more={SIDE: side})
     if control := series.control_logs(first, outcome):
         yield Row(**common, role=CONTROL, interval=pooling.interval(control), more={SIDE: "A"})
@@ -137,38 +136,22 @@ def gated_sides(stored: StoredRun, limits: Limits) -> GateResult:
     number = sum(row.role == SIDES for row in effects(series, [limit.outcome for limit in every]))
     each = confidence_of_each(CONFIDENCE, number)
     cases = tuple(
-        _gated(row, row.interval, limit)
+        (limit, limit.judged(row.model_copy(update={"role": "itself"})))
         for limit in every
         for row in effects(series, [limit.outcome], confidence=each)
-        if row.role == SIDES and row.interval is not None
+        if row.role == SIDES
     )
     limits.check_each_has_a_case(
-        [case.limit for case in cases], f"block of run {header.run} with both sides", series.outcomes
+        [limit for limit, _ in cases], f"block of run {header.run} with both sides", series.outcomes
     )
     return GateResult(
         run=header.run,
         against=header.run,
         same_machine=True,
         confidence=CONFIDENCE,
-        different=(),
-        cases=cases,
-        verdict=worst(case.verdict for case in cases),
+        changes=tuple(row for _, row in cases),
+        verdict=worst(row for _, row in cases),
     )
-
-
-def _gated(row: Row, change: Interval, limit: Limit) -> GatedCase:
-    found = CaseChange(
-        outcome=row.outcome,
-        unit=row.unit,
-        case=row.case,
-        label=row.label,
-        measure="itself",
-        before=row.baseline_value,
-        after=row.value,
-        change=change,
-        judgement=row.judgement,
-    )
-    return GatedCase(limit=limit, change=found, verdict=verdict_of(change, limit))
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:

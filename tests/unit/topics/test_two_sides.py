@@ -10,10 +10,9 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
-from tlstax.findings.core.limits import Limits, verdict_of
+from tlstax.findings.core.limits import Limit, Limits, verdict_of
 from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import Limit
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import Case, Levels, Study
@@ -188,24 +187,26 @@ def measured(factor: float, noise: float = 0.002) -> StoredRun:
 def test_a_change_within_one_run_keeps_to_a_limit_or_not(factor: float, most: float, verdict: str) -> None:
     found = gated_sides(measured(factor), Limits((Limit(outcome=CPU, most=most),)))
     assert (found.verdict, found.run) == (verdict, found.against)
-    (case,) = found.cases
-    assert case.change.before == pytest.approx(30, rel=0.01)
-    assert case.change.after == pytest.approx(30 * factor, rel=0.01)
+    (case,) = found.changes
+    assert case.baseline_value == pytest.approx(30, rel=0.01)
+    assert case.value == pytest.approx(30 * factor, rel=0.01)
 
 
 def test_intervals_of_several_limits_are_wider_so_that_all_hold_together() -> None:
-    alone = gated_sides(measured(1.0), Limits((Limit(outcome=CPU, most=0.01),))).cases[0]
+    alone = gated_sides(measured(1.0), Limits((Limit(outcome=CPU, most=0.01),))).changes[0]
     limits = [Limit(outcome=name, most=0.01) for name in (CPU, "client_cpu_us_per_op", "latency_p50_us")]
     together = gated_sides(measured(1.0), Limits(tuple(limits)))
-    assert [case.limit.outcome for case in together.cases] == [limit.outcome for limit in limits]
-    assert together.cases[0].change.change.confidence == pytest.approx(1 - 0.05 / 3)
-    assert alone.change.change.confidence == pytest.approx(0.95)
+    assert [case.outcome for case in together.changes] == [limit.outcome for limit in limits]
+    assert together.changes[0].interval is not None
+    assert alone.interval is not None
+    assert together.changes[0].interval.confidence == pytest.approx(1 - 0.05 / 3)
+    assert alone.interval.confidence == pytest.approx(0.95)
 
 
 def test_two_limits_of_one_outcome_are_two_cases() -> None:
     limits = [Limit(outcome=CPU, most=0.01), Limit(outcome=CPU, most=-0.01)]
     found = gated_sides(measured(1.0), Limits(tuple(limits)))
-    assert [case.verdict for case in found.cases] == ["PASS", "FAIL"]
+    assert [case.word("verdict") for case in found.changes] == ["PASS", "FAIL"]
 
 
 def test_a_run_without_sides_or_without_the_outcome_cannot_be_checked_by_itself() -> None:

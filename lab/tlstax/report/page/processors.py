@@ -23,7 +23,6 @@ SECONDS = (1, 5)
 
 COLUMNS = ("user", "nice", "system", "iowait", "steal", "idle")
 
-
 HEADS = (
     "Window",
     "Trials",
@@ -75,7 +74,7 @@ def _line(words: str, trials: int, machine: CpuTicks | None, server: CpuTicks | 
     return words, f"{trials}", *cells, NOTHING if own is None else f"{own.system:.2f}"
 
 
-HEADS = (
+PROCESS_HEADS = (
     "Valid trials",
     "Meant",
     "The server said",
@@ -98,7 +97,7 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words,
 
     found = grouped(stored.measured, label)
     rows = tuple(_process(label, found[label]) for label in sorted(found))
-    table = Table("", HEADS, rows, (), of="process", of_words=True, literal=True)
+    table = Table("", PROCESS_HEADS, rows, (), of="process", of_words=True, literal=True)
     return Heading("Which TLS library ran under which server"), Words(READING, aside=True), table
 
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.findings.agreement.verdicts import agreements
-from tlstax.findings.connect.captures import captures
-from tlstax.findings.connect.round_trips import round_trips
-from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
-from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
-from tlstax.findings.explain.explanation import explanations
-from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
-from tlstax.findings.hello_retry.costs import hello_retries
-from tlstax.findings.locks.takers import case_locks
-from tlstax.findings.pool.savings import savings
-from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, NeverValid, RunDocument
@@ -34,7 +23,9 @@ from tlstax.topics import machines
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
+from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
+from tlstax.topics.drivers.warmups import restless
 from tlstax.topics.index import TOPICS
 
 
@@ -50,8 +41,6 @@ def document(stored: StoredRun) -> RunDocument:
     run = Run(stored)
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
-    sampled = profiling(stored)
-    shown = drivers(measured, stored.measured)
     topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     return RunDocument(
         run=header.run,
@@ -63,31 +52,21 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
+        topics=topics,
         machines=header.all_machines if machines.TOPIC.name in topics else {},
         load_machines=header.load.machines if header.load is not None else {},
-        topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         statements=statements(measured),
-        pool=savings(measured),
         trust_file=header.trust,
-        locks=case_locks(study, stored.trials),
-        published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
-        agreements=agreements(measured, stored.measured),
-        storms=storms(stored, found),
-        round_trips=round_trips(stored),
-        hello_retries=hello_retries(measured, stored.measured),
-        drivers=shown,
-        captures=captures(stored),
-        explanations=explanations(stored),
+        first_bytes=first_bytes(stored),
         trials=counts_of(stored.measured),
-        profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
             *_of_how_it_ran(stored, topics),
-            *caveats_of_profiling(sampled),
-            *caveats_of_drivers(study, shown),
         ),
     )
 

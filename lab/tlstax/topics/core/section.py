@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,6 +121,17 @@ class Claims:
 Block = (
     Heading | Items | Words | Pairs | Dump | Table | Grid | Shades | Charts | Roomy | OnPage | Folded | Claims
 )
+
+
+def opened(blocks: Iterable[Block], *, roomy: bool) -> Iterator[Block]:
+    """The blocks that a format other than the page has, one with room or without."""
+    for block in blocks:
+        if isinstance(block, Roomy) and roomy:
+            yield from opened(block.blocks, roomy=roomy)
+        elif isinstance(block, Roomy | OnPage):
+            yield from opened(block.otherwise, roomy=roomy)
+        else:
+            yield block
 
 
 @dataclass(frozen=True)
