@@ -124,11 +124,7 @@ class NeverValid(Frozen):
     reason: str
 
 
-def _is_none(found: object) -> bool:
-    return found is None
-
-
-def _is_nothing(found: tuple[object, ...]) -> bool:
+def _is_nothing(found: tuple[object, ...] | dict[str, object]) -> bool:
     return not found
 
 
