@@ -93,8 +93,45 @@ def _of_explanations(place: str, topic: str) -> tuple[Rule, ...]:
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
-    "explain.json": _of_explanations("", ""),
+    "explain.json": (
+        *_of_explanations("", ""),
+        Dropped("per_op", "of locks: the value of the first row"),
+        Dropped("baseline_per_op", "of locks: the baseline's value of the first row"),
+        Dropped("changes", "of locks: the rows behind the first have them"),
+    ),
     "report.json": (
+        Moved("locks[]", "locks", "server_locks_per_op"),
+        Moved("locks[].takers[]", "locks", "{library}: {function}: {kind}"),
+        Moved("storms[]", "storms", "connections_per_s"),
+        Dropped("storms[].role", "the case says it, as do the judgement and the baseline"),
+        Moved("round_trips[]", "round_trips"),
+        Moved("round_trips[].phases[]", "round_trips", by=("phase",)),
+        Dropped("round_trips[].phases[].bytes_agreed", "rows of bytes have it as agreed"),
+        Moved("round_trips[].over_distance", "round_trips", "connect_p50_us"),
+        Dropped("round_trips[].over_distance.connect_ms", "the row's value, in microseconds"),
+        Moved("pool[]", "pool"),
+        Moved("pool[].operations_worth", "pool", "operations_worth", "interval"),
+        Moved("pool[].operations_needed", "pool", "operations_needed", "interval"),
+        Moved("pool[].kept_to_plaintext", "pool", "kept_to_plaintext", "interval"),
+        Moved("pool[].made_to_plaintext", "pool", "made_to_plaintext", "interval"),
+        Moved("hello_retries.kinds[]", "hello_retry"),
+        Dropped("hello_retries.kinds[].version", "negotiated has it, with the group"),
+        Dropped("hello_retries.kinds[].resumed", "the outcome says it"),
+        Moved("hello_retries.cases[]", "hello_retry", "handshakes_retried"),
+        Dropped("hello_retries.cases[].rtt_ms", "the case has it"),
+        Moved("hello_retries.cases[].avoided[]", "hello_retry", case="-", beside="case"),
+        Moved("hello_retries.cases[].avoided[].costs[]", "hello_retry", "{cost}", case="-", beside="case"),
+        Dropped("hello_retries.cases[].avoided[].costs[].noise_floor", "it is relative, as in tables"),
+        Dropped("hello_retries.remedy", "words, which the report has"),
+        Dropped("hello_retries.command", "words, which the report has"),
+        Moved("captures.cases[]", "captures"),
+        Dropped("captures.cases[].role", "the case says it"),
+        Dropped("captures.cases[].reading", "first_bytes[].says says it"),
+        Renamed("captures.cases[].offered", "first_bytes[].offered"),
+        Renamed("captures.cases[].statements", "first_bytes[].statements"),
+        Renamed("captures.cases[].after_login", "first_bytes[].after_login"),
+        Renamed("captures.cases[].in_window", "first_bytes[].in_window"),
+        Dropped("captures.asked_for", "the header says it"),
         *_of_explanations("explanations[].", "explain"),
         Dropped("explanations[].run", "the document says of which run it is"),
         Dropped("explanations[].alike_within", "the design has it"),
@@ -110,6 +147,30 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Moved("profiling.sides[]", "profiling", "sampled_share", "more.side"),
         Moved("profiling.coverage{}", "profiling", "sampled_share", "value"),
         Moved("profiling.costs{}", "profiling", "{key}", "interval"),
+        Dropped("schema", "it counts the forms of the document"),
+    ),
+    "compare.json": (
+        Renamed("beside[].changes[].before", "beside[].changes[].baseline_value"),
+        Renamed("beside[].changes[].after", "beside[].changes[].value"),
+        Renamed("beside[].changes[].change", "beside[].changes[].interval"),
+        Renamed("beside[].changes[].measure", "beside[].changes[].role"),
+        Dropped("beside[].changes[].unit", "a ratio to the baseline has no unit"),
+        Dropped("schema", "it counts the forms of the document"),
+    ),
+    "check*.json": (
+        Renamed("cases[].change.case", "changes[].case"),
+        Renamed("cases[].change.label", "changes[].label"),
+        Renamed("cases[].change.outcome", "changes[].outcome"),
+        Renamed("cases[].change.before", "changes[].baseline_value"),
+        Renamed("cases[].change.after", "changes[].value"),
+        Renamed("cases[].change.change", "changes[].interval"),
+        Renamed("cases[].change.judgement", "changes[].judgement"),
+        Renamed("cases[].change.measure", "changes[].role"),
+        Dropped("cases[].change.unit", "a ratio to the baseline has no unit"),
+        Renamed("cases[].limit.outcome", "changes[].outcome"),
+        Renamed("cases[].limit.most", "changes[].more.most"),
+        Renamed("cases[].limit.least", "changes[].more.least"),
+        Renamed("cases[].verdict", "changes[].more.verdict"),
         Dropped("schema", "it counts the forms of the document"),
     ),
 }
@@ -141,18 +202,16 @@ class Cells:
     why: str = ""
 
 
+_AS_DIFFERENCE = {"value": "difference", "value_low": "difference_low", "value_high": "difference_high"}
+_ROWS = (
+    Cells("hello retry extra", role="hello retry cost", columns=_AS_DIFFERENCE),
+    Cells("component extra", role="component", columns=_AS_DIFFERENCE),
+)
+
 CELLS: Mapping[str, tuple[Cells, ...]] = {
-    "*.csv": (
-        Cells(
-            "component extra",
-            role="component",
-            columns={
-                "value": "difference",
-                "value_low": "difference_low",
-                "value_high": "difference_high",
-            },
-        ),
-    ),
+    "report.csv": _ROWS,
+    "rows/findings.*": _ROWS,
+    "views/findings.*": _ROWS,
 }
 """For tables, by the file's name as a pattern: `"report.csv": (Cells("component extra", role="component",
 columns={"value": "change", "value_low": "change_low"}),)`. The first line for a role counts."""

@@ -146,10 +146,21 @@ def compare_json(old: Any, new: Any, rules: Sequence[Rule]) -> Iterator[Gone]:
             if value != fact.value and not _identifies(fact.path, rules):
                 now = "is not there" if value is None else f"is {value}"
                 yield Gone(spelt(_pattern(fact.path)), f"{spelt(fact.path)} = {fact.value} {now}")
-    topics = {**new.get("topics", {}), "": new} if isinstance(new, dict) else {}
+    values: dict[str, list[RowValue]] = defaultdict(list)
+    for row in _rows_of(new) if isinstance(new, dict) else ():
+        values[row["topic"]] += _row_values(row)
     for rule, own in claims.items():
-        rows = topics.get(rule.topic, {}).get("rows", ())
-        yield from _gone_from_rows(rule, own, [value for row in rows for value in _row_values(row)])
+        yield from _gone_from_rows(rule, own, values[rule.topic])
+
+
+def _rows_of(new: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All rows of a document, each with its topic; empty where the document is of one alone."""
+    for row in new.get("rows", ()):
+        if isinstance(row, dict):
+            yield {"topic": "", "baseline": row.get("beside", {}), **row}
+    for name, told in new.get("topics", {}).items():
+        for row in told["rows"]:
+            yield {**row, "topic": name}
 
 
 def _is_whole(rule: Rule | None) -> bool:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from tlstax.findings.core.series import Series
-from tlstax.records.trial import StoredRun
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Told
-from tlstax.topics.core.section import Block, Roomy, Section
+from tlstax.topics.core.section import Block, Section, opened
 from tlstax.topics.core.topic import Run, Topic
 from tlstax.topics.explain import explanation
 
 
-def run_of(series: Series, **header: Any) -> Run:
-    """A run with this series; its header has the series' study and what else is named."""
-    known = SimpleNamespace(header=SimpleNamespace(**{"study": series.study, "trust": None, **header}))
+def run_of(series: Series, *, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
+    """A run with this series and these trials; its header has the series' study and what else is named."""
+    known = SimpleNamespace(
+        header=SimpleNamespace(**{"study": series.study, "trust": None, **header}), measured=measured
+    )
     run = Run(known)  # type: ignore[arg-type]
     run.__dict__["series"] = series
     return run
@@ -41,9 +44,5 @@ def shown(topic: Topic, told: Told, series: Series) -> tuple[Section, ...]:
 
 
 def blocks_of(section: Section, *, roomy: bool) -> list[Block]:
-    """The blocks that a format has, one with room or without."""
-    blocks: list[Block] = []
-    for block in section.blocks:
-        inside = block.blocks if isinstance(block, Roomy) and roomy else (block,)
-        blocks += [own for own in inside if not isinstance(own, Roomy)]
-    return blocks
+    """The blocks that a format has, one with room (Markdown) or without (a terminal)."""
+    return list(opened(section.blocks, roomy=roomy))

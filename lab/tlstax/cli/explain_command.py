@@ -10,13 +10,13 @@ from pydantic import BaseModel
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.locks.explained import locks_explained
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.locks.explained import lock_text
+from tlstax.report.formats.terminal import printed_section
 from tlstax.results.explanation import Explanation
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK
+from tlstax.topics import locks
 from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.core.topic import Run
 from tlstax.topics.explain.explanation import by_rank, explain, explanations, rows
@@ -35,8 +35,8 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     other = chosen_case(study, against, option="--against") if against is not None else None
     if not stored.profiled and any(record.locks is not None for record in stored.trials):
         own = chosen_case(study, case) if case is not None else None
-        locks = locks_explained(stored, own, other)
-        return _shown(locks, partial(lock_text, locks), as_json=as_json)
+        told = locks.explained(Run(stored), own, other)
+        return _shown(told, partial(printed_section, locks.explained_section(told)), as_json=as_json)
     others: Sequence[Explanation] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)

@@ -17,20 +17,13 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.results.captures import Captures
-from tlstax.results.connect import RoundTripsResult, StormResult
-from tlstax.results.distance import Distances, TunnelWorth
+from tlstax.results.captures import FirstBytes
 from tlstax.results.document import (
-    Agreement,
     Finding,
     NeverValid,
-    PoolSaving,
-    PublishedFigure,
     RunDocument,
     StatementResult,
 )
-from tlstax.results.drivers import Drivers
-from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import Interval
 from tlstax.results.published_tables import Tables
 from tlstax.study import Contrast, Study, load_study, override
@@ -190,19 +183,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     answers: dict[str, Any] = {
         "never_valid": (NeverValid.model_construct(),),
         "statements": (StatementResult.model_construct(),),
-        "savings": (PoolSaving.model_construct(),),
-        "published": (PublishedFigure.model_construct(),),
         "published_tables": Tables.model_construct(),
-        "agreements": (Agreement.model_construct(),),
-        "storms": (StormResult.model_construct(),),
-        "round_trips": (RoundTripsResult.model_construct(),),
-        "distances": Distances.model_construct(),
-        "tunnels": (TunnelWorth.model_construct(),),
-        "hello_retries": HelloRetries.model_construct(),
-        "drivers": Drivers.model_construct(),
-        "captures": Captures.model_construct(),
+        "first_bytes": (FirstBytes.model_construct(),),
         "of_external": ("of turns",),
-        "caveats_of_drivers": ("of drivers",),
     }
     asked: Asked = {}
 
@@ -228,20 +211,22 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert shown(found) == {
         name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
     }
+    assert found.caveats == ("of the run", "of turns", "of profiling")
     assert found.caveats == ("of the run", "of turns", "of drivers")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
     of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
     values = valid_values(study, stored.measured)
     estimated = estimates(study, stored.measured, values)
     assert asked == {
+        **dict.fromkeys(("never_valid", "first_bytes", "explanations", "profiling"), of_run),
+        **dict.fromkeys(("statements", "tunnels"), of_series),
+        **dict.fromkeys(("published_tables", "agreements", "distances", "drivers"), of_both),
+        **dict.fromkeys(("published_tables", "distances", "hello_retries"), of_both),
         **dict.fromkeys(("never_valid", "round_trips", "captures"), of_run),
-        **dict.fromkeys(("statements", "savings", "tunnels"), of_series),
-        **dict.fromkeys(("published_tables", "agreements", "distances", "hello_retries", "drivers"), of_both),
-        "published": (measured, stored.header.machine),
-        "storms": (stored, estimated),
+        **dict.fromkeys(("statements", "savings"), of_series),
+        **dict.fromkeys(("published_tables", "agreements", "hello_retries", "drivers"), of_both),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
-        "caveats_of_drivers": (study, answers["drivers"]),
     }
 
 
@@ -250,17 +235,8 @@ def shown(found: RunDocument) -> dict[str, Any]:
     return {
         "never_valid": found.never_valid,
         "statements": found.statements,
-        "savings": found.pool,
-        "published": found.published,
         "published_tables": found.tables,
-        "agreements": found.agreements,
-        "storms": found.storms,
-        "round_trips": found.round_trips,
-        "distances": found.distances,
-        "tunnels": found.tunnels,
-        "hello_retries": found.hello_retries,
-        "drivers": found.drivers,
-        "captures": found.captures,
+        "first_bytes": found.first_bytes,
     }
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 
 from tlstax.findings.core.wording import capitalised, percent
-from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import OTHERS_RAN, StoredRun
 from tlstax.report.formats import terminal
 from tlstax.report.formats.terminal import (
@@ -24,9 +23,9 @@ from tlstax.report.formats.terminal import (
 )
 from tlstax.report.formats.topics import after_groups_on_screen, before_groups_on_screen
 from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
-from tlstax.report.published import figures as published
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
+from tlstax.topics import hello_retry
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
@@ -35,6 +34,7 @@ from tlstax.topics.core.outcome_names import title
 from tlstax.topics.core.printed import bullets, pairs, printed, styled
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.table import GAP, Table
+from tlstax.topics.published import notes as published_notes
 
 MOST_TABLES = 2
 """More groups of cases than this share one table."""
@@ -253,12 +253,12 @@ def _machine_words(stored: StoredRun) -> str:
 
 def retries_words(document: RunDocument) -> str:
     """That handshakes met a HelloRetryRequest, and the page that says what it is; empty where none did."""
-    found = document.hello_retries
-    if found is None or is_answer(document):
+    if hello_retry.is_answer(document) or "hello_retry" not in document.topics:
         return ""
-    made = sum(kind.handshakes for kind in found.kinds)
-    retried = sum(kind.retried for kind in found.kinds)
-    how_many = f"all {made:,}" if retried == made else f"{retried:,} of {made:,}"
+    kinds = document.topics["hello_retry"].of(role=hello_retry.KIND)
+    made = round(sum(kind.baseline_value or 0.0 for kind in kinds))
+    retried = round(sum(kind.value or 0.0 for kind in kinds))
+    how_many = hello_retry.share(retried, made)
     return f"HelloRetryRequest in {how_many} handshakes ({HELLO_RETRY_PAGE})" if retried else ""
 
 
@@ -268,7 +268,7 @@ def notes(stored: StoredRun, document: RunDocument) -> list[str]:
     return [
         *(text for text in document.caveats if not text.startswith(NOT_REACHED)),
         *notes_of_statements(document),
-        *published.notes(document),
+        *published_notes(document),
         *(note for machine in machines for note in machine.notes if note.startswith(OTHERS_RAN)),
     ]
 
