@@ -19,7 +19,6 @@ from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
 from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
-from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Told
 from tlstax.results.scaling import Scaling
 from tlstax.results.two_sides import SideEffect
@@ -292,7 +291,6 @@ class RunDocument(Frozen):
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
     locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
-    tables: Tables | None = None
     storms: tuple[StormResult, ...] = ()
     round_trips: tuple[RoundTripsResult, ...] = ()
     distances: Distances | None = None

@@ -8,8 +8,9 @@ from tlstax.topics import agreement, published, trust
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.drivers import topic as drivers
+from tlstax.topics.tables import topic as tables
 
-TOPICS: tuple[Topic, ...] = (published.TOPIC, agreement.TOPIC, trust.TOPIC, drivers.TOPIC)
+TOPICS: tuple[Topic, ...] = (tables.TOPIC, published.TOPIC, agreement.TOPIC, trust.TOPIC, drivers.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

@@ -33,7 +33,6 @@ from tlstax.results.document import (
 from tlstax.results.explanation import Explanation
 from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import Interval
-from tlstax.results.published_tables import Tables
 from tlstax.study import Contrast, Study, load_study, override
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer import document as subject
@@ -190,7 +189,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
         "pooled_ratios": (PooledRatio.model_construct(),),
         "statements": (StatementResult.model_construct(),),
         "savings": (PoolSaving.model_construct(),),
-        "published_tables": Tables.model_construct(),
         "storms": (StormResult.model_construct(),),
         "round_trips": (RoundTripsResult.model_construct(),),
         "distances": Distances.model_construct(),
@@ -234,7 +232,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert asked == {
         **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
         **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
-        **dict.fromkeys(("published_tables", "distances", "hello_retries"), of_both),
+        **dict.fromkeys(("distances", "hello_retries"), of_both),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
@@ -250,7 +248,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
         "pooled_ratios": found.pooled,
         "statements": found.statements,
         "savings": found.pool,
-        "published_tables": found.tables,
         "storms": found.storms,
         "round_trips": found.round_trips,
         "distances": found.distances,

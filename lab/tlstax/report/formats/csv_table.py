@@ -7,30 +7,27 @@ blocks; noise_floor (relative; empty without control); judgement; negotiated; ca
 the columns that topics have of their own (docs/tables.md), where they have anything. Contrasts and ratios
 pooled over connections follow, with the roles "contrast" and "pooled": their baseline is the case in the
 `baseline_FACTOR` columns, and a pooled one has no number of connections. What sampling costs (profiled to
-unprofiled trials, over all cases) has the role "profiling" and no case. Published tables have roles that
-begin with "table, ": "published" and "measured" have a row for each cell (the caveats name table, part, side
-and time), "difference" one for each difference and part, "claim" and "fault" one for each thing that a text
-says of its table and that is wrong in a table. Storms have the role "storm": value is the mean of connections
-a second over all rounds, the caveats have their standard deviation. What was counted of connects and queries
-has the role "counted", a row for each phase. What connections and statements take at a distance has the role
-"distance", a claim that this grows "claim of distance", and when a tunnel is worth it in place of TLS (the
-baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the law; the
-caveats have the sizes. Bytes a second and their costs have the role "bulk"; the caveats have the payload and
-the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value A's), how far
-two processes of one side differ "twin". Of a run that was sampled, each component has two rows, its outcome
-"SIDE: COMPONENT": with the role "component" what it costs in the case and in the baseline (µs per operation),
-with "component extra" the difference, its interval in value_low and value_high; both are arithmetic means.
-What HelloRetryRequests cost has the roles "hello retry" (value of baseline_value handshakes were retried),
-"hello retry cost" (a cost of the retried case, and of the case in the `baseline_FACTOR` columns, which avoids
-the retry) and "hello retry extra" (the difference, its interval in value_low and value_high); all are
-arithmetic means. What each of several machines shows by itself has the role "machine": ratio is its own, the
-caveats name the machine and say where machines differ beyond chance. Where load came from other machines,
-"load" has for each case how busy the CPUs of the busiest client were (value), and the server's
-(baseline_value); judgement is which side was the limit. What a tap saw of a case has the role "captured", a
-row for each number; judgement is that trial's verdict. Of a server whose locks are counted, "locks" has a row
-for each function that takes them: value is how many it takes for each operation. An outcome that the baseline
-does not have has the columns from baseline_value to ratio empty, and its interval is that of the value:
-value_low, value_high.
+unprofiled trials, over all cases) has the role "profiling" and no case. Storms have the role "storm": value
+is the mean of connections a second over all rounds, the caveats have their standard deviation. What was
+counted of connects and queries has the role "counted", a row for each phase. What connections and statements
+take at a distance has the role "distance", a claim that this grows "claim of distance", and when a tunnel is
+worth it in place of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each
+parameter of the law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the
+caveats have the payload and the length of rows. What B changes beside A has the role "sides" (value is B's,
+baseline_value A's), how far two processes of one side differ "twin". Of a run that was sampled, each
+component has two rows, its outcome "SIDE: COMPONENT": with the role "component" what it costs in the case and
+in the baseline (µs per operation), with "component extra" the difference, its interval in value_low and
+value_high; both are arithmetic means. What HelloRetryRequests cost has the roles "hello retry" (value of
+baseline_value handshakes were retried), "hello retry cost" (a cost of the retried case, and of the case in
+the `baseline_FACTOR` columns, which avoids the retry) and "hello retry extra" (the difference, its interval
+in value_low and value_high); all are arithmetic means. What each of several machines shows by itself has the
+role "machine": ratio is its own, the caveats name the machine and say where machines differ beyond chance.
+Where load came from other machines, "load" has for each case how busy the CPUs of the busiest client were
+(value), and the server's (baseline_value); judgement is which side was the limit. What a tap saw of a case
+has the role "captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are
+counted, "locks" has a row for each function that takes them: value is how many it takes for each operation.
+An outcome that the baseline does not have has the columns from baseline_value to ratio empty, and its
+interval is that of the value: value_low, value_high.
 """
 
 from __future__ import annotations
@@ -46,7 +43,6 @@ from tlstax.report.explain import csv_rows as explain
 from tlstax.report.hello_retry import csv_rows as hello_retry
 from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
-from tlstax.report.published import csv_rows as published
 from tlstax.report.scaling import csv_rows as scaling
 from tlstax.report.two_sides import csv_rows as two_sides
 from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
@@ -181,7 +177,6 @@ def harmless(value: Value) -> Value:
 TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     _compared,
     _sampling,
-    published.rows,
     connect.rows,
     distance.rows,
     scaling.rows,

@@ -16,7 +16,6 @@ from tlstax.report.machines import load
 from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
-from tlstax.report.published import section as published
 from tlstax.report.scaling import section as scaling
 from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
@@ -25,6 +24,7 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.section import Detail, Items, Section
 from tlstax.topics.index import TOPICS
 from tlstax.topics.published import notes as published_notes
+from tlstax.topics.tables import topic as tables
 
 Topic = Callable[[RunDocument, Detail], Iterator[Section]]
 
@@ -39,6 +39,8 @@ def _of(name: str) -> Topic:
 
     return sections
 
+
+TABLES = _of("tables")
 
 COMPARED: tuple[Topic, ...] = (
     two_sides.sections,
@@ -81,14 +83,14 @@ BESIDE: tuple[Topic, ...] = (
 
 def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """Published tables, then what compares the study as a whole, as text."""
-    yield from published.table_sections(document, detail)
+    yield from TABLES(document, detail)
     for topic in COMPARED if document.findings else ():
         yield from topic(document, detail)
 
 
 def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: what it was not asked for is left out."""
-    yield from published.table_sections(document, "short")
+    yield from TABLES(document, "short")
     for topic in COMPARED if document.findings else ():
         if topic is overview.sections and made_anew(document):
             continue  # The answer has these figures.
@@ -97,7 +99,8 @@ def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
 
 def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
     """The same on the page, with an overview that is drawn."""
-    yield from published.table_sections(document, "page")
+    if "tables" in document.topics:
+        yield from tables.page_sections(document.topics["tables"], document)
     yield from overview.page_sections(stored, document)
     for topic in COMPARED_ON_PAGE:
         yield from topic(document, "page")

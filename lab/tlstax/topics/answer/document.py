@@ -25,7 +25,6 @@ from tlstax.findings.locks.takers import case_locks
 from tlstax.findings.machines.load import load
 from tlstax.findings.machines.ratios import machines
 from tlstax.findings.pool.savings import savings
-from tlstax.findings.published.tables import published_tables
 from tlstax.findings.scaling.laws import scalings
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -81,7 +80,6 @@ def document(stored: StoredRun) -> RunDocument:
         trust_file=header.trust,
         two_sides=side_effects(measured),
         locks=case_locks(study, stored.trials),
-        tables=published_tables(measured, stored.measured),
         storms=storms(stored, found),
         round_trips=round_trips(stored),
         distances=distances(measured, stored.measured),
