@@ -27,7 +27,8 @@ from tlstax.guests import address
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.mysql import accounts, answers
-from tlstax.probes.drivers.driver_facts import OLD_CONF, Trial, encrypting, try_driver
+from tlstax.probes.drivers.driver_facts import OLD_CONF
+from tlstax.probes.drivers.logins import Trial, encrypting, try_driver
 from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.probes.drivers.served_certificates import ADDRESSES
 from tlstax.results.inspection import Cause, InspectedServer, LockedOut, Obstacle, Step, Way, WhoConnects

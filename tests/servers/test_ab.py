@@ -72,6 +72,7 @@ def test_an_option_that_is_not_in_force_is_found_out(
     assert verdicts == {("default", "valid"), ("performance_schema=ON", "invalid")}
 
 
+@pytest.mark.long
 def test_an_option_that_the_server_does_not_know_is_the_users_mistake(
     tmp_path: Path, mariadb_build: ServerBuild
 ) -> None:

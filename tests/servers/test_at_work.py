@@ -51,6 +51,7 @@ def others(server: PrivateServer) -> Iterator[None]:
             process.kill()
 
 
+@pytest.mark.long
 def test_on_an_idle_server_every_case_has_its_usual_connections(house: PrivateServer, tmp_path: Path) -> None:
     done = tlstax_run(tmp_path, url_of(house), *SHORT)
     assert done.returncode == 0, done.stderr
@@ -84,6 +85,7 @@ def test_beside_others_the_load_begins_with_one_connection(house: PrivateServer,
     assert int(str(most)) <= external.promised + 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "looked"), [(("--full-load",), False), (("--connections", "3"), True)], ids=["full", "typed"]
 )

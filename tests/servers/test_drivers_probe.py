@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,7 +61,34 @@ def test_what_a_driver_does_is_told_as_it_is(home: Home, mysql_build: ServerBuil
         checks = [plain[f"verifies_{what}_{when}"] for what in ("ca", "host", "expiry")]
         assert checks == [False, False, False]
     assert plain["required"]["version"] == "TLSv1.3"
+    logins = {(own["tls"], own["cache"]): own["outcome"] for own in plain["logins"]}
+    assert {own["plugin"] for own in plain["logins"]} == {"caching_sha2_password"}
+    assert logins == {
+        ("off", "cold"): "key asked for",
+        ("off", "warm"): "fast",
+        ("verified", "cold"): "full",
+        ("verified", "warm"): "fast",
+    }
     assert "the same statements, read on the wire in the clear" in plain["verified_by"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("server", "plugins"),
+    [
+        ("mysql-8.0.33", {"caching_sha2_password": 4, "mysql_native_password": 2}),
+        ("mariadb-11.8", {"mysql_native_password": 2}),
+    ],
+)
+def test_it_logs_in_by_each_plugin_that_the_server_has(
+    home: Home, server: str, plugins: dict[str, int]
+) -> None:
+    done = home.run("drivers", "probe", "plain-driver", "--no-costs", "--server", server, "--json")
+    assert done.returncode == 0, done.stderr
+    (plain,) = json.loads(done.stdout)["drivers"]
+    assert Counter(own["plugin"] for own in plain["logins"]) == plugins
+    native = [own["outcome"] for own in plain["logins"] if own["cache"] is None]
+    assert native == ["yes", "yes"]
 
 
 @pytest.mark.long

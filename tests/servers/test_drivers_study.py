@@ -207,5 +207,5 @@ def test_accounts_are_proved_by_the_plugin_of_the_case(home: Home, tmp_path: Pat
     assert result.returncode == 0, result.stderr
     trials = first_block(home)
     assert {trial["verdict"] for trial in trials} == {"valid"}
-    ours = "tlstax_load" if plugin == "caching_sha2_password" else "tlstax_load_by_plugin"
+    ours = "tlstax_load" if plugin == "caching_sha2_password" else f"tlstax_by_{plugin}"
     assert {trial["job"]["account"]["user"] for trial in trials} == {ours}

@@ -8,12 +8,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from test_guest_run import PASSWORD, SMALL, last_run, lent, sentence, tlstax_run, url_of
+from test_guest_run import PASSWORD, SMALL, last_run, lent, tlstax_run, url_of
 from test_promised_connections import forget_most_used, most_used, promised
 
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from typed import sentence_for
 
 KEPT = (
     "--rows",
@@ -92,7 +93,14 @@ def test_another_client_is_proved_within_the_promise(
         ("mysql://ann@127.0.0.1:9/lent", "sysbench", ("--workload", "reconnect"), "could not be promised"),
     ],
 )
-def test_what_stays_refused_says_why_before_anybody_logs_in(
-    tmp_path: Path, url: str, client: str, arguments: tuple[str, ...], words: str
+def test_what_stays_refused_says_why_before_anybody_logs_in(  # noqa: PLR0913, PLR0917 (two fixtures)
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    url: str,
+    client: str,
+    arguments: tuple[str, ...],
+    words: str,
 ) -> None:
-    assert words in sentence(tlstax_run(tmp_path, url, *KEPT, "--client", client, *arguments), 2)
+    monkeypatch.setenv("TLSTAX_PASSWORD", PASSWORD)
+    typed = ("run", "--server", url, *KEPT, "--client", client, *arguments)
+    assert words in sentence_for(monkeypatch, capsys, *typed)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from test_guest_run import SMALL, lent, sentence, tlstax_run, url_of
+from test_guest_run import PASSWORD, SMALL, lent, sentence, tlstax_run, url_of
 
 from tlstax.contract import TcpEndpoint
 from tlstax.paths.ends import Ends
@@ -24,8 +24,9 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from typed import sentence_for
 
-SHORT = ("--rows", "500", "--budget", "10s", "--over-budget", "--connections", "2", "--tls", "1.3", "--json")
+SHORT = ("--rows", "500", "--budget", "5s", "--over-budget", "--connections", "2", "--tls", "1.3", "--json")
 CONFIGURATION = """
 global
     maxconn 200
@@ -176,9 +177,12 @@ def test_a_way_to_another_server_is_refused(
         ("a=127.0.0.1:0", "not an address"),
     ],
 )
-def test_an_address_has_a_name_and_a_port(tmp_path: Path, address: str, words: str) -> None:
-    said = sentence(tlstax_run(tmp_path, "mysql://ann@127.0.0.1:9/lent", *SHORT, "--address", address), 2)
-    assert words in said
+def test_an_address_has_a_name_and_a_port(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str, words: str
+) -> None:
+    monkeypatch.setenv("TLSTAX_PASSWORD", PASSWORD)
+    typed = ("run", "--server", "mysql://ann@127.0.0.1:9/lent", *SHORT, "--address", address)
+    assert words in sentence_for(monkeypatch, capsys, *typed)
 
 
 def test_where_nothing_listens_it_is_named(house: PrivateServer, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 
-SHORT = ("--rows", "500", "--budget", "4s", "--over-budget", "--connections", "2", "--tls", "1.3", "--json")
+SHORT = ("--rows", "500", "--budget", "3s", "--over-budget", "--connections", "2", "--tls", "1.3", "--json")
 
 
 @pytest.fixture(scope="module", params=["mysql_build", pytest.param("mariadb_build", marks=pytest.mark.long)])
@@ -61,7 +61,7 @@ def measured(done: Any) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("how", ["the account", "the server"])
+@pytest.mark.parametrize("how", ["the account", pytest.param("the server", marks=pytest.mark.long)])
 def test_where_nothing_may_be_made_pings_are_measured_and_that_is_said(
     house: PrivateServer, tmp_path: Path, how: str
 ) -> None:
@@ -83,6 +83,7 @@ def test_who_asks_for_work_that_needs_a_table_is_told(house: PrivateServer, tmp_
     assert "may not do what is needed" in said
 
 
+@pytest.mark.long
 def test_pings_need_no_schema_and_no_right(house: PrivateServer, tmp_path: Path) -> None:
     as_owner(house, f"CREATE USER bob@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
     try:
@@ -112,9 +113,9 @@ def test_keys_of_a_table_that_is_there_are_read_and_nothing_of_its_rows_is_kept(
     ("table", "words"),
     [
         ("order.id", "sees no table order in lent"),
-        ("orders.number", "has no column number"),
-        ("orders.item", "of the type varchar"),
-        ("orders", "is not a table and its key"),
+        pytest.param("orders.number", "has no column number", marks=pytest.mark.long),
+        pytest.param("orders.item", "of the type varchar", marks=pytest.mark.long),
+        pytest.param("orders", "is not a table and its key", marks=pytest.mark.long),
     ],
 )
 def test_a_table_that_cannot_be_read_by_its_key_is_refused(
@@ -133,7 +134,7 @@ def test_an_empty_table_and_a_key_without_an_index_are_refused(house: PrivateSer
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees whose a socket is")
-@pytest.mark.parametrize("way", ["TCP", "a Unix socket"])
+@pytest.mark.parametrize("way", [pytest.param("TCP", marks=pytest.mark.long), "a Unix socket"])
 def test_a_server_of_this_machine_has_its_cpu_time_read(
     house: PrivateServer, tmp_path: Path, way: str
 ) -> None:

@@ -203,7 +203,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name == "answers are cut" else pytest.mark.long) for name in REFUSED],
+)
 def test_a_setting_that_leaves_nothing_to_compare_is_the_users_to_change(
     house: PrivateServer, tmp_path: Path, name: str
 ) -> None:
@@ -267,7 +270,9 @@ def test_an_account_for_tls_alone_is_named_to_who_asks_for_plaintext(
         assert "REQUIRE SSL" in sentence(tlstax_run(tmp_path, url_of(house), *asked), 2)
 
 
-@pytest.mark.parametrize("how", ["the account", "the server", "the user"])
+@pytest.mark.parametrize(
+    "how", ["the account", *(pytest.param(how, marks=pytest.mark.long) for how in ("the server", "the user"))]
+)
 def test_without_plaintext_the_first_tls_level_is_compared_with(
     house: PrivateServer, tmp_path: Path, how: str
 ) -> None:

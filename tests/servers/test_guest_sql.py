@@ -58,10 +58,11 @@ def refused(house: House, tmp_path: Path, text: str) -> tuple[str, str]:
             "mine, transactions",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "prepare = ['''PREPARE s FROM 'CREATE OR REPLACE VIEW their_view AS SELECT 2 AS one' ''',"
             f" 'EXECUTE s']\n{LAST}",
             "PREPARE is not among the statements",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "prepare = ['UPDATE theirs SET id = 1']\n" + LAST,
@@ -92,9 +93,10 @@ def test_what_the_text_shows_is_refused_before_anything_is_sent(
             "mine, prepare: an external server is left as it was found, and the table theirs is not one",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "[[transactions]]\nstatements = [{ sql = 'SELECT one FROM their_view' }]\n",
             "their_view is a view that others made",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -63,6 +63,7 @@ def test_a_clean_server_has_nothing_to_mend(
         after = as_owner(
             server, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Aborted_clients', 'Aborted_connects')"
         )
+        text = inspected(url_of(server)).stdout
         refused = [
             own for own in found.asked if own.could_ask and not own.agreed and own.topic != "resumption"
         ]
@@ -78,6 +79,7 @@ def test_a_clean_server_has_nothing_to_mend(
     assert found.connect is not None
     assert found.connect.whole.round_trips == (5 if product == "mysql_build" else 4)
     aborted = sum(int(str(value)) for _, value in after) - sum(int(str(value)) for _, value in before)
+    assert len(text.splitlines()) <= 60, "it fits a screen"
     assert aborted <= len(refused), "every agreement ended in a whole login, and was closed in order"
 
 

@@ -21,6 +21,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from typed import sentence_for
 
 
 @pytest.mark.long
@@ -82,6 +83,7 @@ def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateS
         yield server
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is shown whose process a server is")
 def test_an_external_server_of_this_machine_grows_by_what_it_was_promised(
     house: PrivateServer, tmp_path: Path
@@ -124,13 +126,11 @@ def test_where_memory_cannot_be_read_what_helps_is_said_and_nothing_opened(
     assert "name the server's own address" in said
 
 
-def test_what_is_unknown_is_one_sentence_before_anything_is_started(tmp_path: Path) -> None:
-    home = Home(tmp_path / "data")
+def test_what_is_unknown_is_one_sentence_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for asked, words in (
         (("--server", "mysql-9.7,mysql-nine"), "no server named 'mysql-nine'"),
         (("--tls-library", "openssl-9"), "no TLS library named 'openssl-9'"),
     ):
-        done = home.run("memory", *asked)
-        assert (done.returncode, done.stdout) == (2, "")
-        (line,) = done.stderr.strip().splitlines()
-        assert words in line
+        assert words in sentence_for(monkeypatch, capsys, "memory", *asked)

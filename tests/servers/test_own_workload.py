@@ -70,6 +70,7 @@ def test_the_example_runs_and_every_write_hits(
     assert "INSERT INTO shop" in report.replace("\\", "")
 
 
+@pytest.mark.long
 def test_a_trial_whose_table_runs_dry_is_told(home: Home, tmp_path: Path) -> None:
     (tmp_path / "dry.toml").write_text(DRY, encoding="utf-8")
     done = home.run("study", "run", str(tmp_path / "dry.toml"), "--over-budget")
@@ -106,7 +107,12 @@ def test_a_guest_is_written_to_and_left_as_it_was(
             ["orders", "restore", "shop"],
             marks=pytest.mark.long,
         ),
-        (("{article}, {note}", "{article}, {notes}"), 2, ["{notes}", "did you mean 'note'?"]),
+        pytest.param(
+            ("{article}, {note}", "{article}, {notes}"),
+            2,
+            ["{notes}", "did you mean 'note'?"],
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_ends_the_run_in_a_sentence(

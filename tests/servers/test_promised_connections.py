@@ -115,9 +115,9 @@ def test_a_search_for_storms_has_no_more_than_it_said_beforehand(
             (),
             "at most 22 connections at once are needed: 16 for a storm, 3 winding up, 3 of tlstax's own",
         ),
-        (30, (), "allow it with --max-connections 22"),
-        (30, ("--max-connections", "12"), "--max-connections 12 allows fewer"),
-        (30, ("--max-connections", "31"), "--max-connections 31 is more than"),
+        pytest.param(30, (), "allow it with --max-connections 22", marks=pytest.mark.long),
+        pytest.param(30, ("--max-connections", "12"), "12 allows fewer", marks=pytest.mark.long),
+        pytest.param(30, ("--max-connections", "31"), "31 is more than", marks=pytest.mark.long),
     ],
 )
 def test_a_storm_without_room_is_refused_before_it_begins(

@@ -92,6 +92,7 @@ def states(server: PrivateServer) -> Iterator[set[str]]:
         looking.join()
 
 
+@pytest.mark.long
 def test_external_servers_and_a_private_one_are_each_compared_with_their_own_baseline(
     two: Two, tmp_path: Path
 ) -> None:

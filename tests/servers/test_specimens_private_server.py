@@ -19,6 +19,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from conftest import fetched
 from tlstax.mysql import tls_facts
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.certificates import CertificateRequest
@@ -118,6 +119,28 @@ def test_the_load_account_can_log_in_without_tls_at_once(private: PrivateServer)
     with load_log_in(private, ssl_disabled=True) as database, database.cursor() as cursor:
         cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
         assert cursor.fetchone() == ("Ssl_version", "")
+
+
+@pytest.mark.long
+def test_each_plugin_has_an_account_of_its_own_that_stays(session: Session) -> None:
+    """One that was asked for first is not taken for the next, and both log in after a restart."""
+    asked = ("mysql_native_password", "sha256_password", "mysql_native_password", "caching_sha2_password")
+    with PrivateServer.start(
+        fetched("mysql-8.0.33"), session, ServerSettings(buffer_pool_bytes=SMALL)
+    ) as server:
+        given = {plugin: server.account_by(plugin) for plugin in asked}
+        plugins = dict(answer(server, "SELECT User, plugin FROM mysql.user"))
+        assert {plugin: plugins[account.user] for plugin, account in given.items()} == {
+            plugin: plugin for plugin in given
+        }
+        assert given["caching_sha2_password"] == server.load_account
+        os.kill(pid_of(server), signal.SIGKILL)
+        wait_until(lambda: not server.is_alive())
+        server.restart()
+        for account in given.values():
+            context = ssl.create_default_context(cafile=server.ca_file)
+            log_in(server, account.user, account.password, ssl=context).close()
+        assert server.account_by_certificate() == server.account_by_certificate()
 
 
 def test_its_certificate_verifies(private: PrivateServer) -> None:

@@ -190,6 +190,7 @@ def test_a_package_that_is_gone_is_told(cache: Path) -> None:
     assert entries(cache) == {f".{SMALL.name}.lock"}
 
 
+@pytest.mark.long
 def test_a_root_without_its_program_is_refused(cache: Path) -> None:
     assert "usr/sbin/nothing" in refused(SMALL.model_copy(update={"program": "usr/sbin/nothing"})).message
     assert entries(cache) == {f".{SMALL.name}.lock"}

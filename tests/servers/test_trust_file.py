@@ -19,7 +19,7 @@ from tlstax.specimens.sessions import Session
 from tlstax.store.anonymise import anonymous
 
 MANY = 60
-SHORT = ("--rows", "500", "--budget", "4s", "--over-budget", "--json")
+SHORT = ("--rows", "500", "--budget", "3s", "--over-budget", "--json")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,7 @@ def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs
     assert anonymous(stored).header.trust == stored.header.trust
 
 
+@pytest.mark.long
 def test_where_the_server_is_to_be_verified_the_file_is_what_verifies_it(
     house: PrivateServer, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_file_that_does_not_verify_the_server_is_told_before_anything_is_measu
     assert not (tmp_path / "store.sqlite").exists()
 
 
+@pytest.mark.long
 def test_a_file_with_the_needed_authority_alone_is_nothing_to_compare(
     house: PrivateServer, tmp_path: Path
 ) -> None:
@@ -92,6 +94,7 @@ def test_a_file_with_the_needed_authority_alone_is_nothing_to_compare(
     assert "has no more than the one authority that this server needs" in sentence(done, 2)
 
 
+@pytest.mark.long
 def test_a_driver_that_reconnects_gets_the_file_at_a_private_server_alone(
     house: PrivateServer, tmp_path: Path
 ) -> None:

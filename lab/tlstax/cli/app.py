@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
+from functools import cache
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -84,8 +85,12 @@ app.add_typer(specimens_app, name="specimens")
 app.add_typer(drivers_app, name="drivers")
 
 
+@cache
 def command_line() -> Any:
-    """All commands as the library has them; values are called as people call them, not by Python's types."""
+    """All commands as the library has them; values are called as people call them, not by Python's types.
+
+    They are made once: what one is given it keeps in a context of its own.
+    """
     command = get_command(app)
     _name_values(command)
     return command
@@ -306,6 +311,16 @@ def run(
     json: Json = False,
 ) -> None:
     """Measure what TLS costs a server: the built-in study `tax`."""
+    from tlstax.cli.quantities import check_levels
+
+    check_levels(
+        "tax",
+        tls=tls,
+        tls_library=tls_library,
+        client_tls_library=client_tls_library,
+        connections=connections,
+        rtt_ms=rtt_ms,
+    )
     from tlstax.cli.asked_cluster import asked_cluster
     from tlstax.cli.external_servers import external_options
     from tlstax.cli.run_command import RunOptions, run_command

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from tlstax.cli import quantities
 from tlstax.findings.core.limits import Limits, regression_limit
 from tlstax.results.comparison import Limit
 from tlstax.study import Study
@@ -38,7 +39,7 @@ def asked_outcomes(given: str | None, study: Study) -> tuple[str, ...]:
     """
     if given is None:
         return tuple(dict.fromkeys((study.deciding_outcome, SERVER_CPU)))
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    names = quantities.names(given, "--outcomes")
     for name in names:
         check_outcome(name, "--outcomes")
     return names

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tlstax.bundle import archive, python_packages
 from tlstax.bundle.making import Contents, Making, Share
+from tlstax.cli import quantities
 from tlstax.cli.output_file import check_writable, format_of_name, write_chunks
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
@@ -37,8 +38,8 @@ def bundle_command(output: Path, servers: str | None, tls_libraries: str | None,
         )
     contents = Contents(
         specimens=(
-            *_known(servers or DEFAULT_SERVER.name, "server", "server"),
-            *_known(tls_libraries or "", "tls_library", "TLS library"),
+            *_known(servers or DEFAULT_SERVER.name, "--server", "server"),
+            *(_known(tls_libraries, "--tls-library", "tls_library") if tls_libraries else ()),
         ),
         pythons=_versions(pythons),
     )
@@ -70,22 +71,25 @@ def summary(output: Path, size_bytes: int, shares: Sequence[Share], contents: Co
     return "".join(f"{text}\n" for text in lines)
 
 
-def _known(names: str, kind: Kind, word: str) -> tuple[str, ...]:
+def _known(text: str, option: str, kind: Kind) -> tuple[str, ...]:
     """The names between commas, each once; UserMistake for one that there is not."""
+    names = quantities.names(text, option)
     known = [recipe.name for recipe in RECIPES.values() if recipe.kind == kind]
-    wanted = tuple(dict.fromkeys(filter(None, (name.strip() for name in names.split(",")))))
-    for name in wanted:
+    for name in names:
         if name not in known:
             raise UserMistake(
-                f"there is no {word} {called(name)} that can be fetched{closest(name, known)}",
+                f"there is no {_WORDS[kind]} {called(name)} that can be fetched{closest(name, known)}",
                 remedy=resolve.LISTED,
             )
-    return wanted
+    return names
+
+
+_WORDS: dict[Kind, str] = {"server": "server", "tls_library": "TLS library"}
 
 
 def _versions(pythons: str | None) -> tuple[str, ...]:
     this = f"{sys.version_info.major}.{sys.version_info.minor}"
-    wanted = tuple(dict.fromkeys(version.strip() for version in (pythons or this).split(",")))
+    wanted = quantities.names(pythons or this, "--python")
     for version in wanted:
         if not python_packages.is_served(version):
             raise UserMistake(

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import BesideOthers, Json, OverBudget
+from tlstax.cli.options import (
+    AllowPlaintext,
+    BesideOthers,
+    DefaultsFile,
+    Json,
+    LoginPath,
+    OverBudget,
+    SslCa,
+    SslCert,
+    SslKey,
+    SslMode,
+)
 
 drivers_app = typer.Typer(
     help="What database drivers do by default, and what it costs.", no_args_is_help=True
@@ -23,9 +34,14 @@ def drivers_list(json: Json = False) -> None:
 
 @drivers_app.command("probe")
 def drivers_probe(
+    context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(help="Names from the list; none: all.")] = None,
     server: Annotated[
-        str | None, typer.Option(help="The server to log in to, such as mysql-8.0.33. Default: MySQL 9.7.")
+        str | None,
+        typer.Option(
+            help="The server to log in to, such as mysql-8.0.33 or mysql://user@host:port/schema. "
+            "Default: a private MySQL 9.7."
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -48,14 +64,34 @@ def drivers_probe(
         ),
     ] = False,
     beside_others: BesideOthers = False,
+    ssl_mode: SslMode = None,
+    ssl_ca: SslCa = None,
+    ssl_cert: SslCert = None,
+    ssl_key: SslKey = None,
+    allow_plaintext: AllowPlaintext = False,
+    defaults_file: DefaultsFile = None,
+    login_path: LoginPath = None,
     json: Json = False,
 ) -> None:
-    """What each driver does by default, what it sends of its own accord, and what that costs."""
+    """What each driver does by default, how it logs in, what it sends by itself, and what that costs."""
     from tlstax.cli.drivers_command import ProbeOptions, probe_command
+    from tlstax.guests.access import GuestOptions
 
+    guest = GuestOptions(
+        url="",
+        ssl_mode=ssl_mode,
+        ssl_ca=ssl_ca,
+        ssl_cert=ssl_cert,
+        ssl_key=ssl_key,
+        defaults_file=defaults_file,
+        login_path=login_path,
+        given_password=context.obj,
+    )
     options = ProbeOptions(
         names or [],
         server=server,
+        guest=guest,
+        allow_plaintext=allow_plaintext,
         budget=budget,
         over_budget=over_budget,
         costs=not no_costs,

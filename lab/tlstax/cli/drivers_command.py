@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.lent_server import external_of, needs_external
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
+from tlstax.guests.access import GuestOptions
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
+from tlstax.probes.drivers.external_logins import ExternalTarget
 from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe import ProbeRequest, probe
 from tlstax.probes.drivers.probe_costs import Measurable, costs_study
@@ -36,6 +39,8 @@ class ProbeOptions:
 
     names: list[str]
     server: str | None = None
+    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
+    allow_plaintext: bool = False
     budget: str | None = None
     over_budget: bool = False
     costs: bool = True
@@ -66,6 +71,8 @@ def probe_command(options: ProbeOptions) -> int:
         raise UserMistake(
             "no driver accepted what --option gives it", remedy="each row says what the driver objects to"
         )
+    if found.status == "failed":
+        raise MachineFault(f"not all drivers were probed: {found.stopped_because}")
     if all(row.failed for row in found.drivers):
         raise MachineFault("no driver could be probed", remedy="each row says why")
     return 0
@@ -79,19 +86,48 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
                 f"there is no driver {called(name)}{closest(name, DRIVERS)}",
                 remedy="`tlstax drivers list` names them all",
             )
-    if options.server is not None:
+    is_external = options.server is not None and "://" in options.server
+    if options.server is not None and not is_external:
         check_server_name(options.server)
+    if is_external:
+        _check_harmless(options)
+    elif options.allow_plaintext:
+        raise needs_external("--allow-plaintext", "--server")
     if options.budget is not None and not options.costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))
+    own_options = dict(map(_option, options.option))
+    guest = replace(options.guest, url=options.server or "") if is_external else options.guest
+    access = external_of(guest, None)
+    if access is not None and access.tls.mode == "DISABLED":
+        raise UserMistake(
+            f"{access.tls.mode_by} leaves nothing to be seen of TLS",
+            remedy="leave it out: drivers are told to log in without TLS anyway",
+        )
     return ProbeRequest(
         names=names,
-        server=options.server,
+        server=None if is_external else options.server,
+        external=ExternalTarget(access, options.allow_plaintext) if access is not None else None,
         budget_s=_budget_s(names, options) if options.costs else None,
-        options=dict(map(_option, options.option)),
+        options=own_options,
         beside_others=options.beside_others,
         attacks=options.attacks,
     )
+
+
+def _check_harmless(options: ProbeOptions) -> None:
+    """UserMistake for what is not done at somebody else's server."""
+    if options.attacks:
+        raise UserMistake(
+            "--attacks asks drivers for a password and for files, which is done on private servers alone",
+            remedy="leave it out, or leave out --server",
+        )
+    if options.costs:
+        client = f"--client {','.join(options.names)}" if options.names else "--client NAME"
+        raise UserMistake(
+            "what a driver costs is not measured by a probe at an external server",
+            remedy=f"add --no-costs, and measure it with tlstax run --server {options.server} {client}",
+        )
 
 
 def _budget_s(names: Sequence[str], options: ProbeOptions) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tlstax.cli.lent_server import warn
+from tlstax.cli.lent_server import needs_external, warn
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestOptions, settle
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
@@ -140,14 +140,6 @@ def external_among(
             )
         by_level[level], level_of[url] = own, level
     return ExternalServers(options, by_level, level_of)
-
-
-def needs_external(option: str, where: str = "--server") -> UserMistake:
-    """That this option is about an external server, of which none was named."""
-    return UserMistake(
-        f"{option} needs {where} with the address of an external server",
-        remedy="give its mysql:// address, or leave it out",
-    )
 
 
 def typed_servers(settings: Iterable[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from tlstax.cli.options import (
     SslCert,
     SslKey,
     SslMode,
+    Verbose,
 )
 
 inspect_app = typer.Typer()
@@ -50,6 +51,7 @@ def inspect(
             "every line that mends it. Default: all that are known, in short."
         ),
     ] = None,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """How a server's TLS is, seen from outside with a few dozen connections, and what is unsafe about it."""
@@ -66,7 +68,7 @@ def inspect(
         login_path=login_path,
         given_password=context.obj,
     )
-    raise typer.Exit(inspect_command(options, watch, client, as_json=json))
+    raise typer.Exit(inspect_command(options, watch, client, verbose=verbose, as_json=json))
 
 
 @inspect_app.command("advise")

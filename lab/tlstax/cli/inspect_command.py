@@ -14,10 +14,12 @@ from tlstax.report.inspection.text import inspection_text
 from tlstax.support.errors import MachineFault
 
 
-def inspect_command(options: GuestOptions, watch: str, clients: str | None, *, as_json: bool) -> int:
+def inspect_command(
+    options: GuestOptions, watch: str, clients: str | None, *, verbose: bool, as_json: bool
+) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
     watch_s = quantities.seconds(watch, "--watch")
-    drivers = clients.split(",") if clients else []
+    drivers = [] if clients is None else list(quantities.names(clients, "--client"))
     known_drivers().only(drivers)
     watcher = ProgressLine(quiet=as_json)
     try:
@@ -29,7 +31,8 @@ def inspect_command(options: GuestOptions, watch: str, clients: str | None, *, a
         show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
     else:
         colour = colourful()
-        text = inspection_text(found, width=terminal_width(), colour=colour, has_all_lines=bool(drivers))
+        has_all_lines = verbose or bool(drivers)
+        text = inspection_text(found, width=terminal_width(), colour=colour, has_all_lines=has_all_lines)
         show(text, coloured=colour)
     if found.status == "failed":
         raise MachineFault(f"not everything was asked: {found.stopped_because}")

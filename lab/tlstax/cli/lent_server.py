@@ -25,7 +25,7 @@ def warn(sentence: str) -> None:
 
 
 def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:
-    """How to get into the external server that was named; None where none was. UserMistake."""
+    """How to get into the external server of --server; None where it names none. UserMistake."""
     if options.url:
         if "," in options.url:
             raise UserMistake(
@@ -34,8 +34,8 @@ def external_of(options: GuestOptions, max_connections: int | None) -> GuestAcce
             )
         return settle(options, _asking(), warn=warn)
     if max_connections is not None:
-        raise _needs_address("--max-connections")
-    _check_private(options)
+        raise needs_external("--max-connections", "--server")
+    _check_private(options, "--server")
     return None
 
 
@@ -59,16 +59,21 @@ def _asking() -> Callable[[str], str] | None:
     return getpass.getpass if sys.stdin.isatty() else None
 
 
-def _check_private(options: GuestOptions) -> None:
+def _check_private(options: GuestOptions, where: str = "") -> None:
     """UserMistake for what a private server is not given."""
     for name in options.given():
-        raise _needs_address(name)
+        raise needs_external(name, where)
 
 
-def _needs_address(option: str) -> UserMistake:
+def needs_external(option: str, where: str = "") -> UserMistake:
+    """That this option is about an external server, and none was named; `where` is the option that names one.
+
+    Empty for a command whose argument names it.
+    """
+    there = f" with {where}" if where else ""
     return UserMistake(
         f"{option} needs the address of an external server",
-        remedy="give its mysql:// address, or leave the option out",
+        remedy=f"give its mysql:// address{there}, or leave the option out",
     )
 
 

@@ -74,7 +74,7 @@ def _request(options: MemoryOptions) -> MemoryRequest:
     factor = check_factor("certificate", where="--certificate")
     certificates = quantities.names(options.certificate or DEFAULT_CERTIFICATE, "--certificate")
     return MemoryRequest(
-        sizes=sizes_of((options.connections or CONNECTIONS).split(",")),
+        sizes=sizes_of(quantities.names(options.connections or CONNECTIONS, "--connections")),
         rounds=options.rounds,
         servers=_names(options.server, "--server"),
         tls_libraries=_names(options.tls_library, "--tls-library"),

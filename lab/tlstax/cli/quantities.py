@@ -6,6 +6,7 @@ import re
 
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
 from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.study import load_study, override
 from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
@@ -46,11 +47,24 @@ def open_loop(rate: str, arrivals: str | None) -> OpenLoop:
 
 
 def names(text: str, option: str) -> tuple[str, ...]:
-    """A list such as `a,b,c`, without repetitions. Raises UserMistake when it is empty."""
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not found:
+    """A list such as `a,b,c`, without repetitions. Raises UserMistake when it, or a name in it, is empty."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not any(found):
         raise UserMistake(f"{option}: nothing is named", remedy="name one or more, with commas between")
+    if not all(found):
+        raise UserMistake(
+            f"{option}: nothing is named before or after a comma",
+            remedy="leave the comma out, or name what is missing",
+        )
     return found
+
+
+def check_levels(study: str, **typed: str | None) -> None:
+    """UserMistake for a level that its factor does not have, before what it takes to measure is loaded."""
+    known = load_study(study)
+    for factor, text in typed.items():
+        if text is not None:
+            override(known, factor, names(text, f"--{factor.replace('_', '-')}"))
 
 
 def setting(text: str) -> tuple[str, tuple[str, ...]]:

@@ -15,9 +15,8 @@ from tlstax.cli.external_servers import (
     ExternalServers,
     external_among,
     let_in,
-    needs_external,
 )
-from tlstax.cli.lent_server import warn
+from tlstax.cli.lent_server import needs_external, warn
 from tlstax.cli.measuring import Shown, bounded, measure
 from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress
@@ -98,7 +97,7 @@ def run_command(options: RunOptions) -> int:
             ("--address", options.address),
         ):
             if value is not None:
-                raise needs_external(name)
+                raise needs_external(name, "--server")
     _check_cluster(options, servers)
     if options.external.guest.server_host is not None and options.cluster is not None:
         raise UserMistake(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
 from tlstax.guests.given_password import REMEDY
+from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 
 DEFAULT_PORT, LOCALHOST = 3306, "localhost"
@@ -51,10 +51,15 @@ def parse(url: str) -> GuestAddress:
 
     No message repeats the URL, since a password may stand in it.
     """
-    if re.match(r"[^:/@]*://[^/@:]*:.*@", url, re.DOTALL):
+    if url_has_password(url):
         raise UserMistake(
             "a password may not stand in the server's URL, where other users and logs can see it",
             remedy=REMEDY,
+        )
+    if "," in url:
+        raise UserMistake(
+            "the server's URL has a comma, which stands between servers",
+            remedy="leave it out, or name one server; the comma of a name is written %2C",
         )
     try:
         parts = urlsplit(url)
@@ -109,6 +114,11 @@ def _schema(parts: SplitResult) -> str | None:
     name = parts.path.removeprefix("/").removesuffix("/")
     if "/" in name:
         raise UserMistake("the server's URL names more than one schema", remedy=SHAPE)
+    if "@" in name:
+        raise UserMistake(
+            "the server's URL has an @ behind its host, and what stands before it may be a password",
+            remedy=f"write the @ of a schema's name as %40; of a password, {REMEDY}",
+        )
     return _decoded(name, "schema")
 
 

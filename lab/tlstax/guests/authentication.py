@@ -61,6 +61,7 @@ class _Way:
         return self._connection._read_packet()
 
     def _send_password(self) -> Packet:
+        self._connection.password_was_sent = True
         return self._exchange(self._connection.password + b"\0")
 
 

@@ -182,7 +182,7 @@ def word(database: Database) -> ServerWord:
     return ServerWord(
         version=server_facts.version(database),
         tls_library=tls_facts.read(database).library_version,
-        account_plugin=getattr(database, "_auth_plugin_name", "") or None,
+        account_plugin=getattr(database, "account_plugin", "") or None,
         requires_tls=server_facts.requires_tls(database),
         account_is_encrypted=isinstance(getattr(database, "_sock", None), ssl.SSLSocket),
     )

@@ -7,16 +7,16 @@ from tlstax.mysql.credentials import (
     ADMINISTRATOR,
     LOAD_USER,
     LOAD_USER_BY_CERTIFICATE,
-    LOAD_USER_BY_PLUGIN,
     SCHEMA,
     Credentials,
+    user_by_plugin,
 )
 from tlstax.mysql.database import Database
 
 
 def by_plugin(plugin: str, password: str) -> list[str]:
-    """SQL for a second load account, proved by that plugin of MySQL's (CREATE USER, IDENTIFIED WITH)."""
-    user = f"'{LOAD_USER_BY_PLUGIN}'@'%'"
+    """SQL for a load account of its own, proved by that plugin of MySQL's (CREATE USER, IDENTIFIED WITH)."""
+    user = f"'{user_by_plugin(plugin)}'@'%'"
     return [
         f"CREATE USER IF NOT EXISTS {user} IDENTIFIED WITH {plugin} BY '{password}'",
         f"GRANT ALL ON `{SCHEMA}`.* TO {user}",
@@ -44,7 +44,7 @@ def let_it_see_connections(admin: Database) -> None:
 
 
 def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
-    """Make the second load account. Raises SqlError where the server does not have the plugin."""
+    """Make the load account of this plugin. Raises SqlError where the server does not have the plugin."""
     for statement in by_plugin(plugin, password):
         answers.carry_out(admin, statement)
 
@@ -52,7 +52,7 @@ def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
 def make_by_certificate(admin: Database, password: str) -> None:
     """Make the load account that also demands a client certificate (CREATE USER, REQUIRE X509)."""
     user = f"'{LOAD_USER_BY_CERTIFICATE}'@'%'"
-    answers.carry_out(admin, f"CREATE USER {user} IDENTIFIED BY '{password}' REQUIRE X509")
+    answers.carry_out(admin, f"CREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{password}' REQUIRE X509")
     answers.carry_out(admin, f"GRANT ALL ON `{SCHEMA}`.* TO {user}")
 
 

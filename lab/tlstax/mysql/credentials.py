@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 
 ADMINISTRATOR = "tlstax_admin"
 LOAD_USER = "tlstax_load"
-LOAD_USER_BY_PLUGIN = "tlstax_load_by_plugin"
 LOAD_USER_BY_CERTIFICATE = "tlstax_load_by_certificate"
 SCHEMA = "tlstax"
 
 PASSWORD_BYTES = 24
 """Entropy of a generated password: 192 bits, 32 characters."""
+
+
+def user_by_plugin(plugin: str) -> str:
+    """The load account that is proved by this plugin: one for each, since cases of one run may have several.
+
+    With the longest name of a plugin it has 31 characters; MySQL takes 32.
+    """
+    return f"tlstax_by_{plugin}"
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,10 @@ class GuardedConnection(_PyMySql):
     _rfile: Any
     _current_timeout: float | None
     _read_timeout: float
+    _auth_plugin_name: str
+    _switched_to = ""
+    password_was_sent = False
+    """Whether the login took the password itself, and not its proof alone."""
     _deadline = 0.0
     _left_bytes = 0
     _answer_begins = False
@@ -63,6 +67,11 @@ class GuardedConnection(_PyMySql):
         self._allow(LOGIN_STEPS * self._read_timeout)
         with self._guarded():
             super().connect(sock)
+
+    @property
+    def account_plugin(self) -> str:
+        """What the account is proved by: what the server switched to, or else what its greeting named."""
+        return self._switched_to or self._auth_plugin_name
 
     def query(self, sql: Any, unbuffered: bool = False) -> int:
         """Carry out a statement and read all of its answer."""
@@ -93,6 +102,10 @@ class GuardedConnection(_PyMySql):
             pass
         finally:
             self._force_close()
+
+    def _process_auth(self, plugin_name: Any, auth_packet: Any, handler: Any = None) -> Any:
+        self._switched_to = plugin_name.decode(errors="replace")
+        return super()._process_auth(plugin_name, auth_packet, handler)  # type: ignore[misc]
 
     def _execute_command(self, command: int, sql: Any) -> None:
         self._allow(self._read_timeout)

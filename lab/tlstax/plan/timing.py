@@ -14,6 +14,7 @@ from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
 from tlstax.study import Case, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import is_specimen_name
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import server_choices
 from tlstax.study.workload_level import changes_data, statements_of, table_of
@@ -238,5 +239,8 @@ def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
 
 
 def _restarting_s(study: Study) -> float:
-    """About how long a block waits for new processes of its servers."""
-    return SERVER_RESTART_S * len(server_choices(study)) if study.new_processes else 0.0
+    """About how long a block waits for new processes of its servers; an external one goes on as it is."""
+    if not study.new_processes:
+        return 0.0
+    names = [choice.server for choice in server_choices(study)]
+    return SERVER_RESTART_S * sum(name is None or is_specimen_name(name) for name in names)

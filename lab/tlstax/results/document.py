@@ -19,7 +19,7 @@ from tlstax.results.interval import ClaimVerdict, Interval, Judgement
 from tlstax.results.load import LoadFound
 from tlstax.results.locks import CaseLocks
 from tlstax.results.machines import Machines
-from tlstax.results.rows import Told
+from tlstax.results.rows import Row, Told
 from tlstax.results.scaling import Scaling
 from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
@@ -55,33 +55,6 @@ class Finding(Frozen):
     caveats: tuple[str, ...] = ()
 
 
-class Unpaired(Frozen):
-    """An outcome that the baseline does not have (plaintext has no handshake), so without a ratio.
-
-    `value` is the geometric mean over the blocks, `low` and `high` its interval, None for one block.
-    """
-
-    outcome: str
-    unit: str
-    role: Role
-    case: dict[str, Level]
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float
-    blocks: int
-    negotiated: str
-
-
-class ControlResult(Frozen):
-    """How far the control strayed from the baseline in one comparison and outcome."""
-
-    outcome: str
-    case: dict[str, Level]
-    ratio: Interval
-    noise_floor: float
-
-
 class TrialCounts(Frozen):
     """How many trials came out how."""
 
@@ -111,52 +84,6 @@ class Profiling(Frozen):
     lost: int
     why_none: tuple[str, ...] = ()
     costs: dict[str, Interval] = {}
-
-
-class Control(Frozen):
-    """What the same thing measured twice showed; the worst of it is the noise floor in a word."""
-
-    comparisons: tuple[ControlResult, ...]
-
-
-class ContrastFinding(Frozen):
-    """A case beside the case that differs from it in `factor` alone, in the same blocks.
-
-    Like a Finding, but `baseline` holds the levels compared with, and `noise_floor` is how far two processes
-    of one kind differ (the twins that `noise_from` names; None and empty where no twin ran).
-    """
-
-    factor: str
-    outcome: str
-    unit: str
-    case: dict[str, Level]
-    baseline: dict[str, Level]
-    value: float
-    baseline_value: float
-    ratio: Interval
-    noise_floor: float | None
-    noise_from: str
-    judgement: Judgement
-
-
-class PooledRatio(Frozen):
-    """The same ratio over all numbers of connections: one mean log ratio a block, the interval over blocks.
-
-    `factor` is the contrast's, or empty for the ratio to the study's own baseline (the case's plaintext).
-    `case` and `baseline` lack the connections, which `connections` lists. Workloads and TLS modes are
-    never pooled.
-    """
-
-    factor: str
-    outcome: str
-    unit: str
-    case: dict[str, Level]
-    baseline: dict[str, Level]
-    connections: tuple[int, ...]
-    ratio: Interval
-    noise_floor: float | None
-    noise_from: str
-    judgement: Judgement
 
 
 class PoolSaving(Frozen):
@@ -281,9 +208,6 @@ class RunDocument(Frozen):
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
-    unpaired: tuple[Unpaired, ...] = ()
-    contrasts: tuple[ContrastFinding, ...] = ()
-    pooled: tuple[PooledRatio, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     pool: tuple[PoolSaving, ...] = ()
     scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
@@ -300,7 +224,11 @@ class RunDocument(Frozen):
     machines: Machines | None = Field(default=None, exclude_if=_is_none)
     load: LoadFound | None = Field(default=None, exclude_if=_is_none)
     explanations: tuple[Explanation, ...] = ()
-    control: Control
     trials: TrialCounts
     profiling: Profiling | None = None
     caveats: tuple[str, ...] = ()
+
+    def rows_of(self, topic: str, *outcomes: str, role: str | None = None) -> tuple[Row, ...]:
+        """The rows of a topic, of these outcomes and that role; none where the run shows nothing of it."""
+        told = self.topics.get(topic)
+        return told.of(*outcomes, role=role) if told is not None else ()

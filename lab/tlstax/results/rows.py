@@ -17,7 +17,7 @@ from tlstax.study import Level
 
 Of = Literal["value", "ratio", "difference"]
 
-More = str | int | float | bool | None
+More = str | int | float | bool | tuple[int, ...] | None
 """What a topic's own column holds."""
 
 
@@ -76,6 +76,13 @@ class Row(Frozen):
             raise ValueError(f"the row of {self.outcome} has no interval")
         return self.interval
 
+    @property
+    def ratio(self) -> Interval:
+        """The interval of a row that is of a ratio."""
+        if self.interval is None or self.of != "ratio":
+            raise TypeError(f"a row of {self.outcome} has no ratio")
+        return self.interval
+
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""
         value = self.more.get(column)
@@ -84,7 +91,12 @@ class Row(Frozen):
     def word(self, column: str) -> str:
         """What one of the topic's own columns has as text; empty where it has nothing."""
         value = self.more.get(column)
-        return "" if value is None else str(value)
+        return "" if value is None else text_of(value)
+
+
+def text_of(value: More) -> str:
+    """What stands in a column as text; of several numbers each."""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 class Told(Frozen):

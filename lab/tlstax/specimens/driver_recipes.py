@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,6 +42,34 @@ def digest_of(folder: Path) -> str:
         mode = "x" if os.access(path, os.X_OK) else "-"
         digest.update(f"{path.relative_to(folder)} {mode} {sha256_of(path)}\n".encode())
     return digest.hexdigest()
+
+
+def gone_runtime(run: Path) -> str:
+    """What starts a built driver and is not part of it, by path or name, where that is gone; else empty.
+
+    A driver is built with the interpreter or runtime that it is started by, which may be taken away later:
+    the one that `run` names in its first line (execve(2), "Interpreter scripts") or after `exec`. What is
+    named by a variable of the script lies in the driver's own tree.
+    """
+    with run.open("rb") as file:
+        if file.read(2) != b"#!":
+            return ""
+        lines = file.read().decode(errors="replace").splitlines()
+    started = [_words(lines[0])] if lines else []
+    started += [_words(line)[1:] for line in lines[1:] if line.startswith("exec ")]
+    for words in started:
+        program = words[0] if words else ""
+        if program and "$" not in program and shutil.which(program) is None:
+            return program
+    return ""
+
+
+def _words(line: str) -> list[str]:
+    """The words of a shell's line, a word that goes on in the next line left out."""
+    try:
+        return shlex.split(line.rstrip("\\"))
+    except ValueError:
+        return []
 
 
 def _recipe(name: str, driver: Driver) -> Recipe:

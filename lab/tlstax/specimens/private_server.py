@@ -37,7 +37,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.study.level_names import NATIVE_PASSWORD
+from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
@@ -61,7 +61,7 @@ class PrivateServer:
         self._version = ""
         self._tls_library_version: str | None = None
         self._max_connections = 0
-        self._by_plugin: Account | None = None
+        self._by_plugin: dict[str, Account] = {}
 
     @classmethod
     def start(cls, build: ServerBuild, session: Session, settings: ServerSettings | None = None) -> Self:
@@ -110,10 +110,11 @@ class PrivateServer:
     def account_by(self, plugin: str) -> Account:
         """A load account that is proved by that plugin; UserMistake where the server has none by it.
 
-        It is the load account itself where that is the server's default. It stays for as long as the server.
+        It is the load account itself where that is the server's default, else an account for this plugin
+        alone. Both stay for as long as the server.
         """
         account = Account(
-            user=credentials.LOAD_USER_BY_PLUGIN,
+            user=credentials.user_by_plugin(plugin),
             password=self._credentials.load_password,
             database=credentials.SCHEMA,
         )
@@ -127,8 +128,8 @@ class PrivateServer:
                 f"{self.specimen.name} has no account with {plugin} ({error.args[-1]})",
                 remedy="choose another server, or leave auth at default",
             ) from error
-        self._by_plugin = account
-        self._login(account.user, account.password).close()
+        self._by_plugin[plugin] = account
+        self._remember_logins()
         return account
 
     def account_by_certificate(self) -> Account:
@@ -305,17 +306,22 @@ class PrivateServer:
         return True
 
     def _learn(self) -> None:
-        """Ask what it is; log the load accounts in once.
+        """Ask what it is; have it remember the load accounts."""
+        self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
+        self._remember_logins()
+        with self.admin() as database:
+            self._version, self._max_connections = server_facts.version_and_limit(database)
+            self._tls_library_version = tls_facts.read(database).library_version
+
+    def _remember_logins(self) -> None:
+        """Log in once where that is remembered; of its own default the server does not say whether it is.
 
         caching_sha2_password remembers an account's password after one full authentication, which the
         socket carries out safely. From then on logins without TLS take its short path.
         """
-        self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
-        for account in filter(None, (self.load_account, self._by_plugin)):
+        remembered = (account for plugin, account in self._by_plugin.items() if plugin == CACHING_SHA2)
+        for account in (self.load_account, *remembered):
             self._login(account.user, account.password).close()
-        with self.admin() as database:
-            self._version, self._max_connections = server_facts.version_and_limit(database)
-            self._tls_library_version = tls_facts.read(database).library_version
 
     def _login(self, user: str, password: str) -> Database:
         account = Account(user=user, password=password, database=credentials.SCHEMA)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
+from tlstax.specimens.driver_recipes import gone_runtime
 from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
 from tlstax.specimens.progress import Progress, Reporter, reporter
@@ -57,8 +58,11 @@ def broken(recipe: Recipe) -> str:
     path = directories.specimens_dir() / recipe.name
     if not path.is_dir():
         return ""
-    if manifests.read(path) is None:
+    kept = manifests.read(path)
+    if kept is None:
         return "its manifest or its program is gone"
+    if isinstance(recipe.source, DriverBuild) and (gone := gone_runtime(kept.program)):
+        return f"{gone}, which it is started by, is gone"
     with contextlib.suppress(FileNotFoundError):
         return (path / BROKEN).read_text(encoding="utf-8")
     return ""

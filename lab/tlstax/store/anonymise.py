@@ -382,7 +382,7 @@ def _study_fields(names: _Names) -> Fields:
             "outcome": outcome,
             "beside": levels,
         },
-        published.ProcessorTable: {**table, **within, "rows": Texts(text)},
+        published.ProcessorTable: {**table, **within, "rows": Texts(text, always("-"))},
         published.Column: {"name": text, "levels": levels},
         published.Claim: {"says": text, "side": text},
         published.TimeTable: {**table, "outcome": outcome},

@@ -26,17 +26,27 @@ _NAME_OR_ADDRESS = (
 _SERVERS = re.compile(rf"(?:-{{0,2}}[\w.-]+=)*{_NAME_OR_ADDRESS}(?:,{_NAME_OR_ADDRESS})+")
 """Several servers with commas between them, none with a password: one's @ may follow another's colon."""
 
-_CERTAIN = (
+_NO_PORT = r"(?!\d{1,5}(?:[/?#,]|$))"
+"""What follows the colon behind a host is the port; anything else that an @ ends is a password."""
+
+_IN_URLS = (
     re.compile(r"://[^/@:]*:.*@", re.DOTALL),
-    re.compile(rf"^(?!{_SOCKET_URL})(?:-{{0,2}}[\w.-]+=)*[^/@:\s]+:.*@(?:/|\w*\()", re.DOTALL),
+    re.compile(rf"://[^/:\[]*@(?:\[[^\]/]*\])?[^/:\[]*:{_NO_PORT}.*@", re.DOTALL),
+)
+"""A URL with a password behind the name of a user, which may have an @ of its own; not an encoded colon."""
+
+_CERTAIN = (
+    *_IN_URLS,
+    re.compile(rf"^(?!{_SOCKET_URL})(?:-{{0,2}}[\w.-]+=)*[^/:\s]+:.*@(?:/|\w*\()", re.DOTALL),
     re.compile(rf"(?:^-{{0,2}}|[?&;,(\s]){_KEYWORD}\s*=\s*[^\s&;,)]", re.IGNORECASE),
 )
 """An argument of one of these forms has a password in it, whichever option it goes with."""
 
 _LIKELY = (
-    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^\s:/@=]*:(?!//)(.+)@", re.DOTALL),
+    re.compile(r"^(?:-{0,2}[\w.-]+=)*[^\s:/=]*:(?!//)(.+)@", re.DOTALL),
     re.compile(r"^(?:-{0,2}[\w.-]+=)*[^\s:/@=]+/(.+)@[^/@]*$", re.DOTALL),
-    re.compile(r"://[^/@:]*:(?!\d{1,5}(?:/|$))([^/@]+)(?:/|$)", re.DOTALL),
+    re.compile(r"://[^/:\[]*:(?!\d{1,5}(?:/|$))([^/@]+)(?:/|$)", re.DOTALL),
+    re.compile(r"://[^/]*/([^?]*)@", re.DOTALL),
 )
 """And one of these may have, or is the name of a file."""
 
@@ -44,6 +54,7 @@ _FILE = re.compile(r"\.(?:cnf|conf|csv|html|json|md|parquet|pem|prom|svg|tlstax|
 
 _IN_SENTENCES = (
     re.compile(r"(://[^/@:\s'\"]*:)[^\s'\"]*(?=@)"),
+    re.compile(rf"(://[^/:\s'\"\[]*@(?:\[[^\]/\s]*\])?[^/:\s'\"\[]*:){_NO_PORT}[^\s'\"]*(?=@)"),
     re.compile(r"(://[^/@:\s'\"]*:)(?!\d{1,5}\b)[^/@\s'\"),;]+"),
     re.compile(r"((['\"])[^'\"]*?://[^/@:'\"]*:)(?:(?!\2).)*(?=@)", re.DOTALL),
     re.compile(
@@ -58,6 +69,11 @@ _HARMLESS = re.compile(r"[\w+-](?:[\w.+%!*~=-]| (?! )){0,60}|")
 def has_password(argument: str) -> bool:
     """Whether an argument of the command line has a password in it for certain."""
     return not _SERVERS.fullmatch(argument) and any(form.search(argument) for form in _CERTAIN)
+
+
+def url_has_password(url: str) -> bool:
+    """Whether a URL has a password in it for certain."""
+    return any(form.search(url) for form in _IN_URLS)
 
 
 def likely_passwords(arguments: Iterable[str]) -> list[re.Pattern[str]]:

@@ -55,9 +55,21 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--rate", "5000", "--arrivals", "bursts"), "write poisson or uniform"),
         (("run", "--arrivals", "uniform"), "--arrivals goes with --rate"),
         (("run", "--tls", ","), "nothing is named"),
+        (("run", "--server", "mysql://u@h/db,"), "--server: nothing is named before or after a comma"),
+        (("run", "--connections", "4,"), "--connections: nothing is named before or after a comma"),
+        (("run", "--tls", "1.2,"), "--tls: nothing is named before or after a comma"),
+        (("run", "--client", "engine,,sysbench"), "--client: nothing is named before or after a comma"),
+        (
+            ("run", "--server", "mysql://u@h/db", "--address", "direct,"),
+            "--address: nothing is named before or after a comma",
+        ),
+        (("ab", "--a", "server=mysql://u@h/db,", "--b", "server=mysql-9.7"), "has a comma"),
+        (("ab", "--a", "tls=off", "--b", "tls=1.3", "--set", "connections=4,"), "--set connections: nothing"),
+        (("memory", "--connections", "100,500,"), "--connections: nothing is named before or after a comma"),
+        (("inspect", "--client", "pymysql-1.1,"), "--client: nothing is named before or after a comma"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
-        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "needs --server with the address"),
-        (("run", "--full-load"), "--full-load needs --server with the address"),
+        (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "--ssl-ca needs the address of an external"),
+        (("run", "--full-load"), "give its mysql:// address with --server, or leave the option out"),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),
         (("study", "run", "tax", "--resume", "20260101"), "no run in the store yet"),
@@ -69,7 +81,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("study", "run", "tax", "--set", "tls"), "write it like --set tls=1.2,1.3"),
         (("study", "run", "taxs"), "did you mean 'tax'?"),
         (("run", "--trust", "/nowhere/bundle.pem"), "/nowhere/bundle.pem of --trust does not exist"),
-        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca needs --server"),
+        (("run", "--ssl-ca", "ca.pem"), "--ssl-ca needs the address of an external server"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "DISABLED"), "leaves nothing to compare"),
         (("run", "--server", "mysql://u@h/db", "--ssl-mode", "MAYBE"), "VERIFY_IDENTITY"),
         (
@@ -80,7 +92,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ("run", "--server", "mysql://u@h/db", "--ssl-ca", "ca.pem", "--tls", "off,1.3"),
             "--ssl-ca (VERIFY_CA, as no --ssl-mode is given) demands TLS",
         ),
-        (("run", "--allow-plaintext"), "--allow-plaintext needs --server"),
+        (("run", "--allow-plaintext"), "--allow-plaintext needs the address of an external server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
         (("run", "--server", "postgres://u@h/db"), "mysql://"),
@@ -417,7 +429,7 @@ def test_fractions(text: str, expected: float) -> None:
 
 
 def test_lists_keep_their_order_and_lose_repetitions() -> None:
-    assert quantities.names("b, a,b,", "--tls") == ("b", "a")
+    assert quantities.names("b, a,b", "--tls") == ("b", "a")
     with pytest.raises(UserMistake, match="nothing is named"):
         quantities.names(" , ", "--tls")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ from tlstax.probes.drivers.listed_table import listed_text
 from tlstax.probes.drivers.probe import ProbeRequest, probe
 from tlstax.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.specimens import manifest, shelf
+from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.driver_recipes import RUN
+from tlstax.specimens.manifest import TREE
+from tlstax.specimens.recipe import Recipe
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.support.directories import specimens_dir
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from typed import status_of
 
@@ -83,6 +90,50 @@ def test_the_list_has_every_driver_and_none_is_there_in_an_empty_cache(
     assert {one["status"] for one in found["drivers"]} == {"absent"}
 
 
+def on_the_shelf(name: str, run: str) -> Recipe:
+    """A driver whose `run` this is, as if it had been built."""
+    recipe = RECIPES[name]
+    place = specimens_dir() / name
+    (place / TREE).mkdir(parents=True)
+    (place / TREE / RUN).write_text(run)
+    manifest.write(place, recipe, recipe.version, "x86_64", ())
+    return recipe
+
+
+@pytest.mark.parametrize(
+    ("run", "gone"),
+    [
+        ('#!/bin/sh\nhere=$(dirname "$0")\nexec \'{python}\' -I "$here/program"\n', "{python}"),
+        ("#!{python}\nimport sys\n", "{python}"),
+        ('#!/bin/sh\nexec a-runtime -Xmx512m \\\n  -cp "$here/jars"\n', "a-runtime"),
+        ('#!/bin/sh\nexec "$here/php" "$here/main.php"\n', ""),
+        ('#!/bin/sh\nexec sh "$0.sh" 3<<JOB\n$job\nJOB\n', ""),
+        ("\x7fELF", ""),
+    ],
+)
+def test_a_driver_whose_interpreter_is_gone_is_not_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, run: str, gone: str
+) -> None:
+    """An environment of Python that was removed, a package of the machine's that was uninstalled."""
+    python = tmp_path / "environment/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    recipe = on_the_shelf("pymysql-1.1", run.format(python=python))
+    python.unlink()
+
+    def status() -> str:
+        assert status_of(monkeypatch, "drivers", "list", "--json") == 0
+        drivers = json.loads(capsys.readouterr().out)["drivers"]
+        return next(own["status"] for own in drivers if own["name"] == "pymysql-1.1")
+
+    assert status() == ("broken" if gone else "ready")
+    assert (shelf.present(recipe) is None) == bool(gone), "what is not ready is built anew when it is wanted"
+    assert shelf.broken(recipe).startswith(gone.format(python=python))
+    if "{python}" in gone:
+        python.symlink_to(sys.executable)
+        assert status() == "ready"
+
+
 def test_the_list_says_what_is_missing() -> None:
     one = ListedDriver(
         name="a-driver",
@@ -145,12 +196,40 @@ def test_costs_are_measured_both_ways_with_one_control_and_only_where_a_driver_c
     assert {c.levels["server"] for c in cases(study)} == {"mysql-8.0.33"}
 
 
+THERE = "mysql://ann@db.example/shop"
+
+
 @pytest.mark.parametrize(
-    ("server", "words"),
-    [("mysql://ann@db.example/shop", "external server"), ("mysql-0", "no server named 'mysql-0'")],
+    ("typed", "words"),
+    [
+        (("--server", "mysql-0", "--no-costs"), "no server named 'mysql-0'"),
+        (("--server", THERE), "tlstax run --server mysql://ann@db.example/shop --client pymysql-1.2"),
+        (("--server", THERE, "--no-costs", "--attacks"), "done on private servers alone"),
+        (("--server", THERE, "--no-costs"), "no password was given for ann at db.example:3306"),
+        (("--server", THERE, "--no-costs", "--ssl-mode", "DISABLED"), "leaves nothing to be seen of TLS"),
+        (("--server", f"{THERE},mysql-9.7", "--no-costs"), "an external server is measured by itself"),
+        (("--server", "mysql://db.example", "--no-costs"), "no user was named for db.example:3306"),
+        (
+            ("--server", "mysql://ann@/shop?socket=/run/mysqld.sock", "--no-costs"),
+            "name the server by its host and port",
+        ),
+        (("--no-costs", "--ssl-mode", "REQUIRED"), "--ssl-mode needs the address of an external server"),
+        (("--no-costs", "--allow-plaintext"), "--allow-plaintext needs --server with the address"),
+    ],
 )
 def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
-    server: str, words: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...], words: str
 ) -> None:
-    with pytest.raises(UserMistake, match=words):
-        request_of(ProbeOptions(["pymysql-1.2"], server=server))
+    if "DISABLED" in typed or "socket" in " ".join(typed):
+        monkeypatch.setenv("TLSTAX_PASSWORD", "Sesame, open!")
+    else:
+        monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
+    assert status_of(monkeypatch, "drivers", "probe", "pymysql-1.2", *typed) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
+    with pytest.raises(UserMistake, match="there is no driver named 'pymysql-9'"):
+        request_of(ProbeOptions(["pymysql-9"], server=THERE, costs=False))

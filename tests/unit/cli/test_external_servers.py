@@ -16,6 +16,7 @@ from tlstax.cli.external_servers import (
     let_in,
     typed_servers,
 )
+from tlstax.cli.lent_server import accessed, external_of
 from tlstax.cli.study_command import changed
 from tlstax.guests.access import GuestOptions
 from tlstax.records.trial import Changes
@@ -64,8 +65,23 @@ def test_two_that_are_called_the_same_are_refused(second: str) -> None:
 
 
 def test_options_need_an_external_server() -> None:
-    with pytest.raises(UserMistake, match="--ssl-ca needs --set server= with the address of an external"):
+    with pytest.raises(UserMistake, match="--ssl-ca needs the address of an external server") as caught:
         external_among(("mysql-9.7",), options(ssl_ca="ca.pem"), "--set server=")
+    assert caught.value.remedy == "give its mysql:// address with --set server=, or leave the option out"
+
+
+def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
+    """Whether they take several servers, one by --server, or one as their argument."""
+    private = options(ssl_ca="ca.pem").guest
+    with pytest.raises(UserMistake) as of_several:
+        external_among((), options(ssl_ca="ca.pem"))
+    with pytest.raises(UserMistake) as of_one:
+        external_of(private, None)
+    assert str(of_several.value) == str(of_one.value)
+    with pytest.raises(UserMistake) as of_argument, accessed(private, print):
+        pytest.fail("a private server was started")
+    assert of_argument.value.message == of_one.value.message
+    assert of_argument.value.remedy == "give its mysql:// address, or leave the option out"
 
 
 def test_what_is_given_once_is_for_all_and_with_commas_one_for_each(tmp_path: Path) -> None:

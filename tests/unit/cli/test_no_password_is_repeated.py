@@ -26,9 +26,13 @@ PARTS = ("hunter2", "Sesame")
 CERTAIN = (
     f"mysql://app:{SECRET}@db.example:3306/scratch",
     f"mariadb://app:{SECRET}/x@db.example",
+    f"mysql://app@corp:{SECRET}@db.example:3306/scratch",
+    f"mysql://app%40corp:x@{SECRET}:x@db.example",
+    f"mariadb://app@corp@[::1]:{SECRET}/x@db.example",
     f"postgres://:{SECRET}@db.example",
     f"ssh://app:{SECRET}@db.example",
     f"app:{SECRET}@tcp(db.example:3306)/scratch",
+    f"app@corp:{SECRET}@tcp(db.example:3306)/scratch",
     f"app:{SECRET}@/scratch",
     f"jdbc:mysql://db.example/scratch?user=app&password={SECRET}",
     f"host=db.example user=app password={SECRET}",
@@ -37,8 +41,11 @@ CERTAIN = (
 LIKELY = (
     f"app:{SECRET}@db.example",
     f"app:{SECRET}@db.example:3306/scratch",
+    f"app@corp:{SECRET}@db.example",
     f"app/{SECRET}@db.example",
     f"mysql://app:{SECRET}",
+    f"mysql://app@db.example:{SECRET}",
+    f"mysql://app@corp:3306/{SECRET}@db.example",
 )
 
 OF_A_SERVER = ("server", "url", "a", "b", "settings", "server_host", "path", "study_name", "names", "name")

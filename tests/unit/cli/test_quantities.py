@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tlstax.cli import quantities
+from tlstax.cli.asked_outcomes import asked_outcomes
+from tlstax.guests import address
+from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
 
@@ -30,3 +33,22 @@ def test_a_size_is_in_bytes(text: str, size: int) -> None:
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(UserMistake, match="--bytes"):
         quantities.size(text, "--bytes")
+
+
+@pytest.mark.parametrize("text", ["a,", ",a", "a,,b", "a, ,b"])
+def test_a_list_with_an_empty_name_is_refused(text: str) -> None:
+    """Somebody took a name out, or forgot one: which, nobody but the user can tell."""
+    with pytest.raises(UserMistake, match="--tls: nothing is named before or after a comma"):
+        quantities.names(text, "--tls")
+    with pytest.raises(UserMistake, match="--set tls: nothing is named before or after a comma"):
+        quantities.setting(f"tls={text}")
+    with pytest.raises(UserMistake, match="--outcomes: nothing is named before or after a comma"):
+        asked_outcomes(text, load_study("tax"))
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://ann@db.example,", "mysql://ann@db.example/one,mysql://db.example/two"]
+)
+def test_a_comma_is_no_part_of_a_servers_url(url: str) -> None:
+    with pytest.raises(UserMistake, match="has a comma, which stands between servers"):
+        address.parse(url)

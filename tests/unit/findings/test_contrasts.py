@@ -8,7 +8,7 @@ import pytest
 
 from tlstax.findings.core.contrasts import CONTRASTED, contrasts, counterpart
 from tlstax.findings.core.series import Series, frozen
-from tlstax.results.document import ContrastFinding
+from tlstax.results.rows import Row
 from tlstax.study import Case, Contrast, Level, Study, load_study
 
 BY_KEY = Contrast(factor="certificate", baseline="rsa-2048", within={"workload": "reconnect"})
@@ -55,21 +55,21 @@ def wiggling(point: float, blocks: int = 3) -> dict[int, float]:
 STEADY = {0: 1000.0, 1: 1000.0, 2: 1000.0, 3: 9.0}
 
 
-def of_keys(*speeds: tuple[dict[str, Level], dict[int, float]]) -> ContrastFinding:
-    (found,) = [each for each in contrasts(series_of(list(speeds))) if each.factor == "certificate"]
+def of_keys(*speeds: tuple[dict[str, Level], dict[int, float]]) -> Row:
+    (found,) = [each for each in contrasts(series_of(list(speeds))) if each.word("factor") == "certificate"]
     return found
 
 
 def test_a_contrast_is_the_ratio_in_the_blocks_that_both_have() -> None:
     found = of_keys((BASE, STEADY), (LONGER, wiggling(500.0)))
-    assert (found.factor, found.outcome, found.unit) == ("certificate", "ops_per_s", "1/s")
+    assert (found.word("factor"), found.outcome, found.unit) == ("certificate", "ops_per_s", "1/s")
     assert (found.case, found.baseline) == (LONGER, BASE)
     assert (found.value, found.baseline_value) == pytest.approx((500.0, 1000.0))
     ratio = found.ratio
     assert ratio.point == pytest.approx(0.5)
     assert (ratio.low, ratio.high) == pytest.approx((0.5 * exp(-HALF), 0.5 * exp(HALF)), rel=1e-5)
     assert (ratio.blocks, ratio.confidence) == (3, 0.95)
-    assert (found.noise_floor, found.noise_from, found.judgement) == (None, "", "lower")
+    assert (found.noise_floor, found.word("noise_from"), found.judgement) == (None, "", "lower")
 
 
 def test_it_is_judged_by_the_twins() -> None:
@@ -77,14 +77,14 @@ def test_it_is_judged_by_the_twins() -> None:
     twin = dict.fromkeys(range(3), 1250.0)
     found = of_keys((BASE, STEADY), (LONGER, wiggling(700.0)), (SECOND, twin))
     assert found.noise_floor == pytest.approx(1.25**2 - 1)
-    assert found.noise_from == "the twins of a"
+    assert found.word("noise_from") == "the twins of a"
     assert found.judgement == "inconclusive"
     assert of_keys((BASE, STEADY), (LONGER, wiggling(500.0)), (SECOND, twin)).judgement == "lower"
 
 
 def test_twins_are_contrasts_themselves() -> None:
     (found,) = contrasts(series_of([(BASE, STEADY), (SECOND, wiggling(1010.0))]))
-    assert (found.factor, found.case, found.baseline) == ("instance", SECOND, BASE)
+    assert (found.word("factor"), found.case, found.baseline) == ("instance", SECOND, BASE)
     assert found.ratio.point == pytest.approx(1.01)
     assert found.noise_floor == pytest.approx(max(1.01**2 - 1, expm1(HALF)), rel=1e-4)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tlstax.findings.core.contrasts import CONTRASTED, pooled_ratios, without_ladder
 from tlstax.findings.core.series import Series, frozen
-from tlstax.results.document import PooledRatio
+from tlstax.results.rows import Row
 from tlstax.study import Case, Contrast, Level, load_study
 
 STUDY = load_study("pool-or-reconnect").model_copy(
@@ -51,28 +51,33 @@ TLS = [(levels_of("1.3", 1), -0.3), (levels_of("1.3", 8), 0.9)]
 """A third slower on one connection and a tenth on eight: e^-0.2 together."""
 
 
-def only(found: tuple[PooledRatio, ...]) -> PooledRatio:
+def only(found: tuple[Row, ...]) -> Row:
     (one,) = found
     return one
 
 
 def test_a_ladder_is_pooled_against_its_own_baseline() -> None:
     found = only(pooled_ratios(series_of([*PLAIN, *TLS])))
-    assert (found.factor, found.outcome, found.unit, found.connections) == ("", "ops_per_s", "1/s", (1, 8))
+    assert (found.word("factor"), found.outcome, found.unit, found.more["pooled_connections"]) == (
+        "",
+        "ops_per_s",
+        "1/s",
+        (1, 8),
+    )
     assert found.case == without_ladder(TLS[0][0])
     assert found.baseline == without_ladder(PLAIN[0][0])
     ratio = found.ratio
     assert ratio.point == pytest.approx(exp(-0.2))
     assert (ratio.low, ratio.high) == pytest.approx((exp(-0.2 - HALF), exp(-0.2 + HALF)), rel=1e-5)
     assert (ratio.blocks, ratio.confidence) == (3, 0.95)
-    assert (found.noise_floor, found.noise_from, found.judgement) == (None, "", "lower")
+    assert (found.noise_floor, found.word("noise_from"), found.judgement) == (None, "", "lower")
 
 
 def test_it_is_judged_by_all_controls_under_its_workload_pooled() -> None:
     """One control strays up by 30 %, another down by 10 %, on other servers: e^0.1 together."""
     controls = [(levels_of("off", 1), 0.3), (levels_of("off", 8), 0.9)]
     found = only(pooled_ratios(series_of([*PLAIN, *TLS], controls)))
-    assert (found.noise_floor, found.noise_from) == (pytest.approx(expm1(0.1)), "the controls")
+    assert (found.noise_floor, found.word("noise_from")) == (pytest.approx(expm1(0.1)), "the controls")
     assert found.judgement == "lower"
     loud = [(levels_of("off", 1), 0.3), (levels_of("off", 8), 1.3)]
     louder = only(pooled_ratios(series_of([*PLAIN, *TLS], loud)))
@@ -85,12 +90,15 @@ def test_it_is_judged_by_all_controls_under_its_workload_pooled() -> None:
 def test_along_a_contrast_it_is_judged_by_the_twins() -> None:
     other = [(levels_of("1.3", 1, certificate="c2"), 0.0), (levels_of("1.3", 8, certificate="c2"), 1.2)]
     twin = [(levels_of("1.3", 1, instance=2), -0.2), (levels_of("1.3", 8, instance=2), 1.0)]
-    found = {each.factor: each for each in pooled_ratios(series_of([*TLS, *other, *twin]))}
+    found = {each.word("factor"): each for each in pooled_ratios(series_of([*TLS, *other, *twin]))}
     assert set(found) == {"instance", "certificate"}
     contrast = found["certificate"]
     assert contrast.ratio.point == pytest.approx(exp(0.3))
     assert (contrast.case["certificate"], contrast.baseline["certificate"]) == ("c2", "c1")
-    assert (contrast.noise_floor, contrast.noise_from) == (pytest.approx(expm1(0.2)), "the twins of a")
+    assert (contrast.noise_floor, contrast.word("noise_from")) == (
+        pytest.approx(expm1(0.2)),
+        "the twins of a",
+    )
     assert contrast.judgement == "higher"
     assert found["instance"].ratio.point == pytest.approx(exp(0.1))
     assert found["instance"].judgement == "inconclusive"
@@ -99,12 +107,12 @@ def test_along_a_contrast_it_is_judged_by_the_twins() -> None:
 def test_only_steps_that_both_have_are_contrasted() -> None:
     other = [(levels_of("1.3", 8, certificate="c2"), 1.2), (levels_of("1.3", 64, certificate="c2"), 1.2)]
     found = only(pooled_ratios(series_of([*TLS, *other])))
-    assert (found.connections, found.ratio.point) == ((8,), pytest.approx(exp(0.3)))
+    assert (found.more["pooled_connections"], found.ratio.point) == ((8,), pytest.approx(exp(0.3)))
 
 
 def test_a_study_of_one_number_of_connections_is_a_ladder_of_one_step() -> None:
     nameless = [(without_ladder(levels), log) for levels, log in (PLAIN[0], TLS[0])]
-    assert only(pooled_ratios(series_of(nameless))).connections == (1,)
+    assert only(pooled_ratios(series_of(nameless))).more["pooled_connections"] == (1,)
 
 
 def test_every_outcome_has_its_ladders_and_what_was_not_measured_none() -> None:

@@ -129,7 +129,8 @@ def test_everything_else_stays_in_csv_and_json() -> None:
     assert contrast["baseline_tls_library"] != contrast["case_tls_library"]
     found = json.loads(text_of("json"))
     assert found["schema"] == 3
-    assert {"contrasts", "pooled", "statements"} <= found.keys()
+    assert {"topics", "statements"} <= found.keys()
+    assert {row["role"] for row in found["topics"]["contrasts"]["rows"]} == {"contrast", "pooled"}
     assert found["statements"][0]["cases"][0]["across_servers"] is True
 
 

@@ -21,10 +21,8 @@ from tlstax.results.captures import Captures
 from tlstax.results.connect import RoundTripsResult, StormResult
 from tlstax.results.distance import Distances, TunnelWorth
 from tlstax.results.document import (
-    ContrastFinding,
     Finding,
     NeverValid,
-    PooledRatio,
     PoolSaving,
     Profiling,
     RunDocument,
@@ -139,34 +137,38 @@ def test_what_the_control_strayed_by_is_no_difference(monkeypatch: pytest.Monkey
 
 def test_what_the_baseline_never_has_is_unpaired() -> None:
     """Handshakes of 400 and 900 µs: 600 in the geometric mean, to a histogram's three digits."""
-    found = subject.document(run_of()).unpaired
+    found = subject.document(run_of()).rows_of("unpaired")
     assert {each.role for each in found} == {"treatment"}
     assert {each.outcome for each in found} >= {"tls_handshake_p50_us", "tls_handshake_p99_us"}
     (median,) = (each for each in found if each.outcome == "tls_handshake_p50_us")
     assert (median.unit, median.value, median.blocks) == ("us", pytest.approx(600, rel=0.01), 2)
-    assert median.low is not None
-    assert median.high is not None
-    assert median.low < median.value < median.high
-    assert (median.confidence, median.case["tls"]) == (0.95, "1.3")
+    known = median.interval
+    assert known is not None
+    assert known.low is not None
+    assert known.high is not None
+    assert known.low < known.point < known.high
+    assert (known.confidence, median.case["tls"]) == (0.95, "1.3")
     assert median.negotiated == "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"
     assert not {each.outcome for each in subject.document(run_of()).findings} & {"tls_handshake_p50_us"}
     surer = STUDY.model_copy(update={"confidence": 0.8})
     (narrow,) = (
         each
-        for each in subject.document(run_of(study=surer)).unpaired
+        for each in subject.document(run_of(study=surer)).rows_of("unpaired")
         if each.outcome == "tls_handshake_p50_us"
     )
-    assert narrow.low is not None
-    assert (narrow.confidence, narrow.low > median.low) == (0.8, True)
+    assert narrow.interval is not None
+    assert narrow.interval.low is not None
+    assert (narrow.interval.confidence, narrow.interval.low > known.low) == (0.8, True)
 
 
 def test_the_control_is_told_for_each_outcome_that_has_a_floor() -> None:
-    comparisons = subject.document(run_of()).control.comparisons
-    (ops,) = (each for each in comparisons if each.outcome == "ops_per_s")
+    controls = [each for each in subject.document(run_of()).findings if each.role == "control"]
+    (ops,) = (each for each in controls if each.outcome == "ops_per_s")
     assert (ops.ratio.point, ops.noise_floor) == (pytest.approx(1.01), pytest.approx(0.01))
-    assert ops.case == {"workload": "reconnect", "connections": 8, "tls": "off", "resumption": "off"}
-    assert len(comparisons) > 1
-    assert subject.document(run_of(1)).control.comparisons == (), "one block has no noise floor"
+    assert ops.baseline == {"workload": "reconnect", "connections": 8, "tls": "off", "resumption": "off"}
+    assert len(controls) > 1
+    alone = [each.noise_floor for each in subject.document(run_of(1)).findings if each.role == "control"]
+    assert set(alone) == {None}, "one block has no noise floor"
 
 
 def test_an_outcome_without_a_ratio_is_no_controls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +177,7 @@ def test_an_outcome_without_a_ratio_is_no_controls(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(topic, "estimates", made)
     found = subject.document(run_of())
-    assert (found.findings, found.control.comparisons) == ((), ())
+    assert found.findings == ()
 
 
 Asked = dict[str, tuple[Any, ...]]
@@ -185,8 +187,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     """Puts a stand-in in each topic's place: what each is asked with, and what each answers, by its name."""
     answers: dict[str, Any] = {
         "never_valid": (NeverValid.model_construct(),),
-        "contrasts": (ContrastFinding.model_construct(),),
-        "pooled_ratios": (PooledRatio.model_construct(),),
         "statements": (StatementResult.model_construct(),),
         "savings": (PoolSaving.model_construct(),),
         "storms": (StormResult.model_construct(),),
@@ -231,7 +231,7 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     estimated = estimates(study, stored.measured, values)
     assert asked == {
         **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
-        **dict.fromkeys(("contrasts", "pooled_ratios", "statements", "savings", "tunnels"), of_series),
+        **dict.fromkeys(("statements", "savings", "tunnels"), of_series),
         **dict.fromkeys(("distances", "hello_retries"), of_both),
         "storms": (stored, estimated),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
@@ -244,8 +244,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
     """What the document has of each topic, by the name of what finds it."""
     return {
         "never_valid": found.never_valid,
-        "contrasts": found.contrasts,
-        "pooled_ratios": found.pooled,
         "statements": found.statements,
         "savings": found.pool,
         "storms": found.storms,
@@ -259,11 +257,12 @@ def shown(found: RunDocument) -> dict[str, Any]:
     }
 
 
-def test_ratios_are_pooled_where_a_study_contrasts_or_is_too_large_for_a_section_each(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked, answers = stand_in(monkeypatch)
-    assert subject.document(run_of()).pooled == ()
-    assert "pooled_ratios" not in asked
+def test_ratios_are_pooled_where_a_study_contrasts_or_is_too_large_for_a_section_each() -> None:
+    assert subject.document(run_of()).rows_of("contrasts") == ()
+    contrast = Contrast(factor="tls", baseline="off")
+    contrasting = STUDY.model_copy(update={"contrasts": (contrast,)})
+    both = subject.document(run_of(study=contrasting)).rows_of("contrasts")
+    assert {row.role for row in both} == {"contrast", "pooled"}
     many = STUDY.model_copy(update={"factors": {**STUDY.factors, "connections": tuple(range(8, 80))}})
-    assert subject.document(run_of(study=many)).pooled == answers["pooled_ratios"]
+    pooled = subject.document(run_of(study=many)).rows_of("contrasts")
+    assert {row.role for row in pooled} == {"pooled"}

@@ -372,8 +372,12 @@ def test_every_topic_takes_the_neighbours() -> None:
         for position, case in enumerate(cases(study))
     )
     shown = document(StoredRun(header=fake_header(study), status="complete", trials=records))
-    assert [c.ratio.point for c in shown.contrasts if c.outcome == "ops_per_s"] == pytest.approx([1.2])
-    assert [p.ratio.point for p in shown.pooled if p.outcome == "ops_per_s"] == pytest.approx([1.2, 1.2])
+    assert [c.ratio.point for c in shown.rows_of("contrasts", "ops_per_s", role="contrast")] == pytest.approx(
+        [1.2]
+    )
+    assert [p.ratio.point for p in shown.rows_of("contrasts", "ops_per_s", role="pooled")] == pytest.approx(
+        [1.2, 1.2]
+    )
     assert [c.ratio.point for s in shown.statements for c in s.cases] == pytest.approx([1.2])
     assert [
         row.known.point for row in shown.topics["published"].rows if row.of == "ratio" and row.interval

@@ -14,6 +14,7 @@ from fake_trials import crashed
 from tlstax.findings.core.series import pooled
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument, StatementResult, Tally
+from tlstax.results.rows import Row
 from tlstax.study import Statement
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -22,6 +23,11 @@ from tlstax.topics.answer.statements import best_without_hindsight
 
 BETTER = "OpenSSL 3.5 is better than 3.0"
 PLANTED = ("reconnect", "1.3", "off")
+
+
+def pooled_of(document: RunDocument) -> tuple[Row, ...]:
+    """Ratios of the rate that are pooled over connections."""
+    return document.rows_of("contrasts", "ops_per_s", role="pooled")
 
 
 @cache
@@ -44,7 +50,7 @@ def narrowed(run: StoredRun, *, keep_connections: int) -> StoredRun:
 
 
 def test_a_planted_gain_is_found_where_it_is_and_nowhere_else() -> None:
-    found = [f for f in shown().pooled if f.factor == "tls_library" and f.outcome == "ops_per_s"]
+    found = [f for f in pooled_of(shown()) if f.word("factor") == "tls_library"]
     higher = {
         (f.case["server"], f.case["tls_library"], *mode(f.case)) for f in found if f.judgement == "higher"
     }
@@ -55,12 +61,14 @@ def test_a_planted_gain_is_found_where_it_is_and_nowhere_else() -> None:
             assert f.ratio.low is not None
             assert f.ratio.high is not None
             assert f.ratio.low < GAIN < f.ratio.high
-            assert f.connections == (2, 8, 64)
-            assert f.noise_from == f"the twins of {f.case['server']}"
+            assert f.more["pooled_connections"] == (2, 8, 64)
+            assert f.word("noise_from") == f"the twins of {f.case['server']}"
 
 
 def test_the_same_is_found_in_single_cells_and_on_both_sides_of_cost() -> None:
-    singles = [f for f in shown().contrasts if f.case["tls_library"] == "openssl-3.5.5"]
+    singles = [
+        f for f in shown().rows_of("contrasts", role="contrast") if f.case["tls_library"] == "openssl-3.5.5"
+    ]
     planted = [f for f in singles if mode(f.case) == PLANTED]
     assert {f.judgement for f in planted if f.outcome == "ops_per_s"} == {"higher"}
     assert {f.judgement for f in planted if f.outcome == "server_cpu_us_per_op"} == {"lower"}
@@ -80,7 +88,7 @@ def test_a_difference_as_large_as_the_twins_is_none() -> None:
         for record in run.trials
     ]
     found = document(run.model_copy(update={"trials": tuple(faster)}))
-    contrasts = [f for f in found.pooled if f.factor == "tls_library" and f.outcome == "ops_per_s"]
+    contrasts = [f for f in pooled_of(found) if f.word("factor") == "tls_library"]
     assert contrasts
     for f in contrasts:
         assert f.ratio.point == pytest.approx(1.01, rel=1e-3)
@@ -231,8 +239,8 @@ def test_one_number_of_connections_needs_no_ladder() -> None:
 
 
 def test_the_floor_of_a_ladder_comes_from_all_controls_of_its_workload() -> None:
-    own = [f for f in shown().pooled if not f.factor and f.outcome == "ops_per_s"]
-    assert {f.noise_from for f in own} == {"the controls"}
+    own = [f for f in pooled_of(shown()) if not f.word("factor")]
+    assert {f.word("noise_from") for f in own} == {"the controls"}
     floors = {(f.case["workload"], f.noise_floor) for f in own}
     assert {workload for workload, _ in floors} == {"point-select", "reconnect"}
     assert len(floors) == 2

@@ -185,6 +185,8 @@ def test_the_servers_lines_are_left_out_where_they_mend_nothing() -> None:
 def test_one_that_has_no_word_for_tls_alone_needs_an_authority() -> None:
     assert fate(told(seen(), can_require=False).over_tls) == "certificate"
     assert fate(told(seen(is_known_authority=True), can_require=False).over_tls) == "unknown"
+    # Nothing but an authority brings it to TLS, whichever versions the server takes.
+    assert fate(told(seen("TLS 1.0", "RSA key exchange"), can_require=False).over_tls) == "certificate"
 
 
 def test_a_login_is_told_by_the_nearest_server_and_the_accounts_plugin() -> None:
@@ -196,6 +198,9 @@ def test_a_login_is_told_by_the_nearest_server_and_the_accounts_plugin() -> None
     assert fate(told(seen(plugin="sha256_password"), **logins).over_tls) == "unknown"
     assert fate(told(seen(version="11.8.9-MariaDB"), **logins).over_tls) == "unknown"
     assert fate(told(seen(plugin=None), **logins).over_tls) == "encrypted"
+    clear = {"logins": (login(encrypts=False),)}
+    assert fate(told(seen(), **clear).by_default) == "in clear"
+    assert fate(told(seen(plugin=None), **clear).by_default) == "unknown"
 
 
 def test_whether_it_encrypts_is_told_by_the_nearest_server() -> None:

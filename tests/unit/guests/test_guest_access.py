@@ -64,6 +64,34 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ann@corp:secret@db.example",
+        "mysql://ann@corp:secret/x@db.example",
+        "mysql://ann@corp:12345@db.example",
+        "mysql://ann@corp:123456/x@db.example",
+        "mysql://ann@corp@home:secret@db.example:3306/shop",
+        "mysql://ann%40corp:secret@db.example",
+        "mysql://ann@[::1]:secret@db.example",
+        "mysql://ann:p@ss:w@db.example",
+    ],
+)
+def test_a_user_with_an_at_sign_has_a_password_too(url: str) -> None:
+    """Who writes user@corp as it is writes the password after it as it is."""
+    with pytest.raises(UserMistake, match="a password may not stand in the server's URL") as caught:
+        guest_address.parse(url)
+    assert "secret" not in caught.value.sentence()
+
+
+def test_an_at_sign_behind_the_host_may_end_a_password() -> None:
+    with pytest.raises(UserMistake, match="what stands before it may be a password") as caught:
+        guest_address.parse("mysql://ann@corp:3306/secret@db.example")
+    assert "secret" not in caught.value.sentence()
+    assert guest_address.parse("mysql://ann@corp:3306/shop%40home").schema == "shop@home"
+    assert guest_address.parse("mysql://ann@corp@db.example").user == "ann@corp"
+
+
+@pytest.mark.parametrize(
     ("url", "word"),
     [
         ("db.example", "mysql://"),

@@ -6,9 +6,10 @@ import pytest
 
 from tlstax.plan.admission import admit, without_room
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits, Room
-from tlstax.plan.order import blocks, plan
+from tlstax.plan.order import blocks, cases, plan
 from tlstax.plan.pilot import pilot_cases
 from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.timing import SERVER_RESTART_S, block_s
 from tlstax.records.external import ExternalServer
 from tlstax.run.external import check_external
 from tlstax.study import Study, load_study, override
@@ -125,6 +126,11 @@ def test_sides_with_an_external_server_have_no_twins_and_are_decided_by_the_rate
     beside_ours = sides(b=f"server={OURS}")
     assert "instance" not in beside_ours.levels_of()
     assert beside_ours.new_processes, "our own has a new process in every block"
+    beside_s, alone_s = (
+        block_s(one, cases(beside_ours), 0.2)
+        for one in (beside_ours, beside_ours.model_copy(update={"new_processes": False}))
+    )
+    assert beside_s - alone_s == pytest.approx(SERVER_RESTART_S), "nobody starts theirs again"
     twins = two_sided({"server": "mysql-9.7"}, {"server": OURS}, {}, precision=0.01)
     assert twins.levels_of()["instance"] == (1, 2, 3, 4)
     with pytest.raises(UserMistake, match="both sides are the same external server"):

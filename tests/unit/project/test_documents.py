@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 import typer
-from typer.main import get_command
 
 from tlstax.cli import run_command, study_command
-from tlstax.cli.app import app
+from tlstax.cli.app import app, command_line
 from tlstax.cli.command_tree import command_tree
 from tlstax.cli.examples import EXAMPLES
 from tlstax.run.preparing import Request
@@ -111,7 +110,7 @@ def commands(page: str) -> Iterator[list[str]]:
 
 def parse(words: list[str]) -> None:
     """Have the options read by the command that the words begin with, which is not carried out."""
-    command: Any = get_command(app)
+    command: Any = command_line()
     rest = list(words)
     while hasattr(command, "commands"):
         command = command.commands[rest.pop(0)]

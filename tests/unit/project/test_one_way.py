@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ PURE_MODULES = {
     "probes.storms": ("document", "search", "table"),
     "probes.drivers": (
         "listed_table",
+        "login_table",
         "probe_costs",
         "attack_table",
         "attacked",
@@ -135,9 +137,16 @@ PURE = {
 }
 
 
+@cache
+def import_statements(module: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Those at a module's top and within its functions."""
+    nodes = ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8")))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported(module: str) -> Iterator[str]:
     """The modules of the package that a module imports, at its top or within a function."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in import_statements(module):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tlstax."):
             base = node.module.removeprefix("tlstax.")
             for name in node.names:
@@ -146,7 +155,7 @@ def imported(module: str) -> Iterator[str]:
 
 def libraries(module: str) -> Iterator[str]:
     """What a module imports from elsewhere, by the first part of its name."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in import_statements(module):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -106,8 +106,8 @@ FOUND = InspectedServer(
 )
 
 
-def text_of(found: InspectedServer, width: int = 200) -> str:
-    return inspection_text(found, width=width, colour=False)
+def text_of(found: InspectedServer, width: int = 200, *, has_all_lines: bool = False) -> str:
+    return inspection_text(found, width=width, colour=False, has_all_lines=has_all_lines)
 
 
 def lines(found: InspectedServer) -> dict[str, str]:
@@ -230,30 +230,48 @@ def who(*obstacles: Obstacle, required: tuple[Obstacle, ...] = ()) -> InspectedS
 
 
 def test_who_could_connect_is_counted_and_named() -> None:
-    shown = text_of(who(SUITE, required=(SUITE,)))
+    shown = text_of(who(SUITE, required=(SUITE,)), has_all_lines=True)
     assert "Who could connect, of 5 drivers measured on 27 November 2026" in shown
     assert "1 over TLS, 2 in the clear, 2 would fail" in shown
     assert "not known of b 1, 2" in shown
     assert "would lock out b 1, 2" in shown
     assert "would lock out 2, all but a 1" in shown
     assert "would lock out nobody who can connect now" in shown
-    why = "with TLS required or not: before TLS 1.3 the server takes RSA key exchange alone"
+    why = "either way: before TLS 1.3 the server takes RSA key exchange alone"
     assert shown.count(f"{why}: go-sql-driver 1.9 and sqlx 0.8") == 1
     assert "GODEBUG=tlsrsakex=1" in shown
     assert "at sqlx 0.8: nothing that mends it is known" in shown
 
 
-def test_many_lines_are_printed_only_for_a_driver_that_was_asked_about() -> None:
+MANY = tuple(f"connector-j-{number}" for number in range(7))
+
+
+def test_what_mends_a_driver_is_printed_for_who_asks_for_it() -> None:
     found = who(LONG)
     short = text_of(found)
     assert "openssl.cnf" not in short
-    assert "--client NAME has the lines" in short
-    full = inspection_text(found, width=200, colour=False, has_all_lines=True)
+    assert "(-v: all lines)" in short
+    full = text_of(found, has_all_lines=True)
     assert "openssl.cnf" in full
-    assert "--client NAME" not in full
+    assert "-v" not in full
+
+
+def test_in_short_each_obstacle_is_a_point_with_some_of_its_drivers() -> None:
+    found = who(SUITE.model_copy(update={"drivers": MANY}), required=(LONG,))
+    assert found.who_connects is not None
+    change = LockedOut(change="an ML-DSA certificate", drivers=MANY, unknown=MANY)
+    found = found.model_copy(
+        update={"who_connects": found.who_connects.model_copy(update={"changes": (change,)})}
+    )
+    short, full = text_of(found), text_of(found, has_all_lines=True)
+    assert f"by default: {SUITE.why}: connector-j 0, 1, 2 and 4 more\n" in short
+    assert f"TLS required: {LONG.why}: go-sql-driver 1.9 and sqlx 0.8\n" in short
+    assert f"by default: {SUITE.why}: connector-j 0, 1, 2, 3, 4, 5, 6\n" in full
+    assert "would lock out 7; not known of 7\n" in short
+    assert "would lock out 7; not known of connector-j 0, 1, 2, 3, 4, 5, 6\n" in full
 
 
 def test_it_fits_a_narrow_terminal() -> None:
-    shown = text_of(who(SUITE, LONG), width=50)
+    shown = text_of(who(SUITE, LONG), width=50, has_all_lines=True)
     part = shown[shown.index("Who could connect") :]
     assert max(map(len, part.splitlines())) <= 50

@@ -16,8 +16,8 @@ from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
-from tlstax.results.document import ContrastFinding, PooledRatio
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study import Contrast, Level, Levels, within
 from tlstax.study.case_levels import CaseLevels
 
@@ -137,7 +137,7 @@ CONTRASTED = (
 process's life, and two processes have not lived alike. Bytes are the same whatever the library."""
 
 
-def contrasts(series: Series) -> tuple[ContrastFinding, ...]:
+def contrasts(series: Series) -> tuple[Row, ...]:
     """Every contrast of the study in every outcome worth it, in the plan's order."""
     if not series.study.contrasts:
         return ()
@@ -162,24 +162,25 @@ def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str,
 
 def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it is judged by)
     series: Series, factor: str, levels: Levels, other: Levels, outcome: str, floors: Twins
-) -> ContrastFinding | None:
+) -> Row | None:
     interval = series.interval(series.log_ratios(levels, other, outcome))
     if interval is None:
         return None
     own, baseline_value = series.geometric_means(levels, other, outcome)
     floor = floors.floor(levels)
-    return ContrastFinding(
-        factor=factor,
+    return Row(
+        role="contrast",
         outcome=outcome,
         unit=UNITS[outcome],
         case=dict(levels),
         baseline=dict(other),
         value=stats.beside(baseline_value, interval, own),
         baseline_value=baseline_value,
-        ratio=interval,
+        interval=interval,
+        of="ratio",
         noise_floor=floor.relative,
-        noise_from=floor.source,
         judgement=judge(interval, floor.relative, series.study.alike_within),
+        more={"factor": factor, "noise_from": floor.source},
     )
 
 
@@ -195,9 +196,9 @@ class Rung:
     against: Ladder
 
 
-def pooled_ratios(series: Series) -> tuple[PooledRatio, ...]:
+def pooled_ratios(series: Series) -> tuple[Row, ...]:
     """Every ladder against its own baseline, then along every contrast, in every outcome worth it."""
-    found: list[PooledRatio] = []
+    found: list[Row] = []
     for outcome in CONTRASTED:
         controls = _controls(series, outcome)
         twin_floors = twins(series, outcome)
@@ -227,9 +228,7 @@ def _contrasted(series: Series) -> Iterator[Rung]:
                 yield Rung(contrast.factor, [levels for levels, _ in both], [other for _, other in both])
 
 
-def _ratio(
-    series: Series, rung: Rung, outcome: str, floor_of: Callable[[Levels], Floor]
-) -> Iterator[PooledRatio]:
+def _ratio(series: Series, rung: Rung, outcome: str, floor_of: Callable[[Levels], Floor]) -> Iterator[Row]:
     steps: dict[int, Logs] = {}
     for levels, other in zip(rung.steps, rung.against, strict=True):
         if logs := series.log_ratios(levels, other, outcome):
@@ -238,17 +237,17 @@ def _ratio(
     if interval is None:
         return
     floor = floor_of(rung.steps[0])
-    yield PooledRatio(
-        factor=rung.factor,
+    yield Row(
+        role="pooled",
         outcome=outcome,
         unit=UNITS[outcome],
         case=without_ladder(rung.steps[0]),
         baseline=without_ladder(rung.against[0]),
-        connections=tuple(steps),
-        ratio=interval,
+        interval=interval,
+        of="ratio",
         noise_floor=floor.relative,
-        noise_from=floor.source,
         judgement=judge(interval, floor.relative, series.study.alike_within),
+        more={"factor": rung.factor, "noise_from": floor.source, "pooled_connections": tuple(steps)},
     )
 
 

@@ -192,13 +192,11 @@ def over_tls(known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken)
     """What becomes of it with TLS required, and nothing else said."""
     if not seen.offers_tls:
         return Verdict("no TLS", "the server offers no TLS")
-    verdict = handshake(known, driver, taken)
-    if verdict != SUCCEEDS:
-        return verdict
-    if not driver.can_require and seen.is_known_authority:
-        return UNKNOWN
-    if not driver.can_require:
+    if not driver.can_require and not seen.is_known_authority:
         return Verdict("certificate", "they encrypt only when they are given an authority")
+    verdict = handshake(known, driver, taken)
+    if verdict != SUCCEEDS or not driver.can_require:
+        return verdict if verdict != SUCCEEDS else UNKNOWN
     login = known.login_at(driver, seen.version, seen.plugin or "")
     by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
     if by_password and not seen.is_known_authority:
@@ -324,7 +322,8 @@ def _certificate(verifies: Sequence[str], seen: Seen) -> Verdict:
 
 def _login(known: KnownDrivers, driver: KnownDriver, seen: Seen, *, is_encrypted: bool) -> Verdict:
     if seen.plugin is None:
-        return SUCCEEDS
+        # In the clear it is the plugin that decides; over TLS nearly every driver knows nearly every one.
+        return SUCCEEDS if is_encrypted else UNKNOWN
     login = known.login_at(driver, seen.version, seen.plugin)
     if login is None:
         return UNKNOWN

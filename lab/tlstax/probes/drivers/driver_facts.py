@@ -6,29 +6,15 @@ whether it takes a short key, by which plugins it logs in and which way, and wha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import get_args
 
 import tlstax
 from tlstax.clients.choice import obtain_client
-from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import (
-    Account,
-    DriverTerms,
-    Job,
-    Statement,
-    Tls,
-    TlsOff,
-    TlsOn,
-    TlsRequired,
-    TlsUnset,
-    TlsVersion,
-    Workload,
-)
+from tlstax.contract import Account, TlsRequired, TlsUnset, TlsVersion
 from tlstax.findings.inspection.known_drivers import (
     KnownDriver,
     KnownDrivers,
@@ -36,16 +22,15 @@ from tlstax.findings.inspection.known_drivers import (
     LoginPath,
     Verified,
 )
-from tlstax.mysql import accounts, login
-from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.observers.machine import describe_machine
+from tlstax.probes.drivers.logins import CACHING, NATIVE, encrypting, private_logins, try_driver
 from tlstax.probes.drivers.probe import OLDER_SERVER, ProbeRequest, probe
 from tlstax.probes.drivers.probe_document import DriverRow
+from tlstax.probes.drivers.probed import Login
 from tlstax.probes.drivers.served_certificates import ADDRESSES
 from tlstax.records.capture import Conversation
 from tlstax.run.pipeline import Watcher
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
@@ -54,12 +39,6 @@ from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.legacy_tls import ANY_KEY
 from tlstax.support.errors import Interrupted
-from tlstax.tap.opening import open_tap
-
-WITHIN_S, TIMEOUT_S = 60.0, 5.0
-LONGEST_WORDS = 120
-
-CACHING, NATIVE = "caching_sha2_password", "mysql_native_password"
 
 PLACES = (
     ("mysql-9.7", CACHING),
@@ -87,88 +66,6 @@ VERSIONS_AT: Mapping[str, tuple[TlsVersion, ...]] = {
     "mariadb-11.8": ("1.2", "1.3"),
 }
 """Where drivers are shown one version of TLS alone: some offer by the version that the server says it has."""
-
-KEY_TURNS, FULL_TURNS = 2, 1
-"""How much more a login by caching_sha2_password takes than one that the server remembers: the key and the
-password under it, or over TLS the password alone."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What became of one connection: the driver's words where it was refused, and what a tap saw."""
-
-    words: str
-    kinds: tuple[str, ...]
-    seen: Conversation | None
-
-    @property
-    def encrypted(self) -> bool | None:
-        """Whether it went on to TLS, or tried to; None where it failed before that could be seen."""
-        if self.seen is not None and self.seen.tls is not None:
-            return True
-        return None if self.words else False
-
-    @property
-    def shook_hands(self) -> bool:
-        """Whether its handshake succeeded, whatever became of the login."""
-        seen = self.seen.tls if self.seen is not None else None
-        return not self.words or (seen is not None and seen.finished)
-
-
-def try_driver(
-    command: Sequence[str],
-    server: PrivateServer,
-    tls: Tls,
-    account: Account | None = None,
-    options: Mapping[str, str] | None = None,
-) -> Trial:
-    """One connection of a driver's program to a private server, seen by a tap, with `options` of its own.
-
-    A refusal is in the answer.
-    """
-    with open_tap(server.endpoint(), at=NO_LOCALHOST) as tap:
-        job = Job(
-            endpoint=tap.entry,
-            account=account or server.load_account,
-            tls=tls,
-            workload=Workload(reconnect=False, statements=(Statement(sql=ASKS_NOTHING),)),
-            connections=1,
-            warmup_s=0.0,
-            duration_s=WITHIN_S,
-            timeout_s=TIMEOUT_S,
-            operations=1,
-            seed=1,
-            row_samples=0,
-            driver=DriverTerms(options=dict(options or {})),
-        )
-        words = ""
-        kinds: tuple[str, ...] = ()
-        try:
-            with LoadClient(command, job) as client:
-                client.wait_ready(WITHIN_S)
-                client.go()
-                client.wait_done(WITHIN_S)
-        except ClientFailure as failure:
-            words, kinds = str(failure), tuple(error.kind for error in failure.errors)
-        talks = tap.capture().conversations
-    begun = [talk for talk in talks if talk.tls is not None]
-    return Trial(words, kinds, next(iter(begun or talks), None))
-
-
-def encrypting(
-    command: Sequence[str],
-    server: PrivateServer,
-    account: Account | None = None,
-    options: Mapping[str, str] | None = None,
-) -> Trial:
-    """A connection over TLS that verifies as little as the driver can be told to."""
-    for verify in ("none", "ca", "identity"):
-        ca_file = None if verify == "none" else server.ca_file
-        tls = TlsOn.model_validate({"verify": verify, "ca_file": ca_file})
-        trial = try_driver(command, server, tls, account, options)
-        if "bad_job" not in trial.kinds:
-            break
-    return trial
 
 
 def measured_drivers(names: Sequence[str], store: Callable[[], Store], watcher: Watcher) -> KnownDrivers:
@@ -241,57 +138,13 @@ class _Gathering:
     takes_rsa_1024: bool = False
 
     def log_in(self, server: PrivateServer, account: Account, place: str, plugin: str) -> None:
-        """All ways of logging in by this plugin."""
+        """All ways of logging in by this plugin, and the ClientHello of the first that was over TLS."""
         unset = try_driver(self.command, server, TlsUnset(trusted_ca_file=server.ca_file), account)
-        known = KnownLogin(server=place, plugin=plugin, encrypts=unset.encrypted)
-        if plugin == CACHING:
-            self.logins.append(self._by_cache(server, account, known))
-            return
-        in_clear = try_driver(self.command, server, TlsOff(), account)
-        over_tls = in_clear if place in OLD_TLS else self._encrypting(server, account)
+        trials = private_logins(self.command, server, account, plugin, over_tls=place not in OLD_TLS)
         unknown = try_driver(self.command, server, TlsRequired(), account)
-        seen = {
-            "in_clear": plain_words(in_clear.words),
-            "over_tls": plain_words(over_tls.words),
-            "takes_unknown": not unknown.words,
-        }
-        self.logins.append(known.model_copy(update=seen))
-
-    def _encrypting(self, server: PrivateServer, account: Account) -> Trial:
-        """A connection over TLS, whose ClientHello is kept."""
-        trial = encrypting(self.command, server, account)
-        if self.offer is None and trial.seen is not None and trial.seen.tls is not None:
-            self.offer = trial.seen
-        return trial
-
-    def _by_cache(self, server: PrivateServer, account: Account, known: KnownLogin) -> KnownLogin:
-        """With the server's cache empty, and with the account in it."""
-        clear = [self._with_cache(server, account, TlsOff(), warm=warm) for warm in (False, True)]
-        secret = [self._with_cache(server, account, None, warm=warm) for warm in (False, True)]
-        more = {"in clear": _more_turns(*clear), "over TLS": _more_turns(*secret)}
-        paths: dict[str, LoginPath] = {}
-        if more["in clear"] == KEY_TURNS:
-            paths |= {"in clear, cold": "key asked for", "in clear, warm": "fast"}
-        if more["over TLS"] == FULL_TURNS:
-            paths |= {"over TLS, cold": "full", "over TLS, warm": "fast"}
-        return known.model_copy(
-            update={
-                "in_clear": plain_words(clear[1].words),
-                "cold_in_clear": plain_words(clear[0].words),
-                "over_tls": plain_words(secret[0].words or secret[1].words),
-                "takes_unknown": not try_driver(self.command, server, TlsRequired(), account).words,
-                "paths": paths,
-            }
-        )
-
-    def _with_cache(self, server: PrivateServer, account: Account, tls: Tls | None, *, warm: bool) -> Trial:
-        with closing(server.admin()) as admin:
-            accounts.forget_logins(admin)
-        if warm:
-            login.over_socket(Path(server.unix_endpoint().path), account).close()
-        if tls is None:
-            return self._encrypting(server, account)
-        return try_driver(self.command, server, tls, account)
+        begun = [trial.seen for trial in trials.over_tls.values() if trial.seen and trial.seen.tls]
+        self.offer = self.offer or next(iter(begun), None)
+        self.logins.append(known_login(place, unset.encrypted, trials.logins(), takes=not unknown.words))
 
     def driver(self, name: str, row: DriverRow) -> KnownDriver:
         """The driver as it is kept; of one that never began TLS nothing is known of what it offers."""
@@ -321,11 +174,28 @@ class _Gathering:
         )
 
 
-def _more_turns(cold: Trial, warm: Trial) -> int | None:
-    """How many turns a login takes more with an empty cache; None where one of them failed."""
-    if cold.words or warm.words or cold.seen is None or warm.seen is None:
-        return None
-    return cold.seen.traffic.turns - warm.seen.traffic.turns
+def known_login(place: str, encrypts: bool | None, logins: Sequence[Login], *, takes: bool) -> KnownLogin:
+    """The logins by one plugin at this server as they are kept; `takes` is of an unknown authority.
+
+    Where none over TLS was tried, it is taken to go as one in the clear does.
+    """
+    said = {(own.tls, own.cache): own.words for own in logins}
+    clear, cold = said.get(("off", "warm"), said.get(("off", None), "")), said.get(("off", "cold"), "")
+    secret = [own.words for own in logins if own.tls == "verified"]
+    return KnownLogin(
+        server=place,
+        plugin=logins[0].plugin,
+        encrypts=encrypts,
+        in_clear=clear,
+        cold_in_clear=cold,
+        over_tls=next((words for words in secret if words), "") if secret else clear,
+        takes_unknown=takes,
+        paths={
+            f"{'in clear' if own.tls == 'off' else 'over TLS'}, {own.cache}": own.outcome
+            for own in logins
+            if own.cache is not None and own.outcome in get_args(LoginPath)
+        },
+    )
 
 
 def _verifies(*answers: bool | None) -> tuple[Verified, ...]:
@@ -356,11 +226,3 @@ def _started(
 
 def _certificate() -> CertificateRequest:
     return CertificateRequest(addresses=ADDRESSES)
-
-
-def plain_words(words: str) -> str:
-    """A driver's words without what differs from one connection to the next: who speaks, ports, numbers."""
-    said = re.sub(r"^[^:]{1,60} says: ", "", words)
-    said = re.sub(r"\(conn=\d+\) |'?127\.0\.0\.\d'?(?::\d+)?", "", said)
-    said = " ".join(said.split())
-    return said if len(said) <= LONGEST_WORDS else f"{said[:LONGEST_WORDS].rsplit(' ', 1)[0]}…"

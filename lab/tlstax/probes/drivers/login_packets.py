@@ -72,11 +72,12 @@ def pass_on(driver: socket.socket, server: socket.socket) -> None:
 
 def packet(channel: socket.socket) -> tuple[int, bytes]:
     """The next packet: its number, and what is in it. EOFError where there is none."""
-    header = _exactly(channel, 4)
-    return header[3], _exactly(channel, int.from_bytes(header[:3], "little"))
+    header = exactly(channel, 4)
+    return header[3], exactly(channel, int.from_bytes(header[:3], "little"))
 
 
-def _exactly(channel: socket.socket, count: int) -> bytes:
+def exactly(channel: socket.socket, count: int) -> bytes:
+    """So many bytes. EOFError where there are fewer."""
     data = b""
     while len(data) < count:
         more = channel.recv(count - len(data))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.contract import Account
 from tlstax.mysql import probe_table
 from tlstax.mysql.database import SqlError
 from tlstax.mysql.statement_log import StatementLog, statement_log
@@ -17,8 +18,10 @@ from tlstax.observers.turn import turn
 from tlstax.probes.drivers.asking import Ask, asked, connected
 from tlstax.probes.drivers.attacked import TlsAsked
 from tlstax.probes.drivers.attacks import Ambush, attacks, made_ambush
+from tlstax.probes.drivers.external_logins import ExternalLogins, ExternalTarget
+from tlstax.probes.drivers.logins import accounts_by_plugin, private_logins
 from tlstax.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
-from tlstax.probes.drivers.probe_document import ProbeDocument
+from tlstax.probes.drivers.probe_document import ProbeDocument, ProbedThere
 from tlstax.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
 from tlstax.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, Tried
 from tlstax.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
@@ -52,8 +55,9 @@ class ProbeRequest:
     """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
 
     `options` are given to each driver word by word, where it is otherwise as by default. With `attacks` each
-    is also set on a hostile wire. Where costs are
-    measured and another run is measuring, this one waits, or with `beside_others` goes on at once.
+    is also set on a hostile wire. Where costs are measured and another run is measuring, this one waits, or
+    with `beside_others` goes on at once. `external` is a server that is not ours: it stands in the place of
+    `server`, and nothing is measured or attacked there.
     """
 
     names: tuple[str, ...]
@@ -63,6 +67,7 @@ class ProbeRequest:
     obtain: Obtain = field(default=obtain_client)
     beside_others: bool = False
     attacks: bool = False
+    external: ExternalTarget | None = None
 
 
 @dataclass
@@ -75,26 +80,23 @@ class _SoFar:
     server_version: str = ""
     run: str | None = None
     why: str = ""
+    external: ProbedThere | None = None
 
 
 def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -> ProbeDocument:
     """Probe all drivers of the request, one after another, then measure their costs together.
 
     A driver that cannot be built or cannot log in says so in its row, and the others go on. Ctrl-C keeps what
-    was found until then. MachineFault where the server is not available or its log cannot be used.
+    was found until then, and so does an external server that is gone in the middle. MachineFault where the
+    server is not available or its log cannot be used, UserMistake where an external one lets nobody in.
     """
     so_far = _SoFar()
-    status: Literal["complete", "interrupted"] = "complete"
+    status: Literal["complete", "interrupted", "failed"] = "complete"
     try:
-        programs = _programs(request, so_far, watcher)
-        if programs and request.budget_s is None:
-            _gather(request, programs, so_far, watcher)
-        elif programs and request.budget_s is not None:
-            with turn(watcher.warn, beside_others=request.beside_others) as mine:
-                _gather(request, programs, so_far, watcher)
-                study = _costs(request, request.budget_s, so_far)
-                if study is not None:
-                    _measure(Request(study, turn=mine), so_far, store, watcher)
+        if request.external is not None:
+            status = _probe_there(request, request.external, so_far, watcher)
+        else:
+            _probe_here(request, so_far, store, watcher)
     except Interrupted:
         status = "interrupted"
     finally:
@@ -107,10 +109,24 @@ def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -
         status=status,
         server=so_far.server,
         server_version=so_far.server_version,
+        external=so_far.external,
         run=so_far.run,
         stopped_because=so_far.why,
         drivers=tuple(sorted(rows, key=lambda row: (row.language, list(DRIVERS).index(row.name)))),
     )
+
+
+def _probe_here(request: ProbeRequest, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
+    """All drivers at a private server, and what they cost there."""
+    programs = _programs(request, so_far, watcher)
+    if programs and request.budget_s is None:
+        _gather(request, programs, so_far, watcher)
+    elif programs and request.budget_s is not None:
+        with turn(watcher.warn, beside_others=request.beside_others) as mine:
+            _gather(request, programs, so_far, watcher)
+            study = _costs(request, request.budget_s, so_far)
+            if study is not None:
+                _measure(Request(study, turn=mine), so_far, store, watcher)
 
 
 def _programs(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[str, ClientProgram]:
@@ -123,6 +139,24 @@ def _programs(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[s
             watcher.warn(error.sentence())
             so_far.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
     return programs
+
+
+def _probe_there(
+    request: ProbeRequest, target: ExternalTarget, so_far: _SoFar, watcher: Watcher
+) -> Literal["complete", "failed"]:
+    """All drivers at an external server, which is asked before a driver is built."""
+    there = ExternalLogins.arrive(target, len(request.names), watcher.step)
+    so_far.server, so_far.server_version = str(target.access.address), there.version
+    try:
+        for name, program in _programs(request, so_far, watcher).items():
+            watcher.step(f"{name} logs in to {so_far.server}")
+            so_far.gathered[name] = there.gathered(name, program.command, request.options)
+    except TlstaxError as fault:
+        so_far.why = fault.sentence()
+        return "failed"
+    finally:
+        so_far.external = there.there()
+    return "complete"
 
 
 def _gather(
@@ -140,6 +174,7 @@ def _gather(
             raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
         ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
+        accounts = dict(accounts_by_plugin(bench.server))
         probing = {
             name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
             for name, program in programs.items()
@@ -147,7 +182,7 @@ def _gather(
         began = time.monotonic()
         for place, (name, driver) in enumerate(probing.items()):
             watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
-            so_far.gathered[name] = driver.gathered()
+            so_far.gathered[name] = driver.logged_in(driver.gathered(), accounts)
             if request.attacks:
                 so_far.gathered[name] = driver.attacked(so_far.gathered[name], ambush)
         _show_expired(probing, so_far, served, watcher)
@@ -199,6 +234,24 @@ class _Probing:
             words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
             return known.model_copy(update={"failed": words})
         return known
+
+    def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
+        """What is known, and how it logs in by each plugin; nothing of one that cannot connect at all."""
+        server = self._bench.server
+        if known.failed is not None or not isinstance(server, PrivateServer):
+            return known
+        try:
+            found = [
+                login
+                for plugin, account in accounts.items()
+                for login in private_logins(
+                    self._command, server, account, plugin, self._ask.options
+                ).logins()
+            ]
+        except (MachineFault, SqlError, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known.model_copy(update={"logins": tuple(found)})
 
     def attacked(self, known: Gathered, ambush: Ambush) -> Gathered:
         """What is known, and what the driver does on a hostile wire; nothing of one that cannot log in."""

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from tlstax.contract import ErrorKind, Frozen
 from tlstax.probes.drivers.attacked import Attack
-from tlstax.probes.drivers.probed import Tried
+from tlstax.probes.drivers.probed import Cache, Login, Tried
 from tlstax.results.interval import Interval
 
 
@@ -59,9 +59,9 @@ class DriverRow(Frozen):
     `options` are those that it was given. A field is None where it could not be determined. `required` says
     what it does when TLS is required and nothing else is said, `verifies_*_when_required` what it checks
     then. `round_trips_*`, `connect_us` and `statement_us` are those by default; `plain` and `encrypted` have
-    both ways, the latter set to verify. `attacks` are what it did on a hostile wire, where it was set on
-    one. `verified_by` names what showed it, `failed` says why there is no more, and `failed_as`
-    (contract/README.md) its kind if the driver said it.
+    both ways, the latter set to verify. `logins` are how it logged in, by each plugin. `attacks` are what it
+    did on a hostile wire, where it was set on one. `verified_by` names what showed it, `failed` says why
+    there is no more, and `failed_as` (contract/README.md) its kind if the driver said it.
     """
 
     name: str
@@ -101,6 +101,7 @@ class DriverRow(Frozen):
     steady: bool | None = None
     warmup_s: float | None = None
     certificates: tuple[Tried, ...] = ()
+    logins: tuple[Login, ...] = ()
     attacks: tuple[Attack, ...] = ()
     verified_by: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -108,15 +109,34 @@ class DriverRow(Frozen):
     failed_as: ErrorKind | None = None
 
 
+class ProbedThere(Frozen):
+    """What there is to say of an external server that drivers were probed at.
+
+    `plugin` proves the account, and `cache_when_found` is what the server remembered of it (None for a plugin
+    without such a cache). `connections` is how many it got, all in all, `not_seen` what could not be seen
+    there, in sentences.
+    """
+
+    plugin: str
+    cache_when_found: Cache | None
+    connections: int
+    not_seen: tuple[str, ...]
+
+
 class ProbeDocument(Frozen):
-    """The one document that `drivers probe --json` prints; `run` is the stored run that costs are from."""
+    """The one document that `drivers probe --json` prints; `run` is the stored run that costs are from.
+
+    `external` is None on a private server. `stopped_because` says why costs were measured no longer, or why
+    a probe that failed ended.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
-    status: Literal["complete", "interrupted"]
+    status: Literal["complete", "interrupted", "failed"]
     server: str
     server_version: str
+    external: ProbedThere | None = None
     run: str | None
     stopped_because: str
     drivers: tuple[DriverRow, ...]

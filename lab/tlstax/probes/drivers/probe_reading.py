@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tlstax.contract import TlsView
@@ -12,6 +13,7 @@ from tlstax.probes.drivers.probed import Asked, Certificate, Gathered
 from tlstax.probes.drivers.statements_sent import disagreement, encrypted_by_log, pings, sent
 from tlstax.records.capture import Conversation, TlsSeen
 from tlstax.study.driver_catalogue import Driver
+from tlstax.support.text import enumerated
 
 ONE, THREE = 1, 3
 """How many statements the two jobs of a kind have: what they differ by are the statements' round trips."""
@@ -42,6 +44,7 @@ def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = N
         "failed": gathered.failed,
         "failed_as": gathered.failed_as,
         "certificates": gathered.tried,
+        "logins": gathered.logins,
         "attacks": gathered.attacks,
     }
     ready = next((one.ready for one in gathered.asked if one.ready is not None), None)
@@ -52,6 +55,7 @@ def driver_row(driver: Driver, gathered: Gathered, costs: DriverCosts | None = N
     known |= _verification(gathered, known.get("encrypts_by_default"), verified_by, notes)
     known |= _statements(gathered, verified_by, notes)
     known |= _ways(gathered, known.get("encrypts_by_default"), costs, notes)
+    notes += [*gathered.remarks, *_refused_logins(gathered)]
     if gathered.verified not in {None, "identity"}:
         checks = "the authority alone" if gathered.verified == "ca" else "nothing"
         notes.append(f"told to verify the host, it failed; encrypted it was told to verify {checks}")
@@ -87,7 +91,8 @@ def tls_shown(asked: Asked | None) -> TlsShown | None:
     if asked is None or not seen:
         return None
     last = seen[-1]
-    resumed = {one.resumed for one in seen}
+    # One connection alone has no earlier one that it could have resumed.
+    resumed = {one.resumed for one in seen} if asked.operations > 1 else set()
     reported = _server_view(asked)
     return TlsShown(
         version=reported.version if reported else last.version,
@@ -116,6 +121,7 @@ def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[s
     if refused is not None and gathered.failed is None:
         notes.append(f"where TLS is required and nothing else said, it refuses: {refused.words}")
     if asked is None:
+        known |= _before_it_was_ended(gathered)
         refusal = gathered.refused("unset")
         if refusal is not None and gathered.failed is None:
             notes.append(f"it cannot connect as it is by default: {refusal.words}")
@@ -134,6 +140,24 @@ def _tls(gathered: Gathered, verified_by: list[str], notes: list[str]) -> dict[s
         verified_by.append("Ssl_session_cache_hits of the server")
     elif shown.resumes:
         notes.append(f"the server counted {asked.sessions_taken_up} sessions that it took up")
+    return known
+
+
+def _before_it_was_ended(gathered: Gathered) -> dict[str, Any]:
+    """Of a connection with nothing said of TLS that tlstax ended: whether it began TLS, and its offer."""
+    job = next((job for job in gathered.asked if job.tls == "unset" and job.ended), None)
+    talks = _conversations(job)
+    if not talks:
+        return {}
+    tls = talks[-1].tls
+    known: dict[str, Any] = {"encrypts_by_default": tls is not None}
+    if tls is not None:
+        hello = tls.hello
+        known |= {
+            "versions_offered": hello.versions,
+            "groups_offered": hello.groups,
+            "key_shares": hello.key_shares,
+        }
     return known
 
 
@@ -263,6 +287,18 @@ def _way(gathered: Gathered, tls: TlsAsked, costs: WayCosts | None, notes: list[
         statement_cpu_us=costs.statement_cpu_us if costs else None,
         failed=why,
     )
+
+
+def _refused_logins(gathered: Gathered) -> Iterator[str]:
+    """Why logins did not succeed, those for the same reason together; not what jobs were refused for too."""
+    reasons: dict[str, list[str]] = {}
+    for own in gathered.logins:
+        if own.words and gathered.refused(own.tls) is None:
+            cache = " with a cold cache" if own.cache == "cold" else ""
+            who = "tlstax hung up" if own.outcome == "ended" else f"it refuses to log in by {own.plugin}"
+            reasons.setdefault(f"{who}: {own.words}", []).append(f"{WORDS[own.tls]}{cache}")
+    for reason, ways in reasons.items():
+        yield f"{enumerated(ways)} {reason}"
 
 
 WORDS: dict[TlsAsked, str] = {

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tlstax.probes.drivers.attack_table import attack_tables
+from tlstax.probes.drivers.login_table import login_tables
 from tlstax.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
+from tlstax.support.text import counted
 from tlstax.topics.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
@@ -48,9 +50,12 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
     probed = [row for row in document.drivers if row.failed is None]
     notes = _Notes()
     parts: list[RenderableType] = [_heading(document), Text()]
+    external = document.external
     if probed:
-        parts += _tls_tables(probed, notes, wide=wide)
+        parts += _tls_tables(probed, notes, wide=wide, has_checks=external is None)
+    if probed and external is None:
         parts += [*_table("Round trips", _TRIPS, probed, _trips, notes), Text(COUNTING, style="dim"), Text()]
+    parts += login_tables(probed, notes.marks, width=width, is_external=external is not None)
     if any(row.attacks for row in probed):
         parts += attack_tables(probed)
     costed = [row for row in probed if any(_costs(way) for way in (row.plain, row.encrypted))]
@@ -59,7 +64,7 @@ def probe_text(document: ProbeDocument, *, width: int, colour: bool) -> str:
         parts += _table("CPU time of the driver's process, in \u00b5s", _COSTS, costed, _cpu_cells, notes)
         once = any(cost is not None and cost.blocks == 1 for row in costed for cost in _times(row))
         parts += [Text(COSTING + (ONCE if once else ""), style="dim"), Text()]
-    for row in probed:
+    for row in probed if external is None else ():
         parts += _own_statements(row)
     parts += [Text(f"{row.name} was not probed: {row.failed}") for row in document.drivers if row.failed]
     parts += notes.printed()
@@ -109,13 +114,24 @@ def _heading(document: ProbeDocument) -> Text:
 
 _TLS = ("encrypts", "cipher", "group", "twice", "CA", "host", "expired", "resumes")
 _ONLY_WIDE = frozenset({"cipher", "twice"})
+_CHECKS = frozenset({"CA", "host", "expired", "resumes"})
 
 
-def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list[RenderableType]:
-    """What is so by default, and what is so when there must be TLS."""
+WRONG_ONES = (
+    "CA, host, expired: whether it refuses a certificate of an unknown authority, for another host, or past "
+    "its time."
+)
+TWICE = "Twice: the server wanted another key share (HelloRetryRequest)."
+
+
+def _tls_tables(
+    rows: Sequence[DriverRow], notes: _Notes, *, wide: bool, has_checks: bool
+) -> list[RenderableType]:
+    """What is so by default, and what is so when there must be TLS; checks where they were tried."""
+    left_out = (frozenset() if wide else _ONLY_WIDE) | (frozenset() if has_checks else _CHECKS)
 
     def chosen(cells: Sequence[str]) -> list[str]:
-        return [cell for name, cell in zip(_TLS, cells, strict=True) if wide or name not in _ONLY_WIDE]
+        return [cell for name, cell in zip(_TLS, cells, strict=True) if name not in left_out]
 
     parts = _table(
         "When TLS is not configured", chosen(_TLS), rows, lambda row: chosen(_by_default(row)), notes
@@ -129,14 +145,10 @@ def _tls_tables(rows: Sequence[DriverRow], notes: _Notes, *, wide: bool) -> list
             lambda row: chosen(_required(row)),
             notes,
         )
-    explained = (
-        "CA, host, expired: whether it refuses a certificate of an unknown authority, for another host, or "
-        "past its time."
-    )
-    if wide:
-        explained += " Twice: the server wanted another key share (HelloRetryRequest)."
+    explained = [WRONG_ONES] if has_checks else []
+    explained += [TWICE] if wide else []
     offers = [row for row in rows if row.versions_offered or row.required]
-    parts += [Text(explained, style="dim"), Text()]
+    parts += [Text(" ".join(explained), style="dim"), Text()] if explained else []
     return parts + _table("What they offer", ("versions", "key share", "groups"), offers, _offered, notes)
 
 
@@ -249,8 +261,19 @@ def _short(statement: str) -> str:
 
 def _end(document: ProbeDocument) -> list[RenderableType]:
     parts = []
+    if document.external is not None:
+        there = document.external
+        parts += [
+            Text(
+                f"{document.server} got {counted(there.connections, 'connection')}, one after the other, and "
+                "nothing was changed there."
+            ),
+            *map(Text, there.not_seen),
+        ]
     if document.run:
         parts.append(Text(f"Costs are from run {document.run} ({document.stopped_because})."))
+    if document.status == "failed":
+        parts.append(Text(f"It ended before all drivers were probed: {document.stopped_because}"))
     if document.status == "interrupted":
         parts.append(Text("It was interrupted; this is what was known by then."))
     return list(parts)

@@ -45,10 +45,11 @@ from tlstax.report.locks import csv_rows as locks
 from tlstax.report.machines import csv_rows as machines
 from tlstax.report.scaling import csv_rows as scaling
 from tlstax.report.two_sides import csv_rows as two_sides
-from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.rows import Row as TopicRow
+from tlstax.results.rows import text_of
 from tlstax.study.outcomes import UNITS
-from tlstax.topics.core.csv_row import Row, Value, amount, levels, sides
+from tlstax.topics.core.csv_row import Row, Value, amount, sides
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
@@ -105,7 +106,7 @@ def _told_row(row: TopicRow) -> Row:
         "judgement": row.judgement,
         "negotiated": row.negotiated,
         "caveats": "; ".join(row.caveats),
-        **row.more,
+        **{name: text_of(value) if isinstance(value, tuple) else value for name, value in row.more.items()},
     }
 
 
@@ -118,13 +119,9 @@ def _compared(document: RunDocument) -> Iterator[Row]:
             "caveats": "; ".join(found.caveats),
         }
         yield _beside_another(found) | _values(found) | noted
-    for contrast in document.contrasts:
-        yield _beside_another(contrast) | _values(contrast) | _noise("contrast", contrast)
-    for pooled in document.pooled:
-        yield _beside_another(pooled) | _noise("pooled", pooled)
 
 
-def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
+def _beside_another(found: Finding) -> Row:
     return {
         "outcome": found.outcome,
         "unit": found.unit,
@@ -135,35 +132,14 @@ def _beside_another(found: Finding | ContrastFinding | PooledRatio) -> Row:
     }
 
 
-def _values(found: Finding | ContrastFinding) -> Row:
+def _values(found: Finding) -> Row:
     return {"value": found.value, "baseline_value": found.baseline_value}
-
-
-def _noise(role: str, found: ContrastFinding | PooledRatio) -> Row:
-    return {"role": role, "caveats": f"noise floor from {found.noise_from}" if found.noise_from else ""}
 
 
 def _sampling(document: RunDocument) -> Iterator[Row]:
     """What sampling costs."""
     for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
         yield {"outcome": outcome, "unit": UNITS[outcome], "role": "profiling", **amount(ratio, "ratio")}
-
-
-def _unpaired(document: RunDocument) -> Iterator[Row]:
-    """What the baseline does not have."""
-    for found in document.unpaired:
-        yield {
-            "outcome": found.outcome,
-            "unit": found.unit,
-            "role": found.role,
-            **levels("case", found.case),
-            "value": found.value,
-            "value_low": found.low,
-            "value_high": found.high,
-            "confidence": found.confidence,
-            "blocks": found.blocks,
-            "negotiated": found.negotiated,
-        }
 
 
 def harmless(value: Value) -> Value:
@@ -189,6 +165,5 @@ TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
     machines.rows,
     machines.load_rows,
     explain.rows,
-    _unpaired,
 )
 """In the order of the rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 
 from rich.console import RenderableType
@@ -41,13 +41,13 @@ MOST_PROGRAMS = 6
 """Kinds of connections that are named, those with the most connections first."""
 
 
-MOST_LINES = 3
-"""At drivers, that are printed although nobody asked for one of them."""
+MOST_DRIVERS = 3
+"""That fail at the same or would be locked out, and are named although nobody asked for all lines."""
 
 
 def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all_lines: bool = False) -> str:
-    """What was found, `width` columns wide; with every line that mends a driver, or the short ones alone."""
-    parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold"), Text()]
+    """What was found, `width` columns wide; with every driver and the lines that mend it, or in short."""
+    parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold")]
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -212,25 +212,30 @@ def _who_connects(
 ) -> Iterator[RenderableType]:
     """How many drivers could connect, which could not and why, and whom a change would lock out.
 
-    `above` are the server's lines that have been printed.
+    `above` are the server's lines that have been printed. Without all lines each obstacle is one point, with
+    some of its drivers, and what mends it is left to those who ask for it.
     """
     day = f"{date.fromisoformat(found.measured_at):%-d %B %Y}"
     yield Text()
-    yield styled(f"Who could connect, of {counted(found.drivers, 'driver')} measured on {day}", "bold")
+    hint = "" if has_all_lines else " (-v: all lines)"
+    yield styled(f"Who could connect, of {counted(found.drivers, 'driver')} measured on {day}{hint}", "bold")
     table = grid()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
+    named = driver_names if has_all_lines else _few_drivers
     for name, way in (("By default", found.by_default), ("TLS required", found.over_tls)):
-        table.add_row(styled(name), styled(_fare(way)))
+        table.add_row(styled(name), styled(_fare(way, named)))
     for change in found.changes:
-        table.add_row(styled(CHANGES[change.change]), styled(_locks_out(change, found.drivers)))
+        table.add_row(styled(CHANGES[change.change]), styled(_locks_out(change, found.drivers, named)))
     yield table
     shown = set(above)
     for obstacle, when in _merged(found):
-        yield _points([(f"{when}: {obstacle.why}: {driver_names(obstacle.drivers)}", "")])
-        server = () if obstacle.server in shown else obstacle.server
-        shown.add(server)
-        yield from _mending(obstacle, server, has_all_lines=has_all_lines)
+        names = driver_names(obstacle.drivers, None if has_all_lines else MOST_DRIVERS)
+        yield _points([(f"{when}: {obstacle.why}: {names}", "")])
+        if has_all_lines:
+            server = () if obstacle.server in shown else obstacle.server
+            shown.add(server)
+            yield from _mending(obstacle, server)
 
 
 CHANGES = {
@@ -240,21 +245,26 @@ CHANGES = {
 }
 
 
-def _fare(way: Way) -> str:
+Named = Callable[[Sequence[str]], str]
+"""How drivers are named in a row of the table."""
+
+
+def _fare(way: Way, named: Named) -> str:
     parts = [(len(way.encrypted), "over TLS"), (len(way.in_clear), "in the clear")]
     words = [f"{number} {how}" for number, how in parts if number]
     failing = sum(len(own.drivers) for own in way.obstacles)
     words += [f"{failing} would fail"] if failing else []
-    words += [f"not known of {driver_names(way.unknown)}"] if way.unknown else []
+    words += [f"not known of {named(way.unknown)}"] if way.unknown else []
     return ", ".join(words)
 
 
-def _locks_out(change: LockedOut, drivers: int) -> str:
-    names = driver_names(change.drivers)
+def _locks_out(change: LockedOut, drivers: int, named: Named) -> str:
+    names = named(change.drivers)
     if len(change.drivers) > len(change.kept) and drivers > 1:
-        names = f"{len(change.drivers)}, all but {driver_names(change.kept) or 'none'}"
+        but = f", all but {named(change.kept)}" if change.kept else ""
+        names = f"{len(change.drivers)}{but}"
     said = f"would lock out {names}" if change.drivers else "would lock out nobody who can connect now"
-    return f"{said}; not known of {driver_names(change.unknown)}" if change.unknown else said
+    return f"{said}; not known of {named(change.unknown)}" if change.unknown else said
 
 
 def _merged(found: WhoConnects) -> Iterator[tuple[Obstacle, str]]:
@@ -262,35 +272,37 @@ def _merged(found: WhoConnects) -> Iterator[tuple[Obstacle, str]]:
     required = {(own.at, own.why, own.drivers): own for own in found.over_tls.obstacles}
     for own in found.by_default.obstacles:
         is_alike = required.pop((own.at, own.why, own.drivers), None) is not None
-        yield own, "with TLS required or not" if is_alike else "by default"
+        yield own, "either way" if is_alike else "by default"
     for own in required.values():
-        yield own, "with TLS required"
+        yield own, "TLS required"
 
 
-def driver_names(names: Sequence[str]) -> str:
-    """Drivers by name, the versions of one together: "connector-j 5.1.6, 8.0.16"."""
+def driver_names(names: Sequence[str], most: int | None = None) -> str:
+    """Drivers by name, the versions of one together: "connector-j 5.1.6, 8.0.16"; of many the first."""
     versions: dict[str, list[str]] = {}
-    for name in names:
+    for name in names[:most]:
         product, _, version = name.rpartition("-")
         versions.setdefault(product, []).append(version)
-    return enumerated([f"{product} {', '.join(numbers)}" for product, numbers in versions.items()])
+    words = [f"{product} {', '.join(numbers)}" for product, numbers in versions.items()]
+    return enumerated([*words, *([f"{len(names) - most} more"] if most and len(names) > most else [])])
 
 
-def _mending(obstacle: Obstacle, server: Sequence[Step], *, has_all_lines: bool) -> Iterator[RenderableType]:
-    """The lines for either side, or where they are to be had."""
-    lines = sum(len(step.lines) for step in obstacle.client)
-    shown = obstacle.client if has_all_lines or lines <= MOST_LINES else ()
-    for step in shown:
+def _few_drivers(names: Sequence[str]) -> str:
+    """Drivers by name where they are few, else how many."""
+    return driver_names(names) if len(names) <= MOST_DRIVERS else str(len(names))
+
+
+def _mending(obstacle: Obstacle, server: Sequence[Step]) -> Iterator[RenderableType]:
+    """The lines for either side."""
+    for step in obstacle.client:
         yield styled(f"   {step.where}:")
         yield Pasted(step.lines, indent=7)
-    if obstacle.client and not shown:
-        yield styled("   at the drivers: --client NAME has the lines", "dim")
     if obstacle.says and (server or not obstacle.server):
         yield styled(f"   at the server: {obstacle.says}", "dim")
     for step in server:
         yield styled(f"   {step.where}:")
         yield Pasted(step.lines, indent=7)
-    if obstacle.unmended and shown:
+    if obstacle.unmended and obstacle.client:
         yield styled(f"   at {driver_names(obstacle.unmended)}: nothing that mends it is known", "dim")
 
 

@@ -16,8 +16,9 @@ from tlstax.findings.core.wording import (
     tls_label,
     workload_label,
 )
-from tlstax.results.document import ContrastFinding, Finding, PooledRatio, RunDocument
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
+from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.study.needs import needs_distance
@@ -35,7 +36,7 @@ STEPS_OF_LIBRARIES = (1.02, 1.05, 1.1, 1.2)
 STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
 """From which factors on a cell of a heat map has the next shade: libraries differ by little, TLS by much."""
 
-Found = ContrastFinding | PooledRatio | Finding
+Found = Row | Finding
 
 
 def wants_overview(study: Study) -> bool:
@@ -50,7 +51,7 @@ def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
         Grid(
             title=f"{outcome_names.title(outcome)} of {_subject(found)} against {_base(found[0])}",
             reading=_pooled_over(found),
-            heads=tuple(dict.fromkeys(_short(f.case, f.factor) for f in found)),
+            heads=tuple(dict.fromkeys(_short(f.case, _factor(f)) for f in found)),
             parts=_by_workload(found),
             notes=tuple(_floors(found)),
         )
@@ -99,8 +100,8 @@ def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
     if len(document.design.levels_of().get(LADDER, ())) < 2:
         return ()
     maps = []
-    singles = [f for f in document.contrasts if f.outcome == outcome]
-    twins = [f for f in document.pooled if f.outcome == outcome and f.factor == INSTANCE]
+    singles = document.rows_of("contrasts", outcome, role="contrast")
+    twins = [f for f in _pooled(document, outcome) if _factor(f) == INSTANCE]
     for pooled in _contrasted(document, outcome):
         server = pooled[0].case.get("server")
         ladders = [*pooled, *(f for f in twins if f.case.get("server") == server)]
@@ -119,10 +120,20 @@ def own_map(document: RunDocument, outcome: str) -> Grid | None:
     return _map(title, ladders, singles, STEPS_OF_TLS, document.design)
 
 
-def _to_own_baseline(document: RunDocument, outcome: str) -> list[PooledRatio]:
+def _to_own_baseline(document: RunDocument, outcome: str) -> list[Row]:
     if not is_large(document.design) or needs_distance(document.design):
         return []
-    return [f for f in document.pooled if f.outcome == outcome and not f.factor and _is_first(f.case)]
+    return [f for f in _pooled(document, outcome) if not _factor(f) and _is_first(f.case)]
+
+
+def _pooled(document: RunDocument, outcome: str) -> tuple[Row, ...]:
+    return document.rows_of("contrasts", outcome, role="pooled")
+
+
+def _steps(row: Row) -> tuple[int, ...]:
+    """The numbers of connections that a row is pooled over."""
+    steps = row.more["pooled_connections"]
+    return steps if isinstance(steps, tuple) else ()
 
 
 def cell(found: Found, steps: Sequence[float]) -> Cell:
@@ -144,19 +155,19 @@ def cell(found: Found, steps: Sequence[float]) -> Cell:
     )
 
 
-def _contrasted(document: RunDocument, outcome: str) -> Iterator[list[PooledRatio]]:
+def _contrasted(document: RunDocument, outcome: str) -> Iterator[list[Row]]:
     """The pooled ratios of each contrast but the twins', server by server."""
-    found = (f for f in document.pooled if f.outcome == outcome and f.factor not in {"", INSTANCE})
-    sides = grouped(found, lambda f: (f.factor, f.baseline[f.factor], f.case.get("server", "")))
+    found = (f for f in _pooled(document, outcome) if _factor(f) not in {"", INSTANCE})
+    sides = grouped(found, lambda f: (_factor(f), f.baseline[_factor(f)], f.case.get("server", "")))
     yield from sides.values()
 
 
-def _by_workload(found: Sequence[PooledRatio]) -> tuple[Part, ...]:
-    heads = list(dict.fromkeys(_short(f.case, f.factor) for f in found))
+def _by_workload(found: Sequence[Row]) -> tuple[Part, ...]:
+    heads = list(dict.fromkeys(_short(f.case, _factor(f)) for f in found))
     parts: dict[str, dict[str, dict[str, Cell]]] = {}
     for f in found:
         rows = parts.setdefault(workload_label(f.case), {})
-        rows.setdefault(tls_label(f.case), {})[_short(f.case, f.factor)] = cell(f, STEPS_OF_LIBRARIES)
+        rows.setdefault(tls_label(f.case), {})[_short(f.case, _factor(f))] = cell(f, STEPS_OF_LIBRARIES)
     return tuple(
         Part(
             workload,
@@ -168,23 +179,23 @@ def _by_workload(found: Sequence[PooledRatio]) -> tuple[Part, ...]:
 
 def _map(
     title: str,
-    ladders: Sequence[PooledRatio],
-    singles: Sequence[ContrastFinding] | Sequence[Finding],
+    ladders: Sequence[Row],
+    singles: Sequence[Row] | Sequence[Finding],
     shades: Sequence[float],
     study: Study | None = None,
 ) -> Grid:
     """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
-    steps = sorted({step for ladder in ladders for step in ladder.connections})
+    steps = sorted({step for ladder in ladders for step in _steps(ladder)})
     by_case = {_key(single.case, _factor(single)): single for single in singles}
     parts: dict[str, list[Line]] = {}
     for ladder in ladders:
         cells = [
             cell(single, shades)
-            if (single := by_case.get(_key({**ladder.case, LADDER: step}, ladder.factor)))
+            if (single := by_case.get(_key({**ladder.case, LADDER: step}, _factor(ladder))))
             else Cell()
             for step in steps
         ]
-        name = subject_label(ladder.case, study) if study else _short(ladder.case, ladder.factor)
+        name = subject_label(ladder.case, study) if study else _short(ladder.case, _factor(ladder))
         parts.setdefault(mode_label(ladder.case), []).append(Line(name, (*cells, cell(ladder, shades))))
     found = tuple(Part(mode, tuple(lines)) for mode, lines in parts.items())
     return Grid(title, "", (*map(str, steps), ALL), found, is_map=True)
@@ -194,15 +205,15 @@ def _key(levels: Levels, factor: str) -> tuple[str, tuple[tuple[str, Level], ...
     return factor, tuple(sorted(levels.items()))
 
 
-def _factor(found: ContrastFinding | Finding) -> str:
-    return found.factor if isinstance(found, ContrastFinding) else ""
+def _factor(found: Row | Finding) -> str:
+    return found.word("factor") if isinstance(found, Row) else ""
 
 
-def _floors(found: Sequence[PooledRatio]) -> Iterator[str]:
+def _floors(found: Sequence[Row]) -> Iterator[str]:
     floors: dict[tuple[str, str], float] = {}
     for f in found:
         if f.noise_floor is not None:
-            floors[workload_label(f.case), f.noise_from] = f.noise_floor
+            floors[workload_label(f.case), f.word("noise_from")] = f.noise_floor
     if floors:
         sources = list(dict.fromkeys(source for _, source in floors))
         sizes = ", ".join(
@@ -213,8 +224,8 @@ def _floors(found: Sequence[PooledRatio]) -> Iterator[str]:
         yield "No twin was run: how much two processes of one kind differ is not known."
 
 
-def _pooled_over(found: Sequence[PooledRatio]) -> str:
-    steps = sorted({step for f in found for step in f.connections})
+def _pooled_over(found: Sequence[Row]) -> str:
+    steps = sorted({step for f in found for step in _steps(f)})
     blocks = sorted({f.ratio.blocks for f in found})
     many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
     confidence = percent(found[0].ratio.confidence)
@@ -223,15 +234,15 @@ def _pooled_over(found: Sequence[PooledRatio]) -> str:
     return f"{over}, {many} block{'s' if blocks[-1] > 1 else ''}, and {confidence} intervals."
 
 
-def _subject(found: Sequence[PooledRatio]) -> str:
+def _subject(found: Sequence[Row]) -> str:
     return str(found[0].case.get("server", "all cases"))
 
 
-def _base(found: PooledRatio) -> str:
-    level = found.baseline[found.factor]
-    if found.factor == CERTIFICATE:
+def _base(found: Row) -> str:
+    level = found.baseline[_factor(found)]
+    if _factor(found) == CERTIFICATE:
         return certificate_words(level)
-    if found.factor == FAULT and level == NO_FAULT:
+    if _factor(found) == FAULT and level == NO_FAULT:
         return "as it comes" if found.case[FAULT] in VARIANTS else "nothing planted"
     return str(level)
 

@@ -11,10 +11,9 @@ from tlstax.findings.connect.round_trips import round_trips
 from tlstax.findings.connect.storms import storms
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.contrasts import contrasts, pooled_ratios
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
-from tlstax.findings.core.outcomes import UNITS, is_large
+from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.findings.distance.curves import distances
 from tlstax.findings.distance.tunnels import tunnels
@@ -28,7 +27,7 @@ from tlstax.findings.pool.savings import savings
 from tlstax.findings.scaling.laws import scalings
 from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.document import Control, ControlResult, Finding, NeverValid, RunDocument, Unpaired
+from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.machines import Machines
 from tlstax.study.labels import finding_levels, full_label
@@ -70,9 +69,6 @@ def document(stored: StoredRun) -> RunDocument:
         topics=topics,
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
-        unpaired=tuple(_unpaired(e, e.alone_mean) for e in found if e.alone_mean),
-        contrasts=contrasts(measured),
-        pooled=pooled_ratios(measured) if is_large(study) or study.contrasts else (),
         statements=statements(measured),
         pool=savings(measured),
         scaling=scalings(measured),
@@ -89,7 +85,6 @@ def document(stored: StoredRun) -> RunDocument:
         machines=beside,
         load=load(stored),
         explanations=explanations(stored),
-        control=Control(comparisons=tuple(_control_results(found))),
         trials=counts_of(stored.measured),
         profiling=sampled,
         caveats=(
@@ -155,38 +150,6 @@ def _finding(  # noqa: PLR0913, PLR0917 (what is known of the estimate, and of i
         negotiated=comparison.negotiated,
         caveats=caveats.of_finding(study, estimate, interval, busy),
     )
-
-
-def _unpaired(estimate: Estimate, value: Interval) -> Unpaired:
-    comparison = estimate.comparison
-    return Unpaired(
-        outcome=estimate.outcome,
-        unit=UNITS[estimate.outcome],
-        role=comparison.case.role,
-        case=finding_levels(comparison.case),
-        value=value.point,
-        low=value.low,
-        high=value.high,
-        confidence=value.confidence,
-        blocks=value.blocks,
-        negotiated=comparison.negotiated,
-    )
-
-
-def _control_results(found: list[Estimate]) -> list[ControlResult]:
-    """The control's ratio for every outcome; without an interval there is no noise floor to tell."""
-    return [
-        ControlResult(
-            outcome=estimate.outcome,
-            case=dict(estimate.comparison.case.levels),
-            ratio=estimate.ratio,
-            noise_floor=floor,
-        )
-        for estimate in found
-        if estimate.comparison.case.role == "control"
-        and estimate.ratio is not None
-        and (floor := estimate.noise_floor) is not None
-    ]
 
 
 def never_valid(stored: StoredRun) -> tuple[NeverValid, ...]:

@@ -31,6 +31,7 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.rows import Row
 from tlstax.study import workloads
 from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
@@ -153,10 +154,16 @@ def _pooled(document: RunDocument) -> list[str]:
     return [
         f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
         f"{change_words(found.ratio)}{_unless_seen(found.judgement, document.design.alike_within)}, "
-        f"pooled over {counted(len(found.connections), 'number')} of connections"
-        for found in document.pooled
-        if found.outcome == outcome and not found.factor
+        f"pooled over {counted(_steps(found), 'number')} of connections"
+        for found in document.rows_of("contrasts", outcome, role="pooled")
+        if not found.word("factor")
     ]
+
+
+def _steps(row: Row) -> int:
+    """Over how many numbers of connections a row is pooled."""
+    steps = row.more["pooled_connections"]
+    return len(steps) if isinstance(steps, tuple) else 0
 
 
 def made_anew(document: RunDocument) -> list[str]:
@@ -165,8 +172,8 @@ def made_anew(document: RunDocument) -> list[str]:
     return [
         f"reconnecting under {tls_label(found.case)} instead of keeping connections: "
         f"{_what_changes(outcome)} {change_words(found.ratio)}{_unless_seen(found.judgement, within)}"
-        for found in document.contrasts
-        if found.factor == "workload" and found.outcome == outcome
+        for found in document.rows_of("contrasts", outcome, role="contrast")
+        if found.word("factor") == "workload"
     ]
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.document import Finding, RunDocument, Unpaired
+from tlstax.results.document import Finding, RunDocument
+from tlstax.results.rows import Row as TopicRow
 from tlstax.study import Case, Level, Study
 from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
@@ -29,7 +30,7 @@ class Row:
     case: Case
     style: Style
     findings: Mapping[str, Finding] = field(default_factory=dict)
-    unpaired: Mapping[str, Unpaired] = field(default_factory=dict)
+    unpaired: Mapping[str, TopicRow] = field(default_factory=dict)
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -52,7 +53,7 @@ class Row:
         """What was negotiated, where that says more than the label and is not the baseline's once more."""
         return "" if self.case.role == "control" or self.negotiated == self.label else self.negotiated
 
-    def value(self, outcome: str) -> Finding | Unpaired | None:
+    def value(self, outcome: str) -> Finding | TopicRow | None:
         """What was found for this outcome, with a ratio where the baseline has it too."""
         return self.findings.get(outcome) or self.unpaired.get(outcome)
 
@@ -115,6 +116,7 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """Every group of the run's study, in the study's order; cases without findings stay in."""
     study = stored.header.study
     places = _treatment_places(study)
+    unpaired = document.rows_of("unpaired")
     rows: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
     for case in cases(study):
         named = finding_levels(case)
@@ -122,7 +124,7 @@ def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
             case=case,
             style=_style(case, study, places.get(_compared_levels(case, study), 0)),
             findings={found.outcome: found for found in document.findings if found.case == named},
-            unpaired={found.outcome: found for found in document.unpaired if found.case == named},
+            unpaired={found.outcome: found for found in unpaired if found.case == named},
             trials=tuple(record for record in stored.measured if record.trial.case == case),
         )
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
@@ -201,7 +203,7 @@ def main_columns(group: Group) -> tuple[Column, ...]:
 def _column(group: Group, outcome: str) -> Column:
     found = [row.value(outcome) for row in group.rows]
     unit = next((finding.unit for finding in found if finding), "")
-    scale = figures.column_scale((finding.value for finding in found if finding), unit)
+    scale = figures.column_scale((finding.value or 0.0 for finding in found if finding), unit)
     unit = "" if scale.unit == "/s" else scale.unit
     cells = tuple(cell(row, outcome, scale) for row in group.rows)
     head, is_answer = MAIN_OUTCOMES[outcome].head, outcome in group.answers()
@@ -211,7 +213,7 @@ def _column(group: Group, outcome: str) -> Column:
 def cell(row: Row, outcome: str, scale: Scale | None = None) -> Cell:
     """What a row shows of an outcome: in the column's unit, or without one in the unit that suits."""
     found = row.value(outcome)
-    if found is None:
+    if found is None or found.value is None:
         return Cell(NOTHING)
     if scale is None:
         value = figures.quantity(found.value, found.unit)
