@@ -10,7 +10,6 @@ from tlstax.contract import Frozen
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.captures import FirstBytes
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
@@ -156,7 +155,6 @@ class RunDocument(Frozen):
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    tables: Tables | None = None
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

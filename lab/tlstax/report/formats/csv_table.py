@@ -13,10 +13,9 @@ import csv
 from collections.abc import Iterator, Mapping
 from io import StringIO
 
-from tlstax.report.published.csv_rows import amount, levels
-from tlstax.report.published.csv_rows import rows as rows_of_published_tables
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import More, Row, text_of
+from tlstax.results.interval import Interval
+from tlstax.results.rows import More, Of, Row, text_of
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK
 from tlstax.topics.core.columns import Value, Values
@@ -54,8 +53,6 @@ def finding_rows(document: RunDocument) -> Iterator[Values]:
         known = finding.model_dump(include=set(Row.model_fields) - {"case", "baseline", "interval"})
         row = Row(**known, case=finding.case, baseline=finding.baseline, interval=finding.ratio, of="ratio")
         yield {**common, "topic": "", **_values(row)}
-    for values in rows_of_published_tables(document):
-        yield {**common, **values}
     for name, told in document.topics.items():
         for row in told.rows:
             yield {**common, "topic": name, **_values(row), "role": row.role or name}
@@ -66,11 +63,11 @@ def _values(row: Row) -> Values:
         "outcome": row.outcome,
         "unit": row.unit,
         "role": row.role,
-        **levels("case", _without_mark(row.case)),
-        **levels("baseline", _without_mark(row.baseline)),
+        **_levels("case", row.case),
+        **_levels("baseline", row.baseline),
         "value": row.value,
         "baseline_value": row.baseline_value,
-        **amount(row.interval, row.of),
+        **_amount(row.interval, row.of),
         "blocks": row.blocks,
         "noise_floor": row.noise_floor,
         "judgement": row.judgement,
@@ -80,9 +77,17 @@ def _values(row: Row) -> Values:
     }
 
 
-def _without_mark(case: Mapping[str, Level]) -> dict[str, Level]:
-    """The levels without the mark of a control, which has no column."""
-    return {name: level for name, level in case.items() if name not in CONTROL_MARK}
+def _levels(side: str, case: Mapping[str, Level]) -> Values:
+    """A column for each level of a case, or of what it is compared with; the mark of a control has none."""
+    return {f"{side}_{name}": level for name, level in case.items() if name not in CONTROL_MARK}
+
+
+def _amount(known: Interval | None, of: Of) -> Values:
+    """A figure, the ends of its interval and its confidence; nothing where there is none."""
+    if known is None:
+        return {}
+    ends: Values = {of: known.point, f"{of}_low": known.low, f"{of}_high": known.high}
+    return {**ends, "confidence": known.confidence}
 
 
 def _cell(value: More) -> Value:
