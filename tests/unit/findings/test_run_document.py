@@ -17,9 +17,9 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.results.captures import FirstBytes
 from tlstax.results.document import (
     Finding,
+    FirstBytes,
     NeverValid,
     RunDocument,
     StatementResult,

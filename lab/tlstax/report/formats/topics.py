@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
-from tlstax.report.overview import section as overview
-from tlstax.report.overview.text import notes_of_statements
+from tlstax.report import overview
+from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
