@@ -9,7 +9,6 @@ import pytest
 from test_sitting import Watching
 from test_sitting import study as study_in_turns
 
-from tlstax.findings.locks.explained import locks_explained
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
@@ -23,6 +22,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
 from tlstax.study import Case, Level
 from tlstax.topics.answer.document import document
+from tlstax.topics.core.topic import Run
+from tlstax.topics.locks import ALL_OF_THEM, explained
 
 NEEDS = Needs(rows=1000, connections=4, seed=1, duration_s=0.2)
 PLANTED, TAKER = 7, "tlstax_planted_locks"
@@ -103,12 +104,13 @@ def test_a_run_counts_every_case_twice_and_compares_none_of_it(
     assert [record.trial.block for record in counted] == [-3, -3, -2, -2]
     assert not any(record.locks for record in found.measured)
     shown = document(found)
-    assert [one.trials for one in shown.locks] == [2, 2]
-    for one in shown.locks:
-        (taker,) = (taker for taker in one.takers if taker.function == TAKER)
-        assert taker.per_op == PLANTED
-        assert one.times_slower is not None
-    plaintext, tls = shown.locks
-    assert tls.per_op > plaintext.per_op
-    against_kept = locks_explained(found)
-    assert TAKER not in {change.function for change in against_kept.changes}, "both log in"
+    told = shown.topics["locks"]
+    plaintext, tls = told.of(role=ALL_OF_THEM)
+    for case in (plaintext, tls):
+        assert case.more["trials"] == 2
+        assert case.number("times_slower") is not None
+    takers = [row for row in told.rows if row.word("function") == TAKER]
+    assert [row.value for row in takers] == [PLANTED, PLANTED]
+    assert (tls.value or 0) > (plaintext.value or 0)
+    against_kept = explained(Run(found))
+    assert TAKER not in {row.word("function") for row in against_kept.rows}, "both log in"

@@ -7,21 +7,10 @@ from typing import Literal
 from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.bulk import BulkCurve
-from tlstax.results.captures import Captures
-from tlstax.results.connect import RoundTripsResult, StormResult
-from tlstax.results.distance import Distances, TunnelWorth
-from tlstax.results.explanation import Explanation
-from tlstax.results.hello_retry import HelloRetries
+from tlstax.results.captures import FirstBytes
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.load import LoadFound
-from tlstax.results.locks import CaseLocks
-from tlstax.results.machines import Machines
 from tlstax.results.rows import Row, Told
-from tlstax.results.scaling import Scaling
-from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -61,49 +50,6 @@ class TrialCounts(Frozen):
     valid: int
     invalid: int
     unknown: int
-
-
-class Profiling(Frozen):
-    """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
-
-    `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
-    the kernel's functions could be told apart, `sides` who could be sampled, and `coverage` which share of
-    its CPU time has samples (of a process that sleeps often, perf misses some). `costs` holds, by outcome,
-    the ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
-    """
-
-    trials: TrialCounts
-    profiles: int
-    event: str
-    frequency_hz: int
-    kernel: bool
-    kernel_names: bool
-    sides: tuple[Side, ...]
-    coverage: dict[Side, float]
-    samples: int
-    lost: int
-    why_none: tuple[str, ...] = ()
-    costs: dict[str, Interval] = {}
-
-
-class PoolSaving(Frozen):
-    """What making one connection costs the server, in operations on connections that are kept.
-
-    Both are CPU time of the server per operation, of the workloads `made` and `kept`, in the same blocks and
-    with as many connections, pooled over `connections`. `case` lacks the workload and the connections.
-    From `operations_needed` operations on each connection, making it is less than `share` of what the
-    server spends. `kept_to_plaintext` and `made_to_plaintext` are what TLS does to either; None without TLS.
-    """
-
-    case: dict[str, Level]
-    kept: str
-    made: str
-    connections: tuple[int, ...]
-    operations_worth: Interval
-    share: float
-    operations_needed: Interval
-    kept_to_plaintext: Interval | None = None
-    made_to_plaintext: Interval | None = None
 
 
 class Tally(Frozen):
@@ -189,8 +135,9 @@ class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
-    others; `machines` is there where trials ran on several, `load` where the load came from other machines.
-    `topics` has what there is to tell of each topic, by its name.
+    others. `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of
+    cases. By their names `machines` are those that blocks were measured on, where they are several, and
+    `load_machines` those that the load came from, where it came from others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -205,27 +152,15 @@ class RunDocument(Frozen):
     design: Study
     specimens: tuple[Specimen, ...]
     machine: Machine
+    machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
+    load_machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
-    pool: tuple[PoolSaving, ...] = ()
-    scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
-    bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
-    locks: tuple[CaseLocks, ...] = Field(default=(), exclude_if=_is_nothing)
-    storms: tuple[StormResult, ...] = ()
-    round_trips: tuple[RoundTripsResult, ...] = ()
-    distances: Distances | None = None
-    tunnels: tuple[TunnelWorth, ...] = ()
-    hello_retries: HelloRetries | None = None
-    captures: Captures | None = None
-    machines: Machines | None = Field(default=None, exclude_if=_is_none)
-    load: LoadFound | None = Field(default=None, exclude_if=_is_none)
-    explanations: tuple[Explanation, ...] = ()
+    first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     trials: TrialCounts
-    profiling: Profiling | None = None
     caveats: tuple[str, ...] = ()
 
     def rows_of(self, topic: str, *outcomes: str, role: str | None = None) -> tuple[Row, ...]:

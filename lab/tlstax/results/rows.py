@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
@@ -70,6 +70,13 @@ class Row(Frozen):
         return {**known, **{name: value for name, value in data.items() if value is not None}}
 
     @property
+    def ratio(self) -> Interval:
+        """The interval of a row that is of a ratio."""
+        if self.interval is None or self.of != "ratio":
+            raise TypeError(f"a row of {self.outcome} has no ratio")
+        return self.interval
+
+    @property
     def known(self) -> Interval:
         """The interval of a row that has one. ValueError for one without."""
         if self.interval is None:
@@ -77,10 +84,10 @@ class Row(Frozen):
         return self.interval
 
     @property
-    def ratio(self) -> Interval:
-        """The interval of a row that is of a ratio."""
-        if self.interval is None or self.of != "ratio":
-            raise TypeError(f"a row of {self.outcome} has no ratio")
+    def difference(self) -> Interval:
+        """The interval of a row that is of a difference."""
+        if self.interval is None or self.of != "difference":
+            raise TypeError(f"a row of {self.outcome} has no difference")
         return self.interval
 
     def number(self, column: str) -> float | None:
@@ -113,6 +120,15 @@ class Told(Frozen):
             for row in self.rows
             if (not outcomes or row.outcome in outcomes) and (role is None or row.role == role)
         )
+
+
+class ToldOfRun(Told):
+    """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[2] = Field(default=2, alias="schema")
+    run: str
 
 
 def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:

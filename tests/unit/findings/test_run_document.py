@@ -17,19 +17,13 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.results.captures import Captures
-from tlstax.results.connect import RoundTripsResult, StormResult
-from tlstax.results.distance import Distances, TunnelWorth
+from tlstax.results.captures import FirstBytes
 from tlstax.results.document import (
     Finding,
     NeverValid,
-    PoolSaving,
-    Profiling,
     RunDocument,
     StatementResult,
 )
-from tlstax.results.explanation import Explanation
-from tlstax.results.hello_retry import HelloRetries
 from tlstax.results.interval import Interval
 from tlstax.study import Contrast, Study, load_study, override
 from tlstax.topics.answer import caveats
@@ -188,17 +182,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     answers: dict[str, Any] = {
         "never_valid": (NeverValid.model_construct(),),
         "statements": (StatementResult.model_construct(),),
-        "savings": (PoolSaving.model_construct(),),
-        "storms": (StormResult.model_construct(),),
-        "round_trips": (RoundTripsResult.model_construct(),),
-        "distances": Distances.model_construct(),
-        "tunnels": (TunnelWorth.model_construct(),),
-        "hello_retries": HelloRetries.model_construct(),
-        "captures": Captures.model_construct(),
-        "explanations": (Explanation.model_construct(),),
-        "profiling": Profiling.model_construct(),
+        "first_bytes": (FirstBytes.model_construct(),),
         "of_external": ("of turns",),
-        "caveats_of_profiling": ("of profiling",),
     }
     asked: Asked = {}
 
@@ -224,19 +209,16 @@ def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: py
     assert shown(found) == {
         name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
     }
-    assert found.caveats == ("of the run", "of turns", "of profiling")
+    assert (found.caveats[0], found.caveats[-1]) == ("of the run", "of turns")
     measured = series(study, stored.measured, valid_values(study, stored.measured))
-    of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
+    of_run = (stored,)
     values = valid_values(study, stored.measured)
     estimated = estimates(study, stored.measured, values)
     assert asked == {
-        **dict.fromkeys(("never_valid", "round_trips", "captures", "explanations", "profiling"), of_run),
-        **dict.fromkeys(("statements", "savings", "tunnels"), of_series),
-        **dict.fromkeys(("distances", "hello_retries"), of_both),
-        "storms": (stored, estimated),
+        **dict.fromkeys(("never_valid", "first_bytes"), of_run),
+        "statements": (measured,),
         "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
         "of_external": of_run,
-        "caveats_of_profiling": (answers["profiling"],),
     }
 
 
@@ -245,15 +227,7 @@ def shown(found: RunDocument) -> dict[str, Any]:
     return {
         "never_valid": found.never_valid,
         "statements": found.statements,
-        "savings": found.pool,
-        "storms": found.storms,
-        "round_trips": found.round_trips,
-        "distances": found.distances,
-        "tunnels": found.tunnels,
-        "hello_retries": found.hello_retries,
-        "captures": found.captures,
-        "explanations": found.explanations,
-        "profiling": found.profiling,
+        "first_bytes": found.first_bytes,
     }
 
 

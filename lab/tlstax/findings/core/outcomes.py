@@ -481,6 +481,11 @@ def is_large(study: Study) -> bool:
     return len(groups(study)) > MOST_GROUPS
 
 
+def asks_for_counts(study: Study) -> bool:
+    """Whether the study's question is how many round trips there are."""
+    return study.deciding_outcome.startswith("round_trips_")
+
+
 def phases(study: Study) -> tuple[str, ...] | None:
     """The phases whose percentiles are told; None for all."""
     return OVERVIEW_PHASES if is_large(study) else None

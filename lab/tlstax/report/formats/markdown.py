@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
-from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.outcomes import is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -16,7 +14,16 @@ from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Roomy, Section, Words
+from tlstax.topics.core.section import (
+    Block,
+    Dump,
+    Heading,
+    Items,
+    Pairs,
+    Section,
+    Words,
+    opened,
+)
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.untrusted import printable
 
@@ -34,7 +41,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts += _cases(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    parts += _sections(after_groups(document, "whole"))
+    parts += _sections(after_groups(document))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     parts += _sections([last_section(stored, document, "whole")])
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -42,7 +49,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
 
 def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
     """The groups of cases, or where to find them."""
-    if is_large(document.design) or asks_for_counts(document):
+    if is_large(document.design) or asks_for_counts(document.design):
         return [escaped(where_the_rest_is(document))]
     return [part for group in arranged(stored, document) for part in _group(group, document)]
 
@@ -50,8 +57,9 @@ def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
 def _sections(sections: Iterable[Section]) -> list[str]:
     parts = []
     for section in sections:
-        parts += [f"### {escaped(section.title)}"] if section.title else []
-        parts += [part for block in section.blocks for part in _block(block)]
+        own = [part for block in opened(section.blocks, roomy=True) for part in _block(block)]
+        parts += [f"### {escaped(section.title)}"] if section.title and any(own) else []
+        parts += own
     return parts
 
 
@@ -69,8 +77,6 @@ def _block(block: Block) -> Iterator[str]:
         case Pairs(heading, rows):
             yield escaped(heading)
             yield _bullets(f"{name}: {words}" for name, words in rows)
-        case Roomy(blocks):
-            yield from chain.from_iterable(map(_block, blocks))
         case Dump(title, lines):
             yield escaped(title)
             yield "\n".join(("```", *lines, "```"))
@@ -86,7 +92,8 @@ def escaped(text: str) -> str:
 def _text_table(table: Table) -> list[str]:
     rows = ([escaped(cell) for cell in row] for row in table.lines(roomy=True))
     heads = [table.of, *(escaped(head) for head in table.heads)]
-    return [f"### {escaped(table.title)}", _table(heads, rows), escaped(" ".join(table.notes))]
+    title = [f"### {escaped(table.title)}"] if table.title else []
+    return [*title, _table(heads, rows), escaped(" ".join(table.notes))]
 
 
 def _group(group: Group, document: RunDocument) -> list[str]:

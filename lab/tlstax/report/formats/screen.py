@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 
 from tlstax.findings.core.wording import capitalised, percent
-from tlstax.findings.hello_retry.words import is_answer
 from tlstax.records.trial import OTHERS_RAN, StoredRun
 from tlstax.report.formats import terminal
 from tlstax.report.formats.terminal import (
@@ -26,6 +25,7 @@ from tlstax.report.formats.topics import after_groups_on_screen, before_groups_o
 from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
+from tlstax.topics import hello_retry
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
@@ -253,12 +253,12 @@ def _machine_words(stored: StoredRun) -> str:
 
 def retries_words(document: RunDocument) -> str:
     """That handshakes met a HelloRetryRequest, and the page that says what it is; empty where none did."""
-    found = document.hello_retries
-    if found is None or is_answer(document):
+    if hello_retry.is_answer(document) or "hello_retry" not in document.topics:
         return ""
-    made = sum(kind.handshakes for kind in found.kinds)
-    retried = sum(kind.retried for kind in found.kinds)
-    how_many = f"all {made:,}" if retried == made else f"{retried:,} of {made:,}"
+    kinds = document.topics["hello_retry"].of(role=hello_retry.KIND)
+    made = round(sum(kind.baseline_value or 0.0 for kind in kinds))
+    retried = round(sum(kind.value or 0.0 for kind in kinds))
+    how_many = hello_retry.share(retried, made)
     return f"HelloRetryRequest in {how_many} handshakes ({HELLO_RETRY_PAGE})" if retried else ""
 
 

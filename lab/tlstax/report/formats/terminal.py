@@ -15,11 +15,9 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.connect.words import asks_for_counts
-from tlstax.findings.core.outcomes import is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
 from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
@@ -30,7 +28,16 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words
+from tlstax.topics.core.section import (
+    Block,
+    Dump,
+    Heading,
+    Items,
+    Pairs,
+    Section,
+    Words,
+    opened,
+)
 from tlstax.topics.core.table import GAP, Table, side_by_side
 
 NARROWEST = 40
@@ -66,7 +73,7 @@ def _parts(
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else styled(where_the_rest_is(document))
-    for section in after_groups(document, "short"):
+    for section in after_groups(document):
         yield from section_parts(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
@@ -78,21 +85,30 @@ def _parts(
 
 def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
-    many = len(document.findings) > MOST_FINDINGS and any(distance.sections(document, "short"))
-    without = is_large(document.design) or asks_for_counts(document) or many
+    many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
+    without = is_large(document.design) or asks_for_counts(document.design) or many
     return () if without else arranged(stored, document)
 
 
 def section_parts(section: Section, width: int) -> Iterable[RenderableType]:
-    """A topic's title and its blocks."""
-    if section.title:
+    """A topic's title and its blocks; nothing where these say nothing here."""
+    parts: list[RenderableType] = []
+    for block in opened(section.blocks, roomy=False):
+        if isinstance(block, Items) and section.title and not (parts or block.heading):
+            parts += bullets(_shortened(block))
+        else:
+            parts += _block(block, width)
+    if section.title and parts:
         yield ""
         yield styled(section.title, style="bold")
-    for place, block in enumerate(section.blocks):
-        if isinstance(block, Items) and section.title and not (place or block.heading):
-            yield from bullets(_shortened(block))
-        else:
-            yield from _block(block, width)
+    yield from parts
+
+
+def printed_section(section: Section, *, width: int = 80, colour: bool = False) -> str:
+    """A section by itself, at most `width` (from 40 on) columns wide."""
+    width = max(width, NARROWEST)
+    _, *parts = section_parts(section, width)
+    return printed(parts, width=width, colour=colour)
 
 
 def _shortened(items: Items) -> list[str]:
@@ -127,8 +143,9 @@ def _block(block: Block, width: int) -> Iterable[RenderableType]:
 
 
 def _text_table(table: Table, width: int) -> Iterable[RenderableType]:
-    yield ""
-    yield styled(table.title, style="bold")
+    if table.title:
+        yield ""
+        yield styled(table.title, style="bold")
     if table.where_it_fits and table.width() > width:
         return
     for columns in table.fitting(width):

@@ -17,7 +17,6 @@ from tlstax.report.overview.grids import (
     own_table,
     wants_overview,
 )
-from tlstax.report.overview.pool import pool_table
 from tlstax.report.overview.text import tables
 from tlstax.results.document import RunDocument, StatementCase, StatementResult
 from tlstax.study.needs import needs_distance
@@ -50,10 +49,10 @@ CASE_HEADS = (
 )
 
 
-def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
+def sections(document: RunDocument, _: Detail) -> Iterator[Section]:
     """Pooled tables; nothing for a study that is shown group by group."""
     if wants_overview(document.design):
-        yield Section(tuple(tables(document, narrow=detail == "short")))
+        yield Section(tuple(tables(document)))
 
 
 def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
@@ -63,9 +62,7 @@ def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]
     if document.statements:
         claims = tuple(map(_claim, document.statements))
         yield Section((Claims(claims),), "What others published, and what was seen here")
-    pool, own = pool_table(document), own_table(document)
-    if pool is not None:
-        yield Section((pool,), "What keeping connections saves")
+    own = own_table(document)
     pooled = (*contrast_tables(document), *((own,) if own is not None else ()))
     if pooled:
         yield Section(pooled, "Pooled over connections")

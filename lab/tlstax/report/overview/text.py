@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.report.overview.grids import contrast_tables, own_table
-from tlstax.report.overview.pool import pool_table
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core.grid import Cell, Grid
@@ -22,17 +21,8 @@ KEYS = {
 PER_CENT = "In per cent, ± half the width of the interval."
 
 
-def tables(document: RunDocument, *, narrow: bool = False) -> Iterator[Table]:
-    """What keeping connections saves, the pooled contrasts of each server, all against its own plaintext.
-
-    A `narrow` table of what is saved leaves the intervals to the sentences above it.
-    """
-    pool = pool_table(document)
-    if pool is not None:
-        shown = _figure if narrow else _with_interval
-        lines = (line for part in pool.parts for line in part.lines)
-        rows = tuple((line.name, *(shown(cell) for cell in line.cells)) for line in lines)
-        yield Table(pool.title, pool.heads, rows, (pool.reading,))
+def tables(document: RunDocument) -> Iterator[Table]:
+    """The pooled contrasts of each server, all against its own plaintext."""
     for grid in contrast_tables(document):
         rows = tuple(_rows(grid))
         yield Table(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
@@ -73,14 +63,6 @@ def _rows(grid: Grid) -> Iterator[tuple[str, ...]]:
 
 def _with_width(cell: Cell) -> str:
     return f"{_change(cell)} {cell.half_width.removesuffix(' %')}".strip()
-
-
-def _figure(cell: Cell) -> str:
-    return cell.change or cell.figure
-
-
-def _with_interval(cell: Cell) -> str:
-    return f"{_figure(cell)} {f'[{cell.interval}]' if cell.interval else ''}".strip()
 
 
 def _change(cell: Cell) -> str:

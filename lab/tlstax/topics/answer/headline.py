@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
-from tlstax.findings.connect.words import asks_for_counts, round_trip_sentences
 from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.outcomes import OUTCOMES, is_large
+from tlstax.findings.core.outcomes import OUTCOMES, asks_for_counts, is_large
 from tlstax.findings.core.wording import (
     MANY_TIMES,
     alike,
@@ -19,13 +18,6 @@ from tlstax.findings.core.wording import (
     with_sign,
     without_scatter,
 )
-from tlstax.findings.distance.tunnel_words import tunnel_sentences
-from tlstax.findings.distance.words import claim_sentences
-from tlstax.findings.distance.words import pool_sentences as kept_sentences
-from tlstax.findings.explain.rank import by_rank
-from tlstax.findings.hello_retry.words import is_answer
-from tlstax.findings.pool.words import pool_sentences
-from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -40,6 +32,10 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.distance.curves import claim_sentences
+from tlstax.topics.distance.curves import pool_sentences as kept_sentences
+from tlstax.topics.explain.explanation import by_rank, explanations
+from tlstax.topics.hello_retry import is_answer
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
 NOTHING_COMPARED = (
@@ -75,7 +71,7 @@ def headline(document: RunDocument) -> list[str]:
             *said,
             *reached(document),
             *of_drivers,
-            *pool_sentences(document),
+            *(document.topics["pool"].sentences if "pool" in document.topics else ()),
             *causes(document),
             *said_of(document, "published"),
             *(lost if of_drivers else ()),
@@ -117,17 +113,14 @@ def _nothing(document: RunDocument) -> str:
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
     if document.design.sides is not None:
-        said = effect_sentences(
-            document.two_sides, document.design.deciding_outcome, document.design.alike_within
-        )
-        return [*said, *causes(document)]
+        return [*said_of(document, "two_sides"), *causes(document)]
     if "agreement" in document.topics and "client" in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
         return [*said_of(document, "agreement"), *causes(document)]
-    if asks_for_counts(document):
-        return round_trip_sentences(document)
-    if document.hello_retries is not None and is_answer(document):
-        return [*document.hello_retries.sentences, *causes(document)]
+    if asks_for_counts(document.design):
+        return [*said_of(document, "round_trips")]
+    if is_answer(document):
+        return [*said_of(document, "hello_retry"), *causes(document)]
     return None
 
 
@@ -138,15 +131,16 @@ def said_of(document: RunDocument, topic: str) -> tuple[str, ...]:
 
 def causes(document: RunDocument) -> list[str]:
     """Of every case in which one function was found to be at fault: which, and how much of the extra."""
-    named = [found for found in by_rank(document.explanations) if found.culprit is not None]
+    ranked = by_rank(explanations(document.rows_of("explain"), document.design, document.run))
+    named = (found for found in ranked if found.culprit is not None)
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
 
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    found = document.distances
-    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
-    return [*told, *tunnel_sentences(document.tunnels)]
+    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
+    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
+    return [*told, *(tunnels.sentences if tunnels is not None else ())]
 
 
 def _pooled(document: RunDocument) -> list[str]:

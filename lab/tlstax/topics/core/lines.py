@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tlstax.topics.core.table import INDENT, Table
+from tlstax.findings.core.wording import capitalised
+from tlstax.topics.core.table import INDENT, Cell, Table
 
 MOST_ROWS = 12
 """So many lines are shown where room is short; the page, the CSV and the JSON document have all."""
@@ -17,7 +18,7 @@ class Line:
 
     group: str
     label: str
-    cells: tuple[str, ...]
+    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -34,20 +35,23 @@ class Lines:
         return Table(self.title, self.heads, tuple(self._with_groups()), self.notes)
 
     def by_group(self, most: int | None = None) -> Iterator[Table]:
-        """A table for each group, of at most so many lines together; notes come once, below the last."""
+        """A table for each group, of at most so many lines together; notes come once, below the last.
+
+        They stand in a section of this title, and are called by their group where there are several.
+        """
         shown = self.lines[:most]
         left = len(self.lines) - len(shown)
         more = (f"{left} more are on the page, in the CSV and in the JSON document.",) if left else ()
         groups = list(dict.fromkeys(line.group for line in shown))
         for group in groups:
-            title = f"{self.title} ({group})" if self._has_several_groups() else self.title
+            title = capitalised(group) if self._has_several_groups() else ""
             rows = tuple((line.label, *line.cells) for line in shown if line.group == group)
             yield Table(title, self.heads, rows, (*self.notes, *more) if group == groups[-1] else ())
 
     def _has_several_groups(self) -> bool:
         return len({line.group for line in self.lines}) > 1
 
-    def _with_groups(self) -> Iterator[tuple[str, ...]]:
+    def _with_groups(self) -> Iterator[tuple[Cell, ...]]:
         several, last = self._has_several_groups(), ""
         for line in self.lines:
             if several and line.group != last:

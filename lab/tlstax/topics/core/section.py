@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,16 +73,21 @@ class Charts:
 
 @dataclass(frozen=True)
 class Roomy:
-    """Blocks for whoever has room: a terminal's short form leaves them out."""
+    """Blocks for whoever has room: a terminal has what is there `otherwise` in their place."""
 
     blocks: tuple[Block, ...]
+    otherwise: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)
 class OnPage:
-    """Blocks for the page alone, such as charts, which are not made before it asks for them."""
+    """Blocks for the page alone, such as charts, which are not made before it asks for them.
+
+    Other formats have in their place what is there `otherwise`.
+    """
 
     make: Callable[[], Iterable[Block]]
+    otherwise: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,17 @@ class Claims:
 Block = (
     Heading | Items | Words | Pairs | Dump | Table | Grid | Shades | Charts | Roomy | OnPage | Folded | Claims
 )
+
+
+def opened(blocks: Iterable[Block], *, roomy: bool) -> Iterator[Block]:
+    """The blocks that a format other than the page has, one with room or without."""
+    for block in blocks:
+        if isinstance(block, Roomy) and roomy:
+            yield from opened(block.blocks, roomy=roomy)
+        elif isinstance(block, Roomy | OnPage):
+            yield from opened(block.otherwise, roomy=roomy)
+        else:
+            yield block
 
 
 @dataclass(frozen=True)

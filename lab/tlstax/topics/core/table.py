@@ -8,7 +8,7 @@ from typing import Literal
 
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.topics.core.figures import NOTHING, UNKNOWN, significant
+from tlstax.topics.core.figures import NOTHING, UNKNOWN, change, interval, significant
 
 GAP = 2
 NAMES_AT_LEAST = 16
@@ -23,7 +23,8 @@ class Number:
     """A cell that is a number, with what is known of it; each format prints it in the room that it has.
 
     `said` is how a number is written. The ends stand as `[low … high]`, or as `±` half their distance, always
-    (`is_whole`) or where there is room. One that is not `is_sure` to differ from nothing is marked.
+    (`is_whole`) or where there is room; `between` says them, where they are not said as the number is. One
+    that is not `is_sure` to differ from nothing is marked.
     """
 
     point: float | None
@@ -33,6 +34,7 @@ class Number:
     ends: Literal["[…]", "±"] = "[…]"
     is_whole: bool = False
     is_sure: bool = True
+    between: str = ""
 
     def text(self, *, roomy: bool) -> str:
         """The number, with its ends where they are shown; a dash for none."""
@@ -43,7 +45,7 @@ class Number:
             return point
         if self.ends == "±":
             return f"{point} ±{significant((self.high - self.low) / 2, 2)}"
-        return f"{point} [{self.said(self.low)} … {self.said(self.high)}]"
+        return f"{point} [{self.between or f'{self.said(self.low)} … {self.said(self.high)}'}]"
 
 
 def number(
@@ -53,6 +55,13 @@ def number(
     if found is None:
         return Number(None)
     return Number(found.point, found.low, found.high, said, ends)
+
+
+def ratio(found: Interval | None) -> Number:
+    """A ratio as the change that it is, and its ends as changes."""
+    if found is None:
+        return Number(None)
+    return Number(found.point, found.low, found.high, lambda _: change(found), between=interval(found))
 
 
 Cell = str | Number

@@ -1,1 +1,0 @@
-"""What connecting takes: storms, round trips, bytes on the wire."""

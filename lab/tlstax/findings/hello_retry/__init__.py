@@ -1,1 +1,0 @@
-"""Who is asked for a second ClientHello, what that costs, what avoids it."""

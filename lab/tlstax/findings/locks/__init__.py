@@ -1,1 +1,0 @@
-"""Who takes locks, and how many."""

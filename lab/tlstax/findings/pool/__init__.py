@@ -1,1 +1,0 @@
-"""What keeping connections saves."""

@@ -1,1 +1,0 @@
-"""Storms, round trips and what crossed the wire, as tables."""

@@ -1,1 +1,0 @@
-"""HelloRetryRequests, as sentences and tables."""

@@ -1,1 +1,0 @@
-"""Locks, as tables and rows."""

@@ -1,0 +1,305 @@
+"""Locks that a server takes: how many in an operation of each case, which functions take them, who more."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.series import Frozen, frozen
+from tlstax.findings.core.stats import geometric_mean
+from tlstax.findings.core.wording import FAULT, MINUS, capitalised, case_label
+from tlstax.plan import order as plan_order
+from tlstax.records.locks import LOCKS, LockCounts
+from tlstax.records.trial import TrialRecord
+from tlstax.results.document import RunDocument
+from tlstax.results.rows import Row, Told, ToldOfRun
+from tlstax.study import Case, Levels, Study
+from tlstax.support.errors import UserMistake
+from tlstax.support.grouping import grouped
+from tlstax.topics.core.columns import TRIALS, Column
+from tlstax.topics.core.figures import significant
+from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
+from tlstax.topics.core.table import Number, Table
+from tlstax.topics.core.topic import Run, Topic
+
+RATE = "ops_per_s"
+IN_ALL, ALL_OF_THEM = "server_locks_per_op", "locks of a case"
+CALL, LIBRARY, FUNCTION, MOVED, NOT_FREE = "call", "library", "function", "moved_per_op", "contended_per_op"
+FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "times_slower"
+
+LEAST = 0.005
+"""Fewer calls in an operation than one in two hundred are not told from none."""
+
+HEADS = ("all", "libcrypto", "libssl", "moved", "not free", "waits", "times\nslower")
+READING = (
+    "For each operation, on threads that serve connections: calls of POSIX functions that take a lock. Moved:"
+    " another thread had taken it last; not free: it had to be waited for. Waits are for conditions. Locks "
+    "within the C library and atomic operations are not seen. Times slower: what counting costs."
+)
+WHO = "Who takes them is in the report, and in `tlstax report --format md`."
+UNNAMED = "(no name)"
+SHOWN = 30
+"""How many functions are shown of a case; the JSON has all of them."""
+
+CHANGES_SHOWN = 20
+"""The same of those that make the difference between two cases."""
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """Of each case, in the plan's order, all its locks, then each function that takes them or waits.
+
+    Cases come with those valid trials that were counted; a control is counted with the case that it repeats.
+    A count is exact: what trials differ by (`least_per_op`, `most_per_op`) is the server's doing.
+    """
+    study = run.study
+    valid = [record for record in run.stored.trials if record.verdict.value == "valid"]
+    cases = grouped((one for one in valid if one.locks is not None), lambda one: _named(one, study))
+    others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
+    planned = {frozen(case.levels, FAULT): place for place, case in enumerate(plan_order.cases(study))}
+    for named in sorted(cases, key=lambda named: planned.get(frozen(dict(named), FAULT), len(planned))):
+        yield from _case(dict(named), study, cases[named], others.get(named, []))
+
+
+def _named(record: TrialRecord, study: Study) -> Frozen:
+    """The levels by which the study knows the case: that its locks are counted may be none of its factors."""
+    return frozen(study.known(record.trial.case.levels))
+
+
+def _case(
+    levels: Levels, study: Study, records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]
+) -> Iterator[Row]:
+    counts = [record.locks for record in records if record.locks is not None and record.locks.operations]
+    operations = sum(one.operations for one in counts)
+    each = [_locks(one) / one.operations for one in counts]
+    label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
+    yield Row(
+        role=ALL_OF_THEM,
+        outcome=IN_ALL,
+        unit="1",
+        label=label,
+        case=dict(levels),
+        value=sum(map(_locks, counts)) / operations if operations else 0.0,
+        more={
+            TRIALS.name: len(counts),
+            "operations": operations,
+            FEWEST: min(each, default=0.0),
+            MOST: max(each, default=0.0),
+            SLOWER: _times_slower(records, not_counted),
+        },
+    )
+    for (call, library, function), (calls, moved, contended) in _takers(counts):
+        yield Row(
+            outcome=f"{library}: {function}: {call}",
+            unit="1",
+            label=label,
+            case=dict(levels),
+            value=calls / operations,
+            more={
+                CALL: call,
+                LIBRARY: library,
+                FUNCTION: function,
+                MOVED: moved / operations,
+                NOT_FREE: contended / operations,
+            },
+        )
+
+
+def _locks(counts: LockCounts) -> int:
+    return sum(site.calls for site in counts.of_kinds(*LOCKS))
+
+
+def _times_slower(records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]) -> float | None:
+    """Of the geometric means of operations a second; None where the case ran only counted."""
+    own, other = ([rate for one in some if (rate := outcome(one, RATE))] for some in (records, not_counted))
+    return geometric_mean(other) / geometric_mean(own) if own and other else None
+
+
+def _takers(counts: Sequence[LockCounts]) -> list[tuple[tuple[str, str, str], list[int]]]:
+    """All calls from each function; those that found the lock moved, and taken; the busiest first."""
+    calls: defaultdict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for one in counts:
+        for site in one.sites:
+            own = calls[site.kind, site.library, site.function]
+            own[:] = [a + b for a, b in zip(own, (site.calls, site.moved, site.contended), strict=True)]
+    return sorted(calls.items(), key=lambda one: (-one[1][0], one[0][1], one[0][2], one[0][0]))
+
+
+def sections(told: Told, _: RunDocument) -> Iterator[Section]:
+    """How many each case takes; by whom, where there is room."""
+    cases = told.of(role=ALL_OF_THEM)
+    all_of_them = [_all_of_case(case, _of_case(told.rows, case)) for case in cases]
+    tables = tuple(_table_of_takers(case, _of_case(told.rows, case)) for case in cases)
+    on_page = OnPage(lambda: (Folded("Who takes them", tables),), otherwise=tables)
+    who = Roomy((on_page,), otherwise=(Words(WHO, aside=True),))
+    in_all = Table("Locks for each operation", HEADS, all_of_them, ())
+    yield Section((in_all, Words(READING, aside=True), who), TOPIC.title)
+
+
+def _of_case(found: Iterable[Row], case: Row) -> list[Row]:
+    """The functions of the case that take locks or wait."""
+    return [row for row in found if row.role != ALL_OF_THEM and row.case == case.case]
+
+
+def _all_of_case(case: Row, takers: Sequence[Row]) -> tuple[str | Number, ...]:
+    locks = [row for row in takers if row.word(CALL) in LOCKS]
+    of_library = (
+        sum(row.value or 0.0 for row in locks if row.word(LIBRARY).startswith(name)) for name in HEADS[1:3]
+    )
+    return (
+        case.label,
+        _spread(case),
+        *map(_rate, of_library),
+        _rate(sum(row.number(MOVED) or 0.0 for row in locks)),
+        _rate(sum(row.number(NOT_FREE) or 0.0 for row in locks)),
+        _rate(sum(row.value or 0.0 for row in takers if row.word(CALL) == "wait")),
+        Number(case.number(SLOWER), said="{:.1f}".format),
+    )
+
+
+def _spread(case: Row) -> str:
+    """All of them; from trial to trial, where those differ in the digits that are shown."""
+    least, most = (f"{case.number(name):.1f}" for name in (FEWEST, MOST))
+    return f"{case.value:.1f}" if least == most else f"{case.value:.1f} ({least} to {most})"
+
+
+def _table_of_takers(case: Row, takers: Sequence[Row]) -> Table:
+    shown = [row for row in takers if (row.value or 0.0) >= LEAST][:SHOWN]
+    lines: list[tuple[str | Number, ...]] = [
+        (_name(row), row.word(CALL), *(map(_rate, (row.value, row.number(MOVED), row.number(NOT_FREE)))))
+        for row in shown
+    ]
+    left = sum(row.value or 0.0 for row in takers) - sum(row.value or 0.0 for row in shown)
+    if left >= LEAST:
+        lines.append(("all others", "", _rate(left), "", ""))
+    heads = ("a call\nthat", "of an\noperation", "moved", "not free")
+    return Table(case.label, heads, lines, (), of="function", literal=True)
+
+
+def _name(row: Row) -> str:
+    return f"{row.word(LIBRARY)}: {row.word(FUNCTION) or UNNAMED}"
+
+
+def _rate(per_op: float | None) -> Number:
+    return Number(per_op or None, said=lambda rate: "<0.01" if rate < LEAST else f"{rate:.2f}")
+
+
+def explained(run: Run, case: Case | None = None, baseline: Case | None = None) -> ToldOfRun:
+    """Which functions take the locks that an operation takes more than in another case, or its own baseline.
+
+    Without a case, it is that with the most more. After the row of all locks comes a row for each function
+    whose calls differ, the greatest difference first. UserMistake where the locks of either were not counted.
+    """
+    found = tuple(rows(run))
+    counted = {frozen(row.case, FAULT): row for row in found if row.role == ALL_OF_THEM}
+
+    def of(levels: Levels) -> Row:
+        if (row := counted.get(frozen(levels, FAULT))) is None:
+            raise UserMistake(
+                "the locks of that case were not counted", remedy="measure again with --count locks"
+            )
+        return row
+
+    def other(levels: Levels) -> Levels:
+        return baseline.levels if baseline is not None else {**levels, **run.study.baseline}
+
+    if case is not None:
+        own, beside = of(case.levels), of(other(case.levels))
+    else:
+        pairs = [
+            (row, counted[key])
+            for row in counted.values()
+            if (key := frozen(other(row.case), FAULT)) in counted
+        ]
+        if not pairs:
+            raise UserMistake(
+                f"no locks were counted in run {run.stored.header.run}",
+                remedy="measure again with --count locks",
+            )
+        own, beside = max(pairs, key=lambda pair: (pair[0].value or 0.0) - (pair[1].value or 0.0))
+    changes = _changes(own, _of_case(found, own), beside, _of_case(found, beside))
+    in_all = own.model_copy(update={"baseline": beside.case, "baseline_value": beside.value})
+    return ToldOfRun(
+        run=run.stored.header.run,
+        title=f"{own.label} against {beside.label}",
+        sentences=(_sentence(own, beside, changes),),
+        rows=(in_all, *changes),
+    )
+
+
+def _changes(case: Row, own: Iterable[Row], baseline: Row, other: Iterable[Row]) -> list[Row]:
+    here, there = ({row.outcome: row for row in side} for side in (own, other))
+    changes = [
+        row.model_copy(
+            update={
+                "label": case.label,
+                "case": case.case,
+                "baseline": baseline.case,
+                "value": _value(here.get(name)),
+                "baseline_value": _value(there.get(name)),
+                "more": {column: row.more[column] for column in (CALL, LIBRARY, FUNCTION)},
+            }
+        )
+        for name, row in {**there, **here}.items()
+    ]
+    told = [row for row in changes if abs(_more(row)) >= LEAST]
+    return sorted(told, key=lambda row: (-abs(_more(row)), row.word(LIBRARY), row.word(FUNCTION)))
+
+
+def _value(row: Row | None) -> float:
+    return 0.0 if row is None or row.value is None else row.value
+
+
+def _more(row: Row) -> float:
+    return (row.value or 0.0) - (row.baseline_value or 0.0)
+
+
+def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
+    said = (
+        f"{case.label} takes {case.value:.1f} locks for each operation, {baseline.label} {baseline.value:.1f}"
+    )
+    more = _value(case) - _value(baseline)
+    if abs(more) < LEAST or not changes:
+        return f"{said}: no more and no fewer"
+    first = changes[0]
+    signed = f"{_more(first):+.1f}".replace("-", MINUS)
+    who = f"{first.word(FUNCTION) or 'a function without a name'} of {first.word(LIBRARY)}"
+    return f"{said}: {abs(more):.1f} {'more' if more > 0 else 'fewer'}, {signed} in {who}"
+
+
+def explained_section(told: ToldOfRun) -> Section:
+    """The same as blocks for a terminal."""
+    changes = told.rows[1:]
+    shown = changes[:CHANGES_SHOWN]
+    lines: list[tuple[str | Number, ...]] = [
+        (
+            _name(row),
+            row.word(CALL),
+            Number(_more(row), said=significant),
+            *(Number(value or None, said="{:.2f}".format) for value in (row.value, row.baseline_value)),
+        )
+        for row in shown
+    ]
+    left = len(changes) - len(shown)
+    note = (f"{left} more functions; --json has all of them.",) if left else ()
+    heads = ("a call that", "more", "here", "baseline")
+    table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
+    which = Words(f"{told.title}, run {told.run}", aside=True)
+    blocks = table if changes else Words("No function takes more or fewer.")
+    return Section((which, blocks), f"{capitalised(told.sentences[0])}.")
+
+
+COLUMNS = (
+    TRIALS,
+    Column("operations", "INTEGER", "how many operations they watched"),
+    Column(FEWEST, "REAL", "locks in an operation of the trial with the fewest", "1"),
+    Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
+    Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),
+    Column(CALL, "TEXT", "the kind of call: what it locks, or a wait"),
+    Column(LIBRARY, "TEXT", "the file that the function is of"),
+    Column(FUNCTION, "TEXT", "the function that calls; empty: it has no name there"),
+    Column(MOVED, "REAL", "calls in an operation that found that another thread took the lock last", "1"),
+    Column(NOT_FREE, "REAL", "calls in an operation that found the lock taken", "1"),
+)
+
+TOPIC = Topic("locks", "Locks that the server takes", rows, sections, columns=COLUMNS)

@@ -1,0 +1,351 @@
+"""Round trips and bytes of every case, phase by phase, as the client counted them.
+
+They are counts: what decides is not an interval but whether trials agree. Over a distance the counted number
+stands beside how many round trip times a connect took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
+
+from tlstax.contract import PhaseWire
+from tlstax.findings.core.outcomes import asks_for_counts, is_large, outcome, phases_together
+from tlstax.findings.core.wording import negotiated
+from tlstax.plan.order import cases
+from tlstax.records.trial import TrialRecord
+from tlstax.results.document import RunDocument
+from tlstax.results.rows import Row, Told
+from tlstax.study import Case, Level, Levels, Study
+from tlstax.study.labels import group_label, label_levels
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted
+from tlstax.topics.core import figures
+from tlstax.topics.core.columns import GROUP, Column
+from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
+from tlstax.topics.core.section import OnPage, Section
+from tlstax.topics.core.table import Cell, Number
+from tlstax.topics.core.topic import Run, Topic
+
+CONNECT, TCP, GREETING, TLS, LOGIN, QUERY = "connect", "TCP", "greeting", "TLS", "login", "query"
+PHASES: Mapping[str, tuple[str, ...]] = {
+    CONNECT: ("connect",),
+    TCP: ("tcp_connect",),
+    GREETING: ("greeting",),
+    TLS: ("tls_handshake",),
+    LOGIN: ("authentication",),
+    QUERY: ("first_query", "query"),
+}
+"""What is reported, and the client's phases that it is made of."""
+
+IN_ORDER = (TCP, GREETING, TLS, LOGIN, CONNECT, QUERY)
+"""The parts of a connect, the whole of it, and what follows."""
+
+COUNTED, AT_DISTANCE = "counted", "connect at a distance"
+TRIPS, SENT, RECEIVED = "round trips", "bytes sent", "bytes received"
+PHASE, TIMES, AGREED, RETRIED = "phase", "times", "agreed", "hello_retry"
+RTT, IN_TRIPS, EXTRA = "rtt_ms", "in_round_trips", "extra_ms"
+CERTIFICATE = "certificate"
+
+OVER_DISTANCE = "Connecting over a distance: the time beside the round trips"
+BYTES = "Bytes of TCP payload, sent / received"
+DIFFERS = "~"
+READING = (
+    f"Counted by the client, not timed. {DIFFERS} marks a mean over connections that differ; bytes are of "
+    "TCP payload, sent / received."
+)
+READING_DISTANCE = (
+    "The median connect beside the round trip time (RTT) measured before each trial. Extra is what it "
+    "took beyond its counted round trips: work at both ends, and waiting for windows or acknowledgements."
+)
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """Every case whose client counted what a connect takes, in the study's order; controls are left out.
+
+    For each phase that occurred there are a row of round trips and two of bytes, means over the `times` that
+    it occurred. They `agreed` where every trial had the same whole number each time: then nothing suggests
+    that any connection differed from the others. `hello_retry` is whether every full handshake met a
+    HelloRetryRequest, None where some did or no handshake was made. A case over a distance has a row for how
+    long connects took there.
+    """
+    ended = (r for r in run.stored.measured if r.verdict.value == "valid" and r.done is not None)
+    valid = grouped(ended, lambda record: record.trial.case.key())
+    for case in cases(run.study):
+        records = valid.get(case.key(), [])
+        if case.role != "control" and _counted(records, CONNECT):
+            yield from _case(case, records, run.study)
+
+
+def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[Row]:
+    of_case = Row(
+        label=_label(case, study),
+        case=dict(case.levels),
+        blocks=len(records),
+        negotiated=negotiated(records),
+        more={GROUP.name: _group(case, study)},
+    )
+    retried = _hello_retry(records)
+    trips_to_connect = 0.0
+    for phase in PHASES:
+        wires = _counted(records, phase)
+        if not wires:
+            continue
+        times = sum(wire.times for wire in wires)
+        bytes_agree = _agree(wires, "bytes_sent") and _agree(wires, "bytes_received")
+        for what, field, agreed in (
+            (TRIPS, "round_trips", _agree(wires, "round_trips")),
+            (SENT, "bytes_sent", bytes_agree),
+            (RECEIVED, "bytes_received", bytes_agree),
+        ):
+            mean = sum(getattr(wire, field) for wire in wires) / times
+            if (phase, what) == (CONNECT, TRIPS):
+                trips_to_connect = mean
+            own = {PHASE: PHASES[phase][-1], TIMES: times, AGREED: agreed, RETRIED: retried}
+            yield of_case.model_copy(
+                update={
+                    "role": COUNTED,
+                    "outcome": f"{phase}: {what}",
+                    "unit": "1" if what == TRIPS else "B",
+                    "value": mean,
+                    "more": {**of_case.more, **own},
+                }
+            )
+    yield from _over_distance(of_case, records, trips_to_connect)
+
+
+def _label(case: Case, study: Study) -> str:
+    """What the case is called, without what it has in common with the baseline, but for TLS.
+
+    Counts need no comparison, and such a name is short: "TLS 1.3, RSA 4096 certificate". The baseline of
+    a study of something else than TLS has its whole name.
+    """
+    own = {name: level for name, level in case.levels.items() if level != study.baseline.get(name, level)}
+    if not own and "tls" not in study.baseline:
+        return label_levels(case.levels, study)
+    return label_levels(_told_apart(case.levels, study), study)
+
+
+def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
+    """TLS, and what differs from the baseline."""
+    tls = {name: level for name, level in levels.items() if name in {"tls", "resumption"}}
+    return {
+        **tls,
+        **{name: level for name, level in levels.items() if level != study.baseline.get(name, level)},
+    }
+
+
+def _group(case: Case, study: Study) -> str:
+    """What sets its group apart from other groups; empty where there is one alone."""
+    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
+    return group_label(shared, study)
+
+
+def _counted(records: Sequence[TrialRecord], phase: str) -> list[PhaseWire]:
+    """What the trials' clients counted in this phase, of those in which it occurred."""
+    every = (phases_together(record.done, PHASES[phase]) for record in records if record.done is not None)
+    return [wire for wire in every if wire is not None]
+
+
+def _agree(counted: Sequence[PhaseWire], what: str) -> bool:
+    """Whether all trials have the same whole number of it each time."""
+    each = {divmod(getattr(wire, what), wire.times) for wire in counted}
+    return len(each) == 1 and next(iter(each))[1] == 0
+
+
+def _hello_retry(records: Sequence[TrialRecord]) -> bool | None:
+    """Whether full handshakes met a HelloRetryRequest, where all of them did or none."""
+    seen = {
+        bool(handshakes.hello_retry)
+        for record in records
+        if record.done is not None
+        for handshakes in record.done.window.handshakes
+    }
+    return seen.pop() if len(seen) == 1 else None
+
+
+def _over_distance(of_case: Row, records: Sequence[TrialRecord], round_trips: float) -> Iterator[Row]:
+    """How long connects took, in round trip times too; nothing without a distance, or of too few connects.
+
+    The value is the median over trials of their medians, `rtt_ms` that of the round trip times measured
+    before each. `extra_ms` is what a connect takes beyond its counted round trips: work, and waiting that
+    is no turn (slow start, delayed acknowledgements).
+    """
+    away = [record for record in records if record.distance is not None and record.distance.before.median_ms]
+    medians_us = [p50 for record in away if (p50 := outcome(record, "connect_p50_us")) is not None]
+    if not medians_us:
+        return
+    connect_us = median(medians_us)
+    rtt_ms = median(record.distance.before.median_ms for record in away if record.distance is not None)
+    own = {
+        RTT: rtt_ms,
+        IN_TRIPS: connect_us / 1e3 / rtt_ms,
+        EXTRA: connect_us / 1e3 - round_trips * rtt_ms,
+    }
+    yield of_case.model_copy(
+        update={
+            "role": AT_DISTANCE,
+            "outcome": "connect_p50_us",
+            "unit": "us",
+            "value": connect_us,
+            "more": {**of_case.more, **own},
+        }
+    )
+
+
+def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
+    """For each group and number "mysql-9.7, 4 round trips to connect: TLS 1.3 resumed; TLS 1.2 resumed".
+
+    What every certificate has in common is said without the certificates. They are the answer of a study that
+    asks for counts.
+    """
+    connects = [row for row in shown if row.outcome == f"{CONNECT}: {TRIPS}"]
+    for group, of_group in grouped(connects, lambda row: row.word(GROUP.name)).items():
+        names: dict[str, list[str]] = {}
+        for number, name in sorted(_named(of_group, run.study), key=lambda one: one[0]):
+            whole = number == int(number)
+            many = counted(int(number), "round trip") if whole else f"{number:.2f} round trips"
+            names.setdefault(many, []).append(name)
+        of = f"{group}, " if group else ""
+        for many, several in names.items():
+            yield f"{of}{many} to connect: {'; '.join(dict.fromkeys(several))}"
+
+
+def _named(connects: Iterable[Row], study: Study) -> Iterator[tuple[float, str]]:
+    """Each case's round trips and its name; without its certificate where that makes no difference."""
+
+    def without_certificate(row: Row) -> str:
+        named = _told_apart(row.case, study)
+        return label_levels({name: level for name, level in named.items() if name != CERTIFICATE}, study)
+
+    for name, alike in grouped(connects, without_certificate).items():
+        numbers = {row.value or 0.0 for row in alike}
+        for row in alike:
+            yield row.value or 0.0, name if len(numbers) == 1 else row.label
+
+
+Cells = Callable[[Sequence[Row]], Cell]
+"""What a column has of a case, from all its rows."""
+
+
+def sections(told: Told, document: RunDocument) -> Iterator[Section]:
+    """Round trips and bytes of a connect and of a query; phase by phase on the page, and where asked for."""
+    study = document.design
+    turns = [(phase, _turns(phase)) for phase in IN_ORDER]
+    size = [(phase, _bytes(phase)) for phase in IN_ORDER if phase != TCP]
+    few = [(CONNECT, _turns(CONNECT)), ("of it TLS", _turns(TLS)), (QUERY, _turns(QUERY))]
+    connect_bytes = ("bytes of\na connect", _bytes(CONNECT))
+    most = None if asks_for_counts(study) else MOST_ROWS
+    shown = [*(turns if asks_for_counts(study) else few), connect_bytes]
+    notes = (READING, *_retried(told.rows, study))
+    counted_cases = list(grouped(told.of(role=COUNTED), _case_of).values())
+    every = _lines(TOPIC.title, turns, counted_cases, notes)
+    short = _lines(TOPIC.title, shown, counted_cases, notes)
+    of_bytes = _lines(BYTES, size, counted_cases, ())
+    page = OnPage(lambda: (every.whole(), of_bytes.whole()), otherwise=tuple(short.by_group(most)))
+    yield Section((page,), TOPIC.title)
+    away = [row.case for row in told.of(role=AT_DISTANCE)]
+    if away:
+        far = list(grouped((row for row in told.rows if row.case in away), _case_of).values())
+        distance = _lines(OVER_DISTANCE, _COLUMNS_OF_DISTANCE, far, (READING_DISTANCE,))
+        page = OnPage(lambda: (distance.whole(),), otherwise=tuple(distance.by_group(most)))
+        yield Section((page,), OVER_DISTANCE)
+
+
+def _case_of(row: Row) -> frozenset[tuple[str, Level]]:
+    return frozenset(row.case.items())
+
+
+def _lines(
+    title: str,
+    columns: Sequence[tuple[str, Cells]],
+    of_cases: Sequence[Sequence[Row]],
+    notes: tuple[str, ...],
+) -> Lines:
+    lines = tuple(
+        Line(of_case[0].word(GROUP.name), of_case[0].label, tuple(cell(of_case) for _, cell in columns))
+        for of_case in of_cases
+    )
+    return Lines(title, tuple(head for head, _ in columns), lines, notes)
+
+
+def _turns(phase: str) -> Cells:
+    def cell(of_case: Sequence[Row]) -> Cell:
+        row = _row(of_case, f"{phase}: {TRIPS}")
+        if row is None:
+            return figures.NOTHING
+        return Number(row.value, said="{:.0f}".format if row.more[AGREED] else f"{DIFFERS}{{:.2f}}".format)
+
+    return cell
+
+
+def _bytes(phase: str) -> Cells:
+    def cell(of_case: Sequence[Row]) -> Cell:
+        sent, received = (_row(of_case, f"{phase}: {what}") for what in (SENT, RECEIVED))
+        if sent is None or received is None:
+            return figures.NOTHING
+        return f"{'' if sent.more[AGREED] else DIFFERS}{sent.value:,.0f} / {received.value:,.0f}"
+
+    return cell
+
+
+def _row(of_case: Sequence[Row], outcome: str) -> Row | None:
+    return next((row for row in of_case if row.outcome == outcome), None)
+
+
+def _away(said: Callable[[Row], Number]) -> Cells:
+    return lambda of_case: next((said(row) for row in of_case if row.role == AT_DISTANCE), figures.NOTHING)
+
+
+def _ms(value: float) -> str:
+    return figures.quantity(value * 1e3, "us")
+
+
+_COLUMNS_OF_DISTANCE: Sequence[tuple[str, Cells]] = (
+    ("RTT", _away(lambda row: Number(row.number(RTT), said=_ms))),
+    ("connect", _away(lambda row: Number((row.value or 0.0) / 1e3, said=_ms))),
+    ("in RTTs", _away(lambda row: Number(row.number(IN_TRIPS), said="{:.2f}".format))),
+    ("counted", _turns(CONNECT)),
+    ("extra", _away(lambda row: Number(row.number(EXTRA), said=_ms))),
+)
+
+
+def _retried(shown: Sequence[Row], study: Study) -> Iterator[str]:
+    """Which cases met a HelloRetryRequest in every handshake."""
+    connects = [row for row in shown if row.outcome == f"{CONNECT}: {TRIPS}"]
+    retried = [row for row in connects if row.more[RETRIED]]
+    if not retried:
+        return
+    if is_large(study) or len(retried) > MOST_ROWS:
+        named = f"{len(retried)} cases"
+    else:
+        several = len({row.word(GROUP.name) for row in connects}) > 1
+        named = "; ".join(
+            f"{f'{group}: ' if several else ''}{'; '.join(row.label for row in of_group)}"
+            for group, of_group in grouped(retried, lambda row: row.word(GROUP.name)).items()
+        )
+    yield f"Every handshake met a HelloRetryRequest, a round trip more: {named}."
+
+
+COLUMNS = (
+    GROUP,
+    Column(PHASE, "TEXT", "the part of a connect, the whole of it, or a query, as the client calls it"),
+    Column(TIMES, "INTEGER", "how often it occurred"),
+    Column(AGREED, "INTEGER", "whether every trial had the same whole number each time"),
+    Column(
+        RETRIED, "INTEGER", "whether every full handshake met a HelloRetryRequest; empty: some, or none made"
+    ),
+    Column(RTT, "REAL", "the round trip time, the median over trials of that measured before each", "ms"),
+    Column(IN_TRIPS, "REAL", "how many round trip times a connect took", "1"),
+    Column(EXTRA, "REAL", "how much longer it took than its counted round trips alone", "ms"),
+)
+
+TOPIC = Topic(
+    "round_trips",
+    "Round trips: how often the client waits for the server",
+    rows,
+    sections,
+    sentences,
+    COLUMNS,
+)
