@@ -17,9 +17,9 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.results.captures import FirstBytes
 from tlstax.results.document import (
     Finding,
+    FirstBytes,
     NeverValid,
     RunDocument,
     StatementResult,
@@ -200,25 +200,20 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     return asked, answers
 
 
-def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_topic_is_asked_for_this_run_and_shown_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked, answers = stand_in(monkeypatch)
-    contrast = Contrast(factor="tls", baseline="off")
-    study = STUDY.model_copy(update={"contrasts": (contrast,)})
-    stored = run_of(2, record_of(2, 1, profiled=True), study=study)
+    stored = run_of(2)
     found = subject.document(stored)
-    assert shown(found) == {
-        name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
-    }
-    assert (found.caveats[0], found.caveats[-1]) == ("of the run", "of turns")
-    measured = series(study, stored.measured, valid_values(study, stored.measured))
-    of_run = (stored,)
-    values = valid_values(study, stored.measured)
-    estimated = estimates(study, stored.measured, values)
+    assert shown(found) == {name: answer for name, answer in answers.items() if name != "of_external"}
+    assert found.caveats == ("of the run", "of turns")
+    values = valid_values(STUDY, stored.measured)
+    estimated = estimates(STUDY, stored.measured, values)
     assert asked == {
-        **dict.fromkeys(("never_valid", "first_bytes"), of_run),
-        "statements": (measured,),
-        "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
-        "of_external": of_run,
+        **dict.fromkeys(("never_valid", "first_bytes", "of_external"), (stored,)),
+        "statements": (series(STUDY, stored.measured, values),),
+        "of_run": (stored, estimated, caveats.busy_clients(STUDY, estimated, values)),
     }
 
 

@@ -10,9 +10,11 @@ they have anything. docs/tables.md has every column.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
+from tlstax.findings.core.series import BlockRow
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Of, Row, text_of
@@ -78,7 +80,7 @@ def _values(row: Row) -> Values:
 
 
 def _levels(side: str, case: Mapping[str, Level]) -> Values:
-    """A column for each level of a case; the mark of a control has none."""
+    """A column for each level of a case, or of what it is compared with; the mark of a control has none."""
     return {f"{side}_{name}": level for name, level in case.items() if name not in CONTROL_MARK}
 
 
@@ -87,7 +89,7 @@ def _amount(known: Interval | None, of: Of) -> Values:
     if known is None:
         return {}
     ends: Values = {of: known.point, f"{of}_low": known.low, f"{of}_high": known.high}
-    return {**ends, "confidence": known.confidence, "blocks": known.blocks}
+    return {**ends, "confidence": known.confidence}
 
 
 def _cell(value: More) -> Value:
@@ -103,3 +105,38 @@ def harmless(value: Value) -> Value:
         return value
     text = printable(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+DIGITS = 6
+"""Significant digits: rounding is then far below the scatter of any trial."""
+
+
+def blocks_csv(rows: Sequence[BlockRow], outcomes: Sequence[str]) -> str:
+    """The rows with a column for each factor that varies among them, and two for each outcome.
+
+    The second is named for the outcome with `_ratio`: to the baseline of the same block. What was not
+    measured is empty. Blocks count from 1.
+    """
+    factors = _varying(rows)
+    several = any(row.machine for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [column for name in outcomes for column in (name, f"{name}_ratio")]
+    writer.writerow(["role", *factors, *(["machine"] if several else []), "block", *columns])
+    for row in rows:
+        levels = [row.levels.get(factor, "") for factor in factors]
+        machine = [row.machine] if several else []
+        writer.writerow([row.role, *levels, *machine, row.block + 1, *_cells(row, outcomes)])
+    return text.getvalue()
+
+
+def _varying(rows: Sequence[BlockRow]) -> tuple[str, ...]:
+    """The factors of which not all rows have the same level, by name."""
+    names = sorted({name for row in rows for name in row.levels})
+    return tuple(name for name in names if len({row.levels.get(name) for row in rows}) > 1)
+
+
+def _cells(row: BlockRow, outcomes: Sequence[str]) -> Iterator[str]:
+    for name in outcomes:
+        for found in (row.values, row.ratios):
+            yield f"{found[name]:.{DIGITS}g}" if name in found else ""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
-from tlstax.report.overview import section as overview
-from tlstax.report.overview.text import notes_of_statements
+from tlstax.report import overview
+from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
@@ -21,7 +21,7 @@ from tlstax.topics.tables import topic as tables
 
 def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """Published tables, then what compares the study as a whole; of that nothing without a finding."""
-    yield from _of((tables.TOPIC,), document)
+    yield from _of([tables.TOPIC], document)
     if document.findings:
         yield from overview.sections(document, detail)
         yield from _of(COMPARED, document)
@@ -29,7 +29,7 @@ def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
 
 def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: what it was not asked for is left out."""
-    yield from _of((tables.TOPIC,), document)
+    yield from _of([tables.TOPIC], document)
     if not document.findings:
         return
     if not made_anew(document):  # Else the answer has the overview's figures.

@@ -62,9 +62,9 @@ def document(stored: StoredRun) -> RunDocument:
         trials=counts_of(stored.measured),
         caveats=(
             *caveats.of_run(stored, found, busy),
-            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
-            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
             *_of_how_it_ran(stored, topics),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
         ),
     )
 
