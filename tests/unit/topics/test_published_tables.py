@@ -32,7 +32,7 @@ def of_line(found: RunDocument, label: str) -> list[Row]:
 
 
 def of_load(found: RunDocument, table: str) -> list[Row]:
-    return [row for row in found.topics["tables"].of(role=DIFFERENCE) if row.word("table") == table]
+    return [row for row in found.topics["tables"].of(role=DIFFERENCE) if row.word("published_table") == table]
 
 
 def times(found: RunDocument, label: str, part: str) -> list[Place]:
