@@ -92,6 +92,50 @@ def _of_explanations(place: str, topic: str) -> tuple[Rule, ...]:
     )
 
 
+_OF_CLIENTS_DRIVERS_AND_PUBLISHED = (
+    Moved("agreements[]", "agreement", case="-", beside="-"),
+    Moved("agreements[].clients[].ratio", "agreement", field="interval", case="-", beside="-"),
+    *(
+        Dropped(f"agreements[].{name}", "the role, the judgement and the cases say it")
+        for name in ("kind", "unit", "reference", "clients[].client", "clients[].verdict")
+    ),
+    Moved("drivers.defaults[]", "drivers"),
+    Moved("drivers.defaults[].commands_per_op{}", "drivers", field="value"),
+    Dropped("drivers.defaults[].driver", "the case says it"),
+    Dropped("drivers.defaults[].as_it_is", "the case says it"),
+    Dropped("drivers.defaults[].negotiated", "one text now"),
+    Moved("drivers.splits[]", "drivers", beside="-", case="-"),
+    Moved("drivers.splits[].extra_us_per_op", "drivers", field="interval", case="-", beside="-"),
+    Moved("drivers.splits[].time_ratio", "drivers", field="interval", case="-", beside="-"),
+    Moved("drivers.splits[].parts[].extra_us_per_op", "drivers", field="interval", case="-", beside="-"),
+    Moved("drivers.splits[].parts[].share", "drivers", field="interval", case="-", beside="-"),
+    Dropped("drivers.splits[].driver", "the cases say it"),
+    Dropped("drivers.splits[].against", "the cases say it"),
+    Dropped("drivers.splits[].published_rest", "one less the published share of encryption"),
+    Dropped("drivers.splits[].parts[].kind", "the outcome says it"),
+    Moved("drivers.warmups[]", "drivers"),
+    Moved("published[]", "published", case="-", beside="-"),
+    Moved("published[].ratio", "published", field="interval", case="-", beside="-"),
+    Dropped("published[].blocks", "the row of what was measured has them"),
+    Dropped("published[].against", "rows have it where there is any"),
+    Dropped("published[].verdict", "a sentence now, and the judgement"),
+    Moved("tables", "tables", case="-", beside="-"),
+    *(
+        Dropped(f"tables.{name}", "the design has it, and rows have each cell")
+        for name in ("processors[].published", "times[].published")
+    ),
+    *(
+        Dropped(f"tables.{name}", "the roles, the judgements and columns of rows say it")
+        for name in (
+            "claims[].verdict",
+            "claims[].here[].part",
+            "claims[].here[].shown",
+            "differences[].verdict",
+            "differences[].published",
+        )
+    ),
+)
+
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "explain.json": (
         *_of_explanations("", ""),
@@ -147,6 +191,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Moved("profiling.sides[]", "profiling", "sampled_share", "more.side"),
         Moved("profiling.coverage{}", "profiling", "sampled_share", "value"),
         Moved("profiling.costs{}", "profiling", "{key}", "interval"),
+        *_OF_CLIENTS_DRIVERS_AND_PUBLISHED,
         Dropped("schema", "it counts the forms of the document"),
     ),
     "compare.json": (

@@ -1,4 +1,4 @@
-"""What a run shows, as frozen types: findings, controls, statements, published figures, the one document."""
+"""What a run shows, as frozen types: findings, statements, cases without a valid trial, the one document."""
 
 from __future__ import annotations
 

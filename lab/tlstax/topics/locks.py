@@ -291,7 +291,7 @@ def explained_section(told: ToldOfRun) -> Section:
 
 COLUMNS = (
     TRIALS,
-    Column("operations", "INTEGER", "how many operations they watched"),
+    Column("operations", "INTEGER", "how many operations were watched, or a round has"),
     Column(FEWEST, "REAL", "locks in an operation of the trial with the fewest", "1"),
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),

@@ -121,7 +121,7 @@ def test_a_claim_is_held_against_its_own_table(
 
 def test_the_published_tables_contradict_their_text_in_two_places() -> None:
     results = [claim_row(claim, table) for table in STUDY.processor_tables for claim in table.claims]
-    wrong = {row.more["table"]: row.caveats[0] for row in results if row.judgement == "wrong"}
+    wrong = {row.more["published_table"]: row.caveats[0] for row in results if row.judgement == "wrong"}
     assert wrong == {
         "II": "the text has 25.78 at 30 s; its own Table II has 29.11 at 15 s",
         "IV": "the text has 3.38 at 45 s; its own Table IV has 3.86 at 20 s",
@@ -131,7 +131,7 @@ def test_the_published_tables_contradict_their_text_in_two_places() -> None:
 
 def at(row: Row) -> tuple[object, object]:
     """The table and the side of a fault."""
-    return row.more["table"], row.more["side"]
+    return row.more["published_table"], row.more["side"]
 
 
 def test_the_published_tables_keep_averages_as_data_and_end_after_one_round() -> None:
@@ -139,7 +139,12 @@ def test_the_published_tables_keep_averages_as_data_and_end_after_one_round() ->
     averages = {at(row) for row in found if row.judgement == "average row"}
     whole = {(table, side) for table in ("IV", "V") for side in ("No SSL", "SSL")}
     assert averages == {("II", "No SSL"), ("III", "SSL"), *whole}
-    assert {row.more["table"] for row in found if row.judgement == "too short"} == {"II", "III", "IV", "V"}
+    assert {row.more["published_table"] for row in found if row.judgement == "too short"} == {
+        "II",
+        "III",
+        "IV",
+        "V",
+    }
     assert not [row for row in found if row.judgement == "sum"]
     idle = {at(row) for row in found if row.judgement == "idle rows"}
     assert idle == {

@@ -120,8 +120,7 @@ def test_only_means_that_the_text_has_for_two_sides_and_that_differ_are_asked_of
         claim("plain", 0.25, column="user"),
     )
     assert [
-        (row.outcome, row.more["table_side"], row.more["published_points"])
-        for row in differences(claims=several)
+        (row.outcome, row.more["side"], row.more["published_points"]) for row in differences(claims=several)
     ] == [
         ("machine_system_percent", "TLS", 2.5),
         ("machine_system_percent", "old TLS", -1.0),

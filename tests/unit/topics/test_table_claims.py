@@ -86,7 +86,7 @@ def test_every_part_and_table_is_there() -> None:
         ("b", 0, 0, ""),
     ]
     loads = {
-        (row.more["part"], row.more["table_side"]): row.value
+        (row.more["part"], row.more["side"]): row.value
         for row in of("measured", *trials)
         if row.outcome == "machine_system_percent" and "until_s" not in row.more
     }
@@ -94,7 +94,7 @@ def test_every_part_and_table_is_there() -> None:
     first = next(row for row in of("side", *trials) if row.label == "SELECT")
     assert (first.more["part"], first.more["side"], first.value) == ("a", "off", 1)
     faults = of("fault", *trials)
-    assert [(row.more["published_table"], row.more["table_side"], row.judgement) for row in faults] == [
+    assert [(row.more["published_table"], row.more["side"], row.judgement) for row in faults] == [
         ("II", "off", "sum"),
         ("II", "off", "too short"),
         ("II", "on", "too short"),
@@ -108,10 +108,10 @@ def test_every_printed_cell_is_a_row() -> None:
     assert (cells[0].value, cells[0].outcome, cells[0].more) == (
         60.0,
         "machine_user_percent",
-        {"published_table": "II", "table_side": "off", "until_s": 2.0},
+        {"published_table": "II", "side": "off", "until_s": 2.0},
     )
     assert cells[0].case == {"workload": "people-select", "tls": "off"}
-    times = [(row.label, row.more["table_side"], row.value, row.more["published"]) for row in printed[30:]]
+    times = [(row.label, row.more["side"], row.value, row.more["published"]) for row in printed[30:]]
     assert times[:2] == [("SELECT", "off", 10.0, None), ("SELECT", "on", 12.0, 1.2)]
 
 

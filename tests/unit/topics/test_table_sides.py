@@ -169,7 +169,7 @@ def test_a_row_of_a_side_says_all_of_it() -> None:
     side = Shown("invalid", trials=4, left_out=2, why="so", ran="TLSv1.3")
     row = side.row({"tls": "1.3"}, "SELECT", {"published_table": "II", "part": "a", "side": "TLS"})
     assert (row.role, row.label, row.case, row.value) == ("table, side", "SELECT", {"tls": "1.3"}, 4)
-    assert (row.more["published_table"], row.more["part"], row.more["table_side"]) == ("II", "a", "TLS")
+    assert (row.more["published_table"], row.more["part"], row.more["side"]) == ("II", "a", "TLS")
     assert Shown.of(row) == side
 
 

@@ -25,18 +25,18 @@ PART_ROLE, SIDE_ROLE = "table, part", "table, side"
 TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = (
     "published_table",
     "part",
-    "table_side",
+    "side",
     "against",
     "until_s",
     "trials",
 )
-STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "round_operations"
+STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "operations"
 INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "published", "published_points"
 
 COLUMNS = (
     Column(TABLE, "TEXT", "the number of a published table"),
     Column(PART, "TEXT", "the part of the study that was measured in its place"),
-    Column(SIDE, "TEXT", "the side of the table"),
+    Column(SIDE, "TEXT", "client or server; of a published table the side of it"),
     Column(UNTIL, "REAL", "when the step ends that a row of the table is of", "s"),
     Column(STANDING, "TEXT", "what the trials of a side were found to be: valid, invalid, unknown, not run"),
     Column(RAN, "TEXT", "what was seen on their connections: plaintext, TLSv1.3 or both"),
@@ -45,7 +45,7 @@ COLUMNS = (
     Column(LEFT_OUT, "INTEGER", "how many trials that are not valid are left out, as valid ones are shown"),
     Column(INVALID, "INTEGER", "how many trials of a part are invalid"),
     Column(UNKNOWN, "INTEGER", "of how many trials of a part that is not known"),
-    Column(OPERATIONS, "INTEGER", "how many operations a round has here"),
+    Column(OPERATIONS, "INTEGER", "how many operations were watched, or a round has"),
     Column(POINTS, "REAL", "the published difference, in percentage points"),
 )
 

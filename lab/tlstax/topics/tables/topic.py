@@ -165,7 +165,7 @@ def _once(verdict: str, sentence: str) -> str:
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
-    """Verdicts, then times and means; with room for it the tables whole."""
+    """Verdicts and every row of the tables; where room is short, times and means."""
     study = document.design
     view = View(told, study)
     verdicts = tuple(map(capitalised, told.sentences))
@@ -173,15 +173,15 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     short: list[Block] = [short_time_table(table, view) for table in study.time_tables]
     short += [mean_table(table, view) for table in study.processor_tables]
     faults = tuple(map(capitalised, _faults(told)))
-    yield Section(
-        (
-            Items((*verdicts, *faults), all_of_them=True),
-            *short,
-            Items((*readings, *_parts(told, view))),
-            Roomy(tuple(_whole(told, view, study))),
-        ),
-        told.title,
+    parts = tuple(_parts(told, view))
+    whole = (
+        Items(verdicts),
+        *_whole_text(told, view),
+        Items((*parts, *readings), "Parts"),
+        *_whole_tables(view, study),
     )
+    brief = (Items((*verdicts, *faults), all_of_them=True), *short, Items((*readings, *parts)))
+    yield Section((Roomy(whole, otherwise=brief),), told.title)
 
 
 def page_sections(told: Told, document: RunDocument) -> Iterator[Section]:
@@ -192,13 +192,17 @@ def page_sections(told: Told, document: RunDocument) -> Iterator[Section]:
     yield from (_processor_section(table, told, view) for table in document.design.processor_tables)
 
 
-def _whole(told: Told, view: View, study: Study) -> Iterator[Block]:
-    """What the text says, what is wrong with the tables, and every row of them."""
+def _whole_text(told: Told, view: View) -> Iterator[Block]:
+    """What the text says of its tables, and what is wrong with them."""
     yield Items(tuple(_every_claim(told, view)), "What the text says of its tables")
     every_fault = (
         f"Table {row.word(TABLE)}, {row.word(SIDE)}: {row.caveats[0]}" for row in told.of(role=FAULT)
     )
     yield Items(tuple(every_fault), "What is wrong with the tables by themselves")
+
+
+def _whole_tables(view: View, study: Study) -> Iterator[Table]:
+    """Every row of them, as published and part by part."""
     for timed in study.time_tables:
         for table in time_tables(timed, view):
             heads = tuple(head.replace(", ", "\n") for head in table.heads)
