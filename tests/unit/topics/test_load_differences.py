@@ -86,7 +86,7 @@ def test_a_planted_difference_is_found_as_it_was_published() -> None:
         "right: +3.0 points (+2.6 to +3.4)",
     )
     assert part.more == {
-        "table": "II",
+        "published_table": "II",
         "part": "a",
         "side": "TLS",
         "against": "plain",

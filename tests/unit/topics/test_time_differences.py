@@ -36,7 +36,7 @@ class PartOfTime:
         """The same of a line."""
         ratios = {} if self.ratio is None else {TLS: self.ratio, OLD: known(1.0, 0.99, 1.01, 3)}
         for side, shown in {PLAIN: self.first, TLS: self.other, OLD: VALID}.items():
-            place = {"table": "VI", "part": self.key, "side": side}
+            place = {"published_table": "VI", "part": self.key, "side": side}
             yield shown.row({}, label, place)
             if side in ratios:
                 yield Row(
@@ -83,7 +83,13 @@ def only(*lines: Line) -> list[Row]:
 def test_a_line_is_told_as_it_was_published() -> None:
     (here,) = only(line("SELECT", part(LONGER, floor=0.05)))
     assert (here.role, here.label, here.outcome) == ("table, difference", "SELECT", "round_s")
-    assert here.more == {"table": "VI", "part": "a", "side": TLS, "against": PLAIN, "published": 1.2}
+    assert here.more == {
+        "published_table": "VI",
+        "part": "a",
+        "side": TLS,
+        "against": PLAIN,
+        "published": 1.2,
+    }
     assert here.caveats == (
         "SELECT takes longer with TLS (12 s beside 10 s, +20 %)",
         "right: +20 % (+10 to +30 %)",
@@ -156,7 +162,7 @@ def test_all_lines_come_before_each_of_them() -> None:
     assert (select[0].label, insert[0].label) == ("SELECT", "INSERT")
     first = everything[0]
     assert (first.label, first.outcome, first.interval) == ("Mean times", "round_s", None)
-    assert first.more == {"table": "VI", "part": "a", "side": TLS, "against": PLAIN}
+    assert first.more == {"published_table": "VI", "part": "a", "side": TLS, "against": PLAIN}
     assert {here.caveats[0] for here in everything} == {"Mean times: 1 of 2 take longer with TLS"}
     assert [(here.more["part"], here.judgement, said(here)) for here in everything] == [
         ("a", "right", "right: as published in 2 (SELECT, INSERT)"),
