@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
 import pytest
 
 from fake_trials import fake_run
+from tlstax.cli.documents import PRINTED, schema_of
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
@@ -252,13 +256,13 @@ def case_of(workload: str, tls: str) -> Case:
     return next(case for case in cases(TAX) if wanted.items() <= case.levels.items())
 
 
-def changes(found: ToldOfRun) -> list[tuple[str, float | None, float | None]]:
+def changes(found: Told) -> list[tuple[str, float | None, float | None]]:
     return [(row.word("function"), row.value, row.baseline_value) for row in found.rows[1:]]
 
 
 def test_the_case_with_the_most_more_is_explained_and_by_whom() -> None:
     found = explained(RUN)
-    assert found.title == "reconnecting, TLS 1.3 against reconnecting, plaintext"
+    assert found.title.startswith("reconnecting, TLS 1.3 against reconnecting, plaintext, run ")
     assert (found.rows[0].value, found.rows[0].baseline_value) == (114.0, 80.0)
     assert changes(found) == [(FETCH, 35.0, 0.0), (QUERY, 72.0, 73.0)]
     for row in found.rows:
@@ -293,3 +297,11 @@ def test_the_text_names_who_takes_them() -> None:
     assert "libcrypto.so.3: EVP_MD_fetch" in text
     alike = explained_section(explained(RUN, case_of("point-select", "1.3")))
     assert "No function takes more or fewer" in printed_section(alike)
+
+
+def test_the_document_is_what_its_schema_says() -> None:
+    (schema,) = (schema_of(printed) for printed in PRINTED if printed.name == "explain-locks")
+    document = json.loads(ToldOfRun(run="r", told=explained(RUN)).model_dump_json(by_alias=True))
+    jsonschema.validate(document, schema)
+    assert next(iter(document)) == "schema"
+    assert document["told"]["rows"][1]["more"]["function"] == FETCH
