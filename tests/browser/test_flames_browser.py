@@ -13,10 +13,10 @@ from report_runs import HOSTILE, one_workload_one_level
 from tlstax.cli.flame_program import draw
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames.graphs import flame_graph
 from tlstax.report.page.html import html
 from tlstax.topics.answer.case_choice import chosen_case
 from tlstax.topics.answer.document import document
+from tlstax.topics.flames import flame_graph
 
 DRAWN = "document.querySelectorAll('#frames > g').length > 0"
 MARKED = "[...document.querySelectorAll('#frames rect[fill=\"rgb(230,0,230)\"]')].length"

@@ -31,13 +31,13 @@ from pathlib import Path
 from statistics import fmean, median, variance
 
 from tlstax.cli.compare_command import MOST_AGAIN
-from tlstax.findings.compare.compare import compared
 from tlstax.findings.core.series import Series, series_of
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import DIFFERENCES
 from tlstax.store import Store
 from tlstax.study import Levels
 from tlstax.topics.answer.document import document
+from tlstax.topics.compare.compare import compared
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 COMMANDS = (
@@ -221,11 +221,11 @@ def compare(both: Sequence[StoredRun], others: Sequence[StoredRun], tally: Tally
     tally.false += len(false)
     tally.false_pairs += bool(false)
     for own in beside.changes:
-        change = own.change
-        if change.low is None or change.high is None:
+        change = own.interval
+        if change is None or change.low is None or change.high is None:
             continue  # One block on a side has no interval, and is no comparison.
         tally.comparisons += 1
-        if own.measure == "to the baseline" and tally.half_widths is not None:
+        if own.role == "to the baseline" and tally.half_widths is not None:
             tally.half_widths.append(sqrt(change.high / change.low) - 1)
         mark = "FALSE" if own in false else "     "
         say(

@@ -32,12 +32,12 @@ from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql.answer_rows import answers_of
 from tlstax.observers.clock import CpuClock
-from tlstax.results.advice import Advice, Advised
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.study.workloads import built_in
+from tlstax.topics.advice.advise import Advice, Advised
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 PASSWORD, SMALL = "Sesame, open!", 64 * 1024 * 1024

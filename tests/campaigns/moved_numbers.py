@@ -21,6 +21,8 @@ class Renamed:
 class Moved:
     """What rows have now: those of this topic and outcome have it in `field`, what is below it below that.
 
+    The topic "" is a document that has rows itself.
+
     `old` is a place such as "trust[].more_us": `[]` is any element, `{}` any key. In `outcome`, "{name}"
     stands for what the nearest object around has by that name, "{key}" for the key at `{}`. `case` and
     `beside` name the objects around whose levels a row has as `case` and `beside`; levels in `without` are
@@ -48,7 +50,55 @@ class Dropped:
 
 Rule = Renamed | Moved | Dropped
 
+
+def _of_explanations(place: str, topic: str) -> tuple[Rule, ...]:
+    """An explanation's numbers: at `place` of a document, which has them in rows of `topic` now."""
+    of_whole = {
+        "case_us_per_op": "value",
+        "baseline_us_per_op": "baseline_value",
+        "extra_cpu_us_per_op": "interval",
+        "noise_us_per_op": "noise_floor",
+        "operation": "more.operation",
+    }
+    of_culprit = {
+        "share": "more.share",
+        "function": "more.function",
+        "library": "more.library",
+        "extra_us_per_op": "interval",
+    }
+    return (
+        *(Moved(f"{place}{old}", topic, "cpu_us_per_op", new) for old, new in of_whole.items()),
+        Moved(f"{place}components[].us_per_op", topic, "{side}: {name}", "value"),
+        Moved(f"{place}components[].baseline_us_per_op", topic, "{side}: {name}", "baseline_value"),
+        Moved(f"{place}components[].extra_us_per_op", topic, "{side}: {name}", "interval"),
+        Moved(f"{place}components[].functions[]", topic),
+        *(
+            Moved(f"{place}culprit.{old}", topic, "{side}: {component}", new)
+            for old, new in of_culprit.items()
+        ),
+        Dropped(f"{place}culprit.beneath", "a text now"),
+        Moved(f"{place}shifts[].value", topic, "{outcome}", "value"),
+        Moved(f"{place}shifts[].baseline_value", topic, "{outcome}", "baseline_value"),
+        Moved(f"{place}shifts[].unit", topic, "{outcome}", "unit"),
+        Moved(f"{place}removal.predicted", topic, "ops_per_s", "interval.point"),
+        Moved(f"{place}removal.measured", topic, "ops_per_s", "interval.point"),
+        Moved(f"{place}unattributed{{}}", topic, "{key}_samples", "more.unattributed_share"),
+        Moved(f"{place}samples{{}}", topic, "{key}_samples", "value"),
+        Dropped(f"{place}unattributed_share", "it is the server's of those by side"),
+        Dropped(f"{place}verdict", "the judgement says it, and whether there is a culprit"),
+        Dropped(f"{place}whole_is_told", "the judgement says it"),
+        Dropped(f"{place}is_control", "the case says it"),
+        Dropped(f"{place}schema", "it counts the forms of the document"),
+    )
+
+
 RULES: Mapping[str, tuple[Rule, ...]] = {
+    "explain.json": (
+        *_of_explanations("", ""),
+        Dropped("per_op", "of locks: the value of the first row"),
+        Dropped("baseline_per_op", "of locks: the baseline's value of the first row"),
+        Dropped("changes", "of locks: the rows behind the first have them"),
+    ),
     "report.json": (
         Moved("locks[]", "locks", "server_locks_per_op"),
         Moved("locks[].takers[]", "locks", "{library}: {function}: {kind}"),
@@ -82,11 +132,46 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Renamed("captures.cases[].after_login", "first_bytes[].after_login"),
         Renamed("captures.cases[].in_window", "first_bytes[].in_window"),
         Dropped("captures.asked_for", "the header says it"),
+        *_of_explanations("explanations[].", "explain"),
+        Dropped("explanations[].run", "the document says of which run it is"),
+        Dropped("explanations[].alike_within", "the design has it"),
+        Moved("profiling.samples", "profiling", "samples", "value"),
+        Moved("profiling.lost", "profiling", "samples", "more.samples_lost"),
+        Moved("profiling.trials.valid", "profiling", "samples", "more.trials_valid"),
+        Moved("profiling.trials.invalid", "profiling", "samples", "more.trials_invalid"),
+        Moved("profiling.trials.unknown", "profiling", "samples", "more.trials_unknown"),
+        *(
+            Moved(f"profiling.{name}", "profiling", "samples", f"more.{name}")
+            for name in ("profiles", "event", "frequency_hz", "kernel", "kernel_names")
+        ),
+        Moved("profiling.sides[]", "profiling", "sampled_share", "more.side"),
+        Moved("profiling.coverage{}", "profiling", "sampled_share", "value"),
+        Moved("profiling.costs{}", "profiling", "{key}", "interval"),
+        Dropped("schema", "it counts the forms of the document"),
     ),
-    "explain.json": (
-        Dropped("per_op", "of locks: the value of the first row"),
-        Dropped("baseline_per_op", "of locks: the baseline's value of the first row"),
-        Dropped("changes", "of locks: the rows behind the first have them"),
+    "compare.json": (
+        Renamed("beside[].changes[].before", "beside[].changes[].baseline_value"),
+        Renamed("beside[].changes[].after", "beside[].changes[].value"),
+        Renamed("beside[].changes[].change", "beside[].changes[].interval"),
+        Renamed("beside[].changes[].measure", "beside[].changes[].role"),
+        Dropped("beside[].changes[].unit", "a ratio to the baseline has no unit"),
+        Dropped("schema", "it counts the forms of the document"),
+    ),
+    "check*.json": (
+        Renamed("cases[].change.case", "changes[].case"),
+        Renamed("cases[].change.label", "changes[].label"),
+        Renamed("cases[].change.outcome", "changes[].outcome"),
+        Renamed("cases[].change.before", "changes[].baseline_value"),
+        Renamed("cases[].change.after", "changes[].value"),
+        Renamed("cases[].change.change", "changes[].interval"),
+        Renamed("cases[].change.judgement", "changes[].judgement"),
+        Renamed("cases[].change.measure", "changes[].role"),
+        Dropped("cases[].change.unit", "a ratio to the baseline has no unit"),
+        Renamed("cases[].limit.outcome", "changes[].outcome"),
+        Renamed("cases[].limit.most", "changes[].more.most"),
+        Renamed("cases[].limit.least", "changes[].more.least"),
+        Renamed("cases[].verdict", "changes[].more.verdict"),
+        Dropped("schema", "it counts the forms of the document"),
     ),
 }
 """For JSON documents, by the file's name as a pattern. Of several rules for a place the longest counts:
@@ -118,7 +203,10 @@ class Cells:
 
 
 _AS_DIFFERENCE = {"value": "difference", "value_low": "difference_low", "value_high": "difference_high"}
-_ROWS = (Cells("hello retry extra", role="hello retry cost", columns=_AS_DIFFERENCE),)
+_ROWS = (
+    Cells("hello retry extra", role="hello retry cost", columns=_AS_DIFFERENCE),
+    Cells("component extra", role="component", columns=_AS_DIFFERENCE),
+)
 
 CELLS: Mapping[str, tuple[Cells, ...]] = {
     "report.csv": _ROWS,

@@ -72,10 +72,23 @@ DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
         "tlstax.selfbench.hold_table:hold_terminal",
         "tlstax.selfbench.hold_table:hold_markdown",
     ),
-    "predict": ("tlstax.report.prediction.text:prediction_text",),
-    "predict-validate": ("tlstax.report.prediction.validation_text:validation_text",),
-    "inspect": ("tlstax.report.inspection.text:inspection_text",),
-    "advise": ("tlstax.report.advice.text:advice_text", "tlstax.report.page.html:advice_html"),
+    "predict": (
+        "tlstax.report.prediction.text:prediction_text",
+        "tlstax.topics.prediction.text:prediction_text",
+    ),
+    "predict-validate": (
+        "tlstax.report.prediction.validation_text:validation_text",
+        "tlstax.topics.prediction.text:validation_text",
+    ),
+    "inspect": (
+        "tlstax.report.inspection.text:inspection_text",
+        "tlstax.topics.inspection.text:inspection_text",
+    ),
+    "advise": (
+        "tlstax.report.advice.text:advice_text",
+        "tlstax.topics.advice.sections:advice_text",
+        "tlstax.report.page.html:advice_html",
+    ),
     "drivers-probe": ("tlstax.probes.drivers.probe_table:probe_text",),
 }
 """What makes texts of a document, by the longest of these that its name begins with: functions whose first

@@ -154,11 +154,13 @@ def compare_json(old: Any, new: Any, rules: Sequence[Rule]) -> Iterator[Gone]:
 
 
 def _rows_of(new: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """All rows of a document, of each topic."""
-    yield from (row for row in new.get("rows", ()) if "topic" in row)
+    """All rows of a document, each with its topic; empty where the document is of one alone."""
+    for row in new.get("rows", ()):
+        if isinstance(row, dict):
+            yield {"topic": "", "baseline": row.get("beside", {}), **row}
     for name, told in new.get("topics", {}).items():
         for row in told["rows"]:
-            yield {**row, "topic": name, "beside": row.get("baseline", {})}
+            yield {**row, "topic": name}
 
 
 def _is_whole(rule: Rule | None) -> bool:
@@ -255,7 +257,7 @@ def _named(fact: Fact) -> str:
 
 def _gone_from_rows(rule: Moved, claims: Sequence[Claim], values: Sequence[RowValue]) -> Iterator[Gone]:
     """What one rule claims of rows and they do not have; each value of a row stands for one alone."""
-    both = ((rule.case, "case"), (rule.beside, "beside"))
+    both = ((rule.case, "case"), (rule.beside, "baseline"))
     sides = [(name, theirs) for name, theirs in both if any(name in own.fact.around for own in claims)]
     there = Counter(
         (

@@ -21,8 +21,6 @@ from pathlib import Path
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
 from tlstax.findings.core.remedies import SERVER
-from tlstax.findings.inspection.driver_lines import CONNECTION, ENVIRONMENT, GO_OLD, PROGRAM
-from tlstax.findings.inspection.known_drivers import known_drivers
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
@@ -38,6 +36,8 @@ from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.study.legacy_tls import ANY_KEY
+from tlstax.topics.inspection.driver_lines import CONNECTION, ENVIRONMENT, GO_OLD, PROGRAM
+from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)
 RSA_EXCHANGE = "--ssl-cipher=AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA"

@@ -6,7 +6,6 @@ from tlstax.contract import TlsView
 from tlstax.results.inspection import (
     Asked,
     Certificate,
-    ConnectCost,
     ConnectPhase,
     Inside,
     InspectedServer,
@@ -85,7 +84,9 @@ def inspected(  # noqa: PLR0913 (each is another thing that may be otherwise)
 ) -> InspectedServer:
     """A clean server, unless something else is said."""
     agreed = default or view()
-    whole = ConnectPhase(name="connect", round_trips=4, sent_bytes=1, received_bytes=1, median_us=900)
+    whole = ConnectPhase(
+        name="connect", connects=8, round_trips=4, sent_bytes=1, received_bytes=1, median_us=900
+    )
     return InspectedServer(
         server="db:3306",
         at="2026-11-26T00:00:00+00:00",
@@ -109,7 +110,7 @@ def inspected(  # noqa: PLR0913 (each is another thing that may be otherwise)
                 for name in ("1.2", "1.3")
             ),
         ),
-        connect=ConnectCost(connects=8, whole=whole, phases=()),
+        connect=(whole,),
         inside=Inside(since_start=since_start, watched=watched, programs=programs, unread=()),
         chain=chain,
         concerns=(),

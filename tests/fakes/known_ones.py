@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlstax.findings.inspection.known_drivers import KnownDriver, KnownDrivers, KnownLogin
+from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers, KnownLogin
 
 SUITES = (
     "TLS_AES_128_GCM_SHA256",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fake_trials import fake_run
-from tlstax.findings.live.ended import ended
 from tlstax.results.live import LiveRun, LiveTrials
+from tlstax.topics.live import ended
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from inspected_servers import inspected
-from tlstax.results.advice import Advice, Advised, Saving, SeenUse
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
+from tlstax.topics.advice.advise import Advice, Advised, Saving, SeenUse
 
 UNSAFE = Concern(danger="unsafe", what="TLS 1.1 is <b>accepted</b>", why="it is old", remedy="forbid it")
 WEAK = Concern(danger="weak", what="plaintext is accepted", why="nobody need encrypt", remedy="refuse it")

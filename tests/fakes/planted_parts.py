@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.findings.model.parts import Parts
+from tlstax.topics.prediction.parts import Parts
 
 PLANTED = {
     "connection": 300.0,

@@ -8,18 +8,16 @@ import pytest
 from test_sitting import Watching
 
 from tlstax.cli.ab_command import AbOptions, ab_study
-from tlstax.findings.core.limits import Limits
+from tlstax.findings.core.limits import Limit, Limits
 from tlstax.findings.core.series import series_of
-from tlstax.findings.two_sides.effects import side_effects
-from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.mysql import server_facts
 from tlstax.records.trial import StoredRun
-from tlstax.results.comparison import Limit
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.two_sides import effects, gated_sides
 
 CPU = "server_cpu_us_per_op"
 
@@ -56,8 +54,8 @@ def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_bui
         ("default", ()),
         (asked, (("performance_schema", "ON"), ("table_open_cache", "300"))),
     }
-    (effect,) = side_effects(series_of(found), (CPU,))
-    assert effect.change.blocks == len(processes)
+    effect = next(effects(series_of(found), (CPU,)))
+    assert effect.blocks == len(processes)
     assert gated_sides(found, Limits((Limit(outcome=CPU, most=9.0),))).verdict == "PASS"
     assert gated_sides(found, Limits((Limit(outcome=CPU, most=-0.9),))).verdict == "FAIL"
 

@@ -15,12 +15,12 @@ import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from tlstax.observers.clock import CpuClock
-from tlstax.results.advice import Advice
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.topics.advice.advise import Advice
 
 WITHIN_S = 180.0
 SHORT = ("--watch", "1ms", "--budget", "8s", "--there", "5s", "--share", "50%")

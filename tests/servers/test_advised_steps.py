@@ -22,14 +22,13 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.x509.oid import NameOID
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
-from tlstax.findings.advice.steps import CLIENT_HOST, SHELL, steps_for
 from tlstax.findings.core.remedies import ADMINISTRATOR
-from tlstax.results.advice import Change
 from tlstax.results.inspection import InspectedServer, Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.topics.advice.advise import CLIENT_HOST, SHELL, Change, steps_for
 
 WITHIN_S = 120.0
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)

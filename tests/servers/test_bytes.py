@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Home
@@ -11,12 +12,24 @@ from command_line import Home
 from tlstax.findings.core.outcomes import outcome
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
+from tlstax.topics.bulk import MIB_PER_S, SHARE
 
 ROW_BYTES_OF_PROTOCOL = 4 + 3
 """A packet's header, and the length of a value of more than 250 bytes ("Protocol::LengthEncodedInteger")."""
 
 RECORD_BYTES = 22
 """What TLS 1.3 adds to a record: header, type, AEAD's tag (RFC 8446, 5.2)."""
+
+
+def bulk_rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a printed run has of bytes a second and their costs."""
+    rows: list[dict[str, Any]] = document["topics"]["bulk"]["rows"]
+    return rows
+
+
+def kind(row: dict[str, Any]) -> tuple[str, int | None]:
+    """Which way its bytes go, and in rows of which length where they are several."""
+    return row["more"]["direction"], row["more"].get("rows_of_bytes")
 
 
 @pytest.mark.long
@@ -32,7 +45,7 @@ def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: Ser
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
-    curves = {(curve["case"]["cipher"], curve["direction"], curve["row_bytes"]) for curve in document["bulk"]}
+    curves = {(row["case"]["cipher"], *kind(row)) for row in bulk_rows(document)}
     assert len(curves) == 4 * 3
     with Store.open(home.data / "store.sqlite") as store:
         (summary,) = store.runs()
@@ -70,7 +83,7 @@ def test_each_inserted_row_is_counted_and_the_table_begins_empty(
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
-    assert {(curve["direction"], curve["row_bytes"]) for curve in document["bulk"]} == {
+    assert {kind(row) for row in bulk_rows(document)} == {
         ("inserted", None),
         ("inserted", 1000),
     }
@@ -101,17 +114,21 @@ def test_bytes_through_a_tunnel_or_from_afar_have_their_rates_and_costs(
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
     factor = way.partition("=")[0]
-    ways = {curve["case"][factor] for curve in document["bulk"]}
+    ways = {row["case"][factor] for row in bulk_rows(document)}
     assert ways == ({"direct", "stunnel"} if factor == "path" else {0, 4})
-    labels = {curve["label"] for curve in document["bulk"]}
+    labels = {row["label"] for row in bulk_rows(document)}
     assert len(labels) == 2 * len(ways), "what is not alike is not called alike"
-    for curve in document["bulk"]:
-        for point in curve["points"]:
-            assert point["mib_per_s"]["point"] > 0
-            assert point["server_cpu_us_per_mib"]["point"] > 0
-            assert point["client_cpu_us_per_mib"]["point"] > 0
-            tunnelled = curve["case"].get("path") == "stunnel"
-            assert (point["path_cpu_us_per_mib"] is not None) == tunnelled
+    sizes = [row for row in bulk_rows(document) if row["outcome"] == MIB_PER_S]
+    assert len(sizes) == 2 * 2 * len(ways)
+    for size in sizes:
+        place = (size["case"], size["more"])
+        values = {
+            row["outcome"]: row["value"] for row in bulk_rows(document) if place == (row["case"], row["more"])
+        }
+        assert values[MIB_PER_S] > 0
+        assert values["server CPU of a MiB"] > 0
+        assert values["client CPU of a MiB"] > 0
+        assert ("path CPU of a MiB" in values) == (size["case"].get("path") == "stunnel")
 
 
 @pytest.mark.long
@@ -127,11 +144,13 @@ def test_a_connection_for_one_result_shows_the_handshakes_share(
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
-    curves = {(curve["case"]["tls"], curve["case"]["resumption"]): curve for curve in document["bulk"]}
-    assert len(curves) == 3
-    full = curves["1.3", "off"]
-    shares = [point["handshake_share"]["point"] for point in full["points"]]
-    assert 0.3 < shares[0] < 1
-    assert shares == sorted(shares, reverse=True)
-    assert shares[-1] < 0.1
-    assert all(point["handshake_share"] is None for point in curves["off", "off"]["points"])
+    shares: dict[tuple[str, str], list[float]] = {}
+    for row in bulk_rows(document):
+        own = shares.setdefault((row["case"]["tls"], row["case"]["resumption"]), [])
+        own += [row["value"]] if row["outcome"] == SHARE else []
+    assert len(shares) == 3
+    assert shares["off", "off"] == []
+    full = shares["1.3", "off"]
+    assert 0.3 < full[0] < 1
+    assert full == sorted(full, reverse=True)
+    assert full[-1] < 0.1

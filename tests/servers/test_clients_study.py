@@ -29,16 +29,16 @@ def test_clients_of_three_makers_are_set_beside_each_other(
     document = json.loads(result.stdout)
     assert document["trials"]["valid"] > 0
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
-    told = {(found["kind"], found["outcome"]) for found in document["agreements"]}
-    assert told == {
-        ("cost", "server_cpu_us_per_op"),
-        ("tax", "server_cpu_us_per_op"),
-        ("cost", "outside_client_us_per_op"),
+    agreement = document["topics"]["agreement"]
+    compared = [row for row in agreement["rows"] if row["role"] != "client clue"]
+    assert {(row["role"], row["outcome"]) for row in compared} == {
+        ("client cost", "server_cpu_us_per_op"),
+        ("client tax", "server_cpu_us_per_op"),
+        ("client cost", "outside_client_us_per_op"),
     }
-    for found in document["agreements"]:
-        assert found["reference"] == CLIENTS[0]
-        assert [beside["client"] for beside in found["clients"]] == list(CLIENTS[1:])
-        assert found["sentence"].count(";") <= len(CLIENTS)
+    assert {row["baseline"]["client"] for row in compared} == {CLIENTS[0]}
+    assert [row["case"]["client"] for row in compared[:2]] == list(CLIENTS[1:])
+    assert all(said.count(";") <= len(CLIENTS) for said in agreement["sentences"])
     (loads,) = ({s["name"] for s in document["specimens"] if s["kind"] == "client"},)
     assert {"sysbench-1.0.20", "tlstax-engine"} <= loads
     shown = home.run("report")

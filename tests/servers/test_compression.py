@@ -18,6 +18,7 @@ from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.topics.bulk import ON_THE_WIRE, TO_PLAINTEXT
 
 MIB = 1 << 20
 
@@ -126,12 +127,15 @@ def test_a_study_proves_it_and_reports_bytes_and_costs(tmp_path: Path, mysql_bui
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
-    for curve in document["bulk"]:
-        (point,) = curve["points"]
-        packed = curve["case"]["compression"] != "off"
-        assert (0.4 < point["wire_bytes_per_byte"]["point"] < 0.7) == packed
-        is_baseline = curve["case"]["tls"] == curve["case"]["compression"] == "off"
-        assert (point["server_to_plaintext"] is None) == is_baseline
+    rows = document["topics"]["bulk"]["rows"]
+    on_the_wire = [row for row in rows if row["outcome"] == ON_THE_WIRE]
+    assert on_the_wire
+    for row in on_the_wire:
+        case, place = row["case"], (row["case"], row["more"])
+        assert (0.4 < row["value"] < 0.7) == (case["compression"] != "off")
+        is_baseline = case["tls"] == case["compression"] == "off"
+        beside = [other for other in rows if place == (other["case"], other["more"])]
+        assert any(other["outcome"] == TO_PLAINTEXT for other in beside) != is_baseline
 
 
 @pytest.mark.long

@@ -113,8 +113,9 @@ def test_beside_a_guest_only_the_client_is_sampled_and_that_is_said(
     done = tlstax_run(tmp_path, url_of(house), *RUN, "--over-budget", "--profile", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["profiling"]["sides"] == ["client"]
-    assert document["profiling"]["profiles"] == document["trials"]["valid"] > 0
+    sampled, *others = document["topics"]["profiling"]["rows"]
+    assert sampled["more"]["profiles"] == document["trials"]["valid"] > 0
+    assert [row["more"]["side"] for row in others if row.get("role") == "coverage"] == ["client"]
     assert any("only the client was sampled" in caveat for caveat in document["caveats"])
 
 
@@ -125,7 +126,7 @@ def test_a_guest_is_measured_and_left_as_it_was(house: PrivateServer, tmp_path: 
     outcomes = {finding["outcome"] for finding in document["findings"]}
     assert "ops_per_s" in outcomes
     assert "client_cpu_us_per_op" in outcomes
-    assert document["profiling"] is None
+    assert "profiling" not in document["topics"]
     # It is on this machine, where root alone is shown whose process it is.
     assert ("server_cpu_us_per_op" in outcomes) == (os.geteuid() == 0)
     assert document["trials"]["valid"] > 0

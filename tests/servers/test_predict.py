@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.results.prediction import Prediction
 from tlstax.store import Store
+from tlstax.topics.prediction.model import SERVER_CPU
+from tlstax.topics.prediction.prediction import Prediction
 
 WITHIN_S = 240.0
 PROGRAM = [sys.executable, "-P", "-m", "tlstax", "predict", "--queries", "4", "--json"]
@@ -37,10 +38,12 @@ def test_the_first_prediction_calibrates_and_the_second_has_it(tmp_path: Path) -
         scaling = found.calibration.scaling
         assert scaling is not None
         assert scaling.mixes == 11
-        cost = found.costs.server_cpu_us
-        assert cost.low is not None
-        assert cost.high is not None
-        assert found.in_the_clear.server_cpu_us.point < cost.point
+        cost, clear = (found.of(role)[SERVER_CPU] for role in ("connection", "in the clear"))
+        assert cost.interval is not None
+        assert cost.interval.low is not None
+        assert clear.value is not None
+        assert cost.value is not None
+        assert clear.value < cost.value
         assert runs_in(tmp_path) == [("calibration", "complete")]
 
 

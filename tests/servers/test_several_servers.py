@@ -180,9 +180,10 @@ def test_two_external_servers_are_set_against_each_other(two: Two, tmp_path: Pat
     sides = (f"server={url_of(two.first)}", "--b", f"server={url_of(two.second)}")
     done = tlstax_run(tmp_path, *sides, *COMMON, *KEPT, "--budget", "3s", command=("ab", "--a"))
     document = measured(done)
-    effect = next(effect for effect in document["two_sides"] if effect["outcome"] == "ops_per_s")
-    assert effect["twins"] == []
-    assert effect["change"]["blocks"] >= 1
+    rows = document["topics"]["two_sides"]["rows"]
+    (effect,) = (row for row in rows if (row["outcome"], row["role"]) == ("ops_per_s", "sides"))
+    assert not any(row["role"] == "twin" for row in rows)
+    assert effect["blocks"] >= 1
     assert document["design"]["sides"]["b"] == {"server": called(two.second)}
     sittings = {record.trial.block: record.slices for record in last_run(tmp_path).trials}
     assert all(sittings.values()), "both sides take turns in one sitting"

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tlstax.findings.advice.advise import Computed, Evidence, advised
-from tlstax.findings.advice.measured import SERVER_CPU, TIME, Measured, is_asked_twice, measured
-from tlstax.findings.advice.situation import Now, now_of, use_of
-from tlstax.findings.advice.spent import connections_made, spent_words
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import series_of
-from tlstax.findings.model.calibration import Calibrated, Origin, mixes_of
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.scaled import scaled, unscaled
-from tlstax.findings.model.shipped import shipped_parts
-from tlstax.findings.model.shipped import stand_in as nearest
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.admission import Leeway
@@ -28,7 +19,6 @@ from tlstax.plan.advice_studies import (
 )
 from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.trial import StoredRun
-from tlstax.results.advice import Advice, Advised, SeenUse
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
@@ -37,6 +27,30 @@ from tlstax.store import Store
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
+from tlstax.topics.advice.advise import (
+    Advice,
+    Advised,
+    Evidence,
+    Now,
+    Saving,
+    SeenUse,
+    advised,
+    now_of,
+    use_of,
+)
+from tlstax.topics.advice.measured import (
+    SERVER_CPU,
+    TIME,
+    Measured,
+    connections_made,
+    is_asked_twice,
+    measured,
+    spent_words,
+)
+from tlstax.topics.prediction.model import Calibrated, Origin, mixes_of
+from tlstax.topics.prediction.other_machines import scaled, shipped_parts, unscaled
+from tlstax.topics.prediction.other_machines import stand_in as nearest
+from tlstax.topics.prediction.parts import parts_of
 
 MOST_AT_ONCE = 8
 """Connections that the server gets at once from measuring: one that is made anew with those that wind up, one
@@ -90,7 +104,7 @@ def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: W
     return measuring.advice(found, use, advised(found, now, use, evidence))
 
 
-def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Computed | None:
+def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Saving | None:
     """What leaving compression out saves, of connections compressed by zlib; None where no part tells of it.
 
     Which algorithm its clients use, no server says; zlib is what nearly all have.
@@ -107,7 +121,12 @@ def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Computed |
     if not parts.knows(before):
         return None
     fit = parts.busy[SERVER_CPU]
-    return Computed(fit.saving(before, after), fit.saved_share(before, after), parts.origin.server)
+    return Saving(
+        server_cpu_us=fit.saving(before, after),
+        server_share=fit.saved_share(before, after),
+        measured_on=parts.origin.server,
+        is_computed=True,
+    )
 
 
 @dataclass

@@ -22,14 +22,14 @@ from tlstax.cli.external_servers import (
 )
 from tlstax.cli.measuring import Shown, bounded, measured
 from tlstax.cli.streams import show_found
-from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.plan.budget import check_budget
-from tlstax.report.comparison.text import gate_text
 from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.two_sides import side_of, two_sided
+from tlstax.topics.compare.text import gate_text
+from tlstax.topics.two_sides import gated_sides
 
 PRECISION = "1%"
 

@@ -13,11 +13,11 @@ from tlstax.cli.lent_server import accessed
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.advice.redact import redacted
 from tlstax.guests.access import GuestOptions
-from tlstax.report.advice.text import advice_text
 from tlstax.report.page.html import advice_html
-from tlstax.results.advice import Advice
+from tlstax.topics.advice.advise import Advice
+from tlstax.topics.advice.redact import redacted
+from tlstax.topics.advice.sections import advice_text
 
 
 @dataclass(frozen=True)

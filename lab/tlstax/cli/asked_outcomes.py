@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from tlstax.cli import quantities
-from tlstax.findings.core.limits import Limits, regression_limit
-from tlstax.results.comparison import Limit
+from tlstax.findings.core.limits import Limit, Limits, regression_limit
 from tlstax.study import Study
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake

@@ -12,16 +12,15 @@ from tlstax.cli.asked_outcomes import TypedLimits, asked_outcomes, limits_of
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found, tell
-from tlstax.findings.compare.compare import compared
-from tlstax.findings.compare.gate import gated
-from tlstax.findings.compare.headers import is_same_thing
 from tlstax.findings.core.limits import Limits
-from tlstax.findings.two_sides.gate import gated_sides
 from tlstax.records.trial import StoredRun
-from tlstax.report.comparison.text import comparison_text, gate_text
 from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.compare.compare import compared, gated
+from tlstax.topics.compare.headers import is_same_thing
+from tlstax.topics.compare.text import comparison_text, gate_text
+from tlstax.topics.two_sides import gated_sides
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
 

@@ -24,20 +24,19 @@ from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
 from tlstax.report.run_tables import TABLES
-from tlstax.results.advice import Advice
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
-from tlstax.results.prediction import Prediction
 from tlstax.results.rows import ToldOfRun
-from tlstax.results.validation import Validation
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
+from tlstax.topics.advice.advise import Advice
 from tlstax.topics.core.columns import Column, Table
+from tlstax.topics.prediction.prediction import Prediction, Validation
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS, PAGE, TABLES_PAGE = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from shlex import quote
 
@@ -10,19 +10,18 @@ from pydantic import BaseModel
 
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.explain.explanation import explain, explanations
-from tlstax.findings.explain.rank import by_rank, foremost
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.explain.text import explanation_text
 from tlstax.report.formats.terminal import printed_section
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import ToldOfRun
 from tlstax.study import Case, Role
-from tlstax.study.labels import CONTROL_MARK, group_label
+from tlstax.study.labels import CONTROL_MARK
 from tlstax.topics import locks
 from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.core.topic import Run
+from tlstax.topics.explain.explanation import by_rank, explain, explanations, rows
+from tlstax.topics.explain.text import explanation_text
 
 
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:
@@ -40,24 +39,20 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
         told = locks.explained(Run(stored), own, other)
         text_of = partial(printed_section, locks.explained_section(told))
         return _shown(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
-    others: tuple[Explanation, ...] = ()
+    others: Sequence[Explanation] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)
     else:
-        all_found = explanations(stored) if other is None else ()
-        chosen = foremost(all_found)
-        if chosen is None:
+        found = rows(Run(stored)) if other is None else ()
+        ranked = by_rank(explanations(found, study, stored.header.run))
+        if ranked:
+            explanation, *others = ranked
+        else:
             all_cases = cases(study)
             treatments = (one for one in all_cases if one != other and one.role != "baseline")
-            chosen = explain(stored, next(treatments, all_cases[0]), other)
-        explanation, others = chosen, tuple(one for one in by_rank(all_found) if one is not chosen)
-    text = partial(
-        explanation_text,
-        explanation,
-        title=_title(stored, explanation),
-        others=[(one.sentences[0], _command(stored, one)) for one in others],
-    )
-    return _shown(explanation, text, as_json=as_json)
+            explanation = explain(stored, next(treatments, all_cases[0]), other)
+    named = [(one.sentences[0], _command(stored, one)) for one in others]
+    return _shown(explanation, partial(explanation_text, explanation, others=named), as_json=as_json)
 
 
 def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> int:
@@ -71,17 +66,9 @@ def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> i
     return 0
 
 
-def _title(stored: StoredRun, explanation: Explanation) -> str:
-    """Which two cases of which run these are."""
-    study = stored.header.study
-    group = group_label({n: level for n, level in explanation.case.items() if n not in CONTROL_MARK}, study)
-    where = f" ({group})" if group else ""
-    return f"{explanation.labels[0]} against {explanation.labels[1]}{where}, run {stored.header.run}"
-
-
 def _command(stored: StoredRun, explanation: Explanation) -> str:
     """How to ask for an explanation of this case."""
-    levels = {name: level for name, level in explanation.case.items() if name not in CONTROL_MARK}
+    levels = {name: level for name, level in explanation.whole.case.items() if name not in CONTROL_MARK}
     role: Role = "control" if explanation.is_control else "treatment"
     text = choice_text(Case(levels=levels, role=role), stored.header.study)
     return f"tlstax explain {stored.header.run} --case {quote(text)}"

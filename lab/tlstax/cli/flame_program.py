@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 
 from tlstax.clients.engine import built_beside
-from tlstax.report.flames.graphs import COUNT_NAME, FlameGraph
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
+from tlstax.topics.flames import COUNT_NAME, FlameGraph
 
 BINARY = "tlstax-flames"
 """Built with the engine, and kept beside its binary."""

@@ -11,10 +11,10 @@ from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import show, show_page, tell
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames.graphs import FlameGraph, baseline_of, costliest, flame_graph, why_none
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.case_choice import chosen_case
+from tlstax.topics.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none
 
 BASELINE = "baseline"
 BY_SUFFIX = {".svg": "picture", ".txt": "folded", ".folded": "folded"}

@@ -7,11 +7,11 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.findings.inspection.known_drivers import known_drivers
 from tlstax.guests.access import GuestOptions
 from tlstax.inspection.inspection import inspect
-from tlstax.report.inspection.text import inspection_text
 from tlstax.support.errors import MachineFault
+from tlstax.topics.inspection.known_drivers import known_drivers
+from tlstax.topics.inspection.text import inspection_text
 
 
 def inspect_command(

@@ -9,12 +9,12 @@ from tlstax.cli.exit import guarded
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
-from tlstax.findings.inspection import known_drivers
-from tlstax.findings.inspection.known_drivers import KnownDrivers
 from tlstax.probes.drivers.driver_facts import measured_drivers
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.topics.inspection import known_drivers
+from tlstax.topics.inspection.known_drivers import KnownDrivers
 
 FILE = Path(known_drivers.__file__).parent / known_drivers.FILE
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from tlstax.report.run_tables import json_lines
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
-from tlstax.topics.core.columns import ColumnType, Table
-from tlstax.topics.core.csv_row import Row
+from tlstax.topics.core.columns import ColumnType, Table, Values
 
 _TYPES: dict[ColumnType, str] = {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}
 
@@ -18,7 +17,7 @@ _AS_PARQUET = (
 )
 
 
-def parquet(table: Table, rows: Iterable[Row]) -> bytes:
+def parquet(table: Table, rows: Iterable[Values]) -> bytes:
     """The file's content: a column of its type for each of the table's. Raises MachineFault."""
     try:
         import duckdb

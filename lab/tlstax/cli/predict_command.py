@@ -12,15 +12,10 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, tell, terminal_width
-from tlstax.findings.model.calibration import STUDY, Calibrated, Origin, calibrated, mixes_of
-from tlstax.findings.model.predict import prediction
-from tlstax.findings.model.scaled import scaled, unscaled
-from tlstax.findings.model.shipped import SHIPPED, shipped_parts, stand_in
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.calibration_study import NAME as CALIBRATION
 from tlstax.plan.calibration_study import calibration_study
 from tlstax.records.trial import StoredRun
-from tlstax.report.prediction.text import prediction_text
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens.resolve import check_server_name
@@ -32,6 +27,10 @@ from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
+from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
+from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
+from tlstax.topics.prediction.prediction import prediction
+from tlstax.topics.prediction.text import prediction_text
 
 
 @dataclass(frozen=True)

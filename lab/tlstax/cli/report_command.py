@@ -10,15 +10,14 @@ from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
-from tlstax.findings.tracked.figures import tracked
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import Format, render
-from tlstax.report.tracked.render import TrackedFormat, render_tracked
 from tlstax.results.document import RunDocument
 from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
+from tlstax.topics.tracked import TrackedFormat, tracked
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)
@@ -113,6 +112,6 @@ def rendered(
     """The run in the format of this name, which is one of them."""
     for form in TRACKED:
         if form == name:
-            return render_tracked(tracked(stored, asked_outcomes(outcomes, stored.header.study)), form)
+            return tracked(stored, asked_outcomes(outcomes, stored.header.study), form)
     (chosen,) = (form for form in FORMATS if form == name)
     return render(stored, found, chosen, width=terminal_width(), colour=colour, verbose=verbose, draw=draw)

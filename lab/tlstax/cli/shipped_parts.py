@@ -8,10 +8,10 @@ from pathlib import Path
 from tlstax.cli.exit import guarded
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show
-from tlstax.findings.model import shipped
-from tlstax.findings.model.calibration import STUDY
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
+from tlstax.topics.prediction import other_machines as shipped
+from tlstax.topics.prediction.model import STUDY
 
 FOLDER = Path(shipped.__file__).parent
 

@@ -10,7 +10,7 @@ from tlstax.results.document import RunDocument
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted
-from tlstax.topics.core.csv_row import Row
+from tlstax.topics.core.columns import Values
 
 
 def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None) -> None:
@@ -18,7 +18,7 @@ def write_rows(store: Store, stored: StoredRun, found: RunDocument | None = None
     store.tabulate(stored.header.run, rows_of(stored, found))
 
 
-def rows_of(stored: StoredRun, found: RunDocument | None = None) -> dict[str, list[Row]]:
+def rows_of(stored: StoredRun, found: RunDocument | None = None) -> dict[str, list[Values]]:
     """The rows of a run, by table."""
     one = Tabulated(stored, found)
     return {table: list(one.rows(table)) for table in TABLES}

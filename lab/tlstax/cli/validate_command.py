@@ -13,12 +13,12 @@ from tlstax.cli.predict_command import PartsAsked, parts_in
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.doctor.network import distance
-from tlstax.findings.model.validate import validation
 from tlstax.plan.drawn_mixes import drawn, references, validation_study
-from tlstax.report.prediction.validation_text import validation_text
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.support.errors import Interrupted, UserMistake
+from tlstax.topics.prediction.prediction import validation
+from tlstax.topics.prediction.text import validation_text
 
 MOST_MIXES = 200
 

@@ -1,1 +1,1 @@
-"""From stored trials to what they show: comparisons, intervals, findings, the answer in words."""
+"""The statistics: from stored trials to comparisons, intervals and judgements."""

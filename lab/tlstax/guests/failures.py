@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tlstax.findings.inspection.chain_path import path
-from tlstax.findings.inspection.concerns import BROKEN_HASHES, has_weak_key
 from tlstax.guests import chain as chains
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.chain import Handshake
@@ -17,6 +15,7 @@ from tlstax.guests.greeting import Greeting
 from tlstax.results.inspection import Certificate
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
+from tlstax.topics.inspection.concerns import BROKEN_HASHES, has_weak_key, path
 
 
 @dataclass(frozen=True)

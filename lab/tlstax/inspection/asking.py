@@ -8,7 +8,7 @@ from tlstax.contract import Account, Done, Endpoint, Job, Ready, Statement, TlsO
 from tlstax.findings.core import histograms
 from tlstax.inspection.questions import Question
 from tlstax.mysql.session import ASKS_NOTHING
-from tlstax.results.inspection import Asked, ConnectCost, ConnectPhase
+from tlstax.results.inspection import Asked, ConnectPhase
 from tlstax.study.key_groups import group_name
 from tlstax.support.errors import MachineFault
 
@@ -99,7 +99,7 @@ def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | 
     )
 
 
-def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> ConnectCost:
+def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> tuple[ConnectPhase, ...]:
     """Make `CONNECTS` connects, one after another. Raises MachineFault where that fails."""
     job = least_job(tls, endpoint, account, CONNECTS)
     try:
@@ -111,15 +111,12 @@ def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> ConnectCos
         raise MachineFault(f"what a connect costs could not be measured: {failure}") from failure
 
 
-def _cost(done: Done) -> ConnectCost:
-    """Each phase by itself, and all of them together."""
+def _cost(done: Done) -> tuple[ConnectPhase, ...]:
+    """All phases together, and each by itself."""
     if "connect" not in done.phase_wire or "connect" not in done.histograms_ns:
         raise MachineFault("what a connect costs could not be measured: none of the connects succeeded")
-    return ConnectCost(
-        connects=done.phase_wire["connect"].times,
-        whole=_phase(done, "connect"),
-        phases=tuple(_phase(done, name) for name in PHASES if name in done.phase_wire),
-    )
+    names = ("connect", *(name for name in PHASES if name in done.phase_wire))
+    return tuple(_phase(done, name) for name in names)
 
 
 def _phase(done: Done, name: str) -> ConnectPhase:
@@ -127,6 +124,7 @@ def _phase(done: Done, name: str) -> ConnectPhase:
     (median_us,) = histograms.decode(done.histograms_ns[name]).percentiles_us((50.0,))
     return ConnectPhase(
         name=name,
+        connects=wire.times,
         round_trips=wire.round_trips / wire.times,
         sent_bytes=wire.bytes_sent / wire.times,
         received_bytes=wire.bytes_received / wire.times,

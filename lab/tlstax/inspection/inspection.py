@@ -8,20 +8,18 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, Endpoint, TlsOn
-from tlstax.findings.inspection.chain_path import path
-from tlstax.findings.inspection.concerns import OLD_VERSIONS, concerns
-from tlstax.findings.inspection.known_drivers import known_drivers
-from tlstax.findings.inspection.payments import payments
-from tlstax.findings.inspection.who_connects import Seen, who_connects
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.chain import trusted_authorities
 from tlstax.inspection import questions
 from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
 from tlstax.inspection.own_connection import Own, login, own_connection
 from tlstax.plan.elsewhere import Promise
-from tlstax.results.inspection import KEPT_BACK, WOULD_BLOCK, Asked, ConnectCost, InspectedServer
+from tlstax.results.inspection import KEPT_BACK, WOULD_BLOCK, Asked, ConnectPhase, InspectedServer
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
+from tlstax.topics.inspection.concerns import OLD_VERSIONS, concerns, path, payments
+from tlstax.topics.inspection.known_drivers import known_drivers
+from tlstax.topics.inspection.who_connects import Seen, who_connects
 
 PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
 """Methods by which a login sends the password, and no answer to a challenge."""
@@ -42,7 +40,7 @@ class _Found:
     """What is known so far."""
 
     asked: list[Asked] = field(default_factory=list)
-    connect: ConnectCost | None = None
+    connect: tuple[ConnectPhase, ...] = ()
     connections: int = 0
 
 

@@ -14,7 +14,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from tlstax.contract import TlsOn
-from tlstax.findings.inspection.use import use
 from tlstax.guests import connection as guest_connection
 from tlstax.guests import refusals
 from tlstax.guests.access import GuestAccess
@@ -23,6 +22,7 @@ from tlstax.mysql import answers, server_facts, tls_facts, use_counters
 from tlstax.mysql.database import Database, SqlError
 from tlstax.results.inspection import Certificate, Inside, Program, ServerWord
 from tlstax.support.errors import TlstaxError
+from tlstax.topics.inspection.concerns import use
 
 PERMIT = "the account would need SELECT on performance_schema"
 

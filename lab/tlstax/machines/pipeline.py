@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, field
 
 from tlstax.findings.core.stopping import Stop, Taken, decide
-from tlstax.findings.live.account import Account
 from tlstax.machines.cluster import Cluster
 from tlstax.machines.crew import Crew, Gone, Member
 from tlstax.machines.dispatch import Dispatch
@@ -30,6 +29,7 @@ from tlstax.run.resume import check_same_content, slim, spent_s
 from tlstax.store import Store
 from tlstax.support import interruption
 from tlstax.support.text import counted
+from tlstax.topics.live import Account
 
 HEAR_S = 1.0
 """How long to wait for a report until the cluster is asked who is there."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tlstax.contract import Frozen
 
+BUSY = 0.9
+"""CPUs that work for this share of the time have no room for more: work comes in bursts."""
+
 
 class LoadPart(Frozen):
     """What one machine's client did of a trial: its connections and CPUs, and what became of them."""

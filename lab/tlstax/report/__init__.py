@@ -1,1 +1,1 @@
-"""Everything that people read of a run: pure functions from a stored run and its document to text."""
+"""The formats: each one writer over a run, its rows and its sections."""

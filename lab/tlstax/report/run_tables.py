@@ -27,8 +27,7 @@ from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
-from tlstax.topics.core.columns import Column, ColumnType, Table
-from tlstax.topics.core.csv_row import Row
+from tlstax.topics.core.columns import Column, ColumnType, Table, Values
 from tlstax.topics.index import own_columns
 
 Side = Literal["case", "baseline"]
@@ -356,7 +355,7 @@ def finding_rows(found: RunDocument) -> Iterator[dict[str, object]]:
         }
 
 
-def _levels(side: Side, row: Row) -> dict[str, Level]:
+def _levels(side: Side, row: Values) -> dict[str, Level]:
     beginning = f"{side}_"
     return {
         name.removeprefix(beginning): value
@@ -465,7 +464,7 @@ class Tabulated:
     stored: StoredRun
     known: RunDocument | None = None
 
-    def rows(self, table: str) -> Iterator[Row]:
+    def rows(self, table: str) -> Iterator[Values]:
         """The rows of the table of that name. MachineFault where a stored histogram cannot be decoded."""
         return TABLES[table].checked(_ROWS[table](self))
 
@@ -489,7 +488,7 @@ _ROWS: Mapping[str, Callable[[Tabulated], Iterator[dict[str, object]]]] = {
 }
 
 
-def rows_csv(table: Table, rows: Iterable[Row]) -> str:
+def rows_csv(table: Table, rows: Iterable[Values]) -> str:
     """A line of names, then one for each row; what is not there is empty."""
     text = StringIO()
     writer = csv.DictWriter(text, [column.name for column in table.columns], lineterminator="\n")
@@ -498,12 +497,12 @@ def rows_csv(table: Table, rows: Iterable[Row]) -> str:
     return text.getvalue()
 
 
-def rows_json(rows: Iterable[Row]) -> str:
+def rows_json(rows: Iterable[Values]) -> str:
     """A list with an object for each row, each on a line of its own."""
     return "[\n" + ",\n".join(line.decode() for line in json_lines(rows)) + "\n]\n"
 
 
-def json_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+def json_lines(rows: Iterable[Values]) -> Iterator[bytes]:
     """An object for each row, without line ends."""
     for row in rows:
         yield json.dumps(row, ensure_ascii=False, allow_nan=False).encode()

@@ -1,1 +1,1 @@
-"""What a run shows, as frozen types: one document, a module for each topic of it. JSON is exactly these."""
+"""What a run shows, as frozen types: the document, rows, intervals. The JSON is exactly these."""

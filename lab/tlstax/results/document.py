@@ -7,20 +7,11 @@ from typing import Literal
 from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.profiles.stacks import Side
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.bulk import BulkCurve
 from tlstax.results.captures import FirstBytes
-from tlstax.results.distance import Distances, TunnelWorth
-from tlstax.results.drivers import Drivers
-from tlstax.results.explanation import Explanation
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.load import LoadFound
-from tlstax.results.machines import Machines
 from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Row, Told
-from tlstax.results.scaling import Scaling
-from tlstax.results.two_sides import SideEffect
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
 
@@ -60,29 +51,6 @@ class TrialCounts(Frozen):
     valid: int
     invalid: int
     unknown: int
-
-
-class Profiling(Frozen):
-    """What was sampled of a run's profiled trials, which are beside all others, and what that cost.
-
-    `profiles` of the `trials` have a profile; `why_none` says why others have none. `kernel_names` is whether
-    the kernel's functions could be told apart, `sides` who could be sampled, and `coverage` which share of
-    its CPU time has samples (of a process that sleeps often, perf misses some). `costs` holds, by outcome,
-    the ratio of profiled to unprofiled trials of the same cases and blocks, pooled over all cases.
-    """
-
-    trials: TrialCounts
-    profiles: int
-    event: str
-    frequency_hz: int
-    kernel: bool
-    kernel_names: bool
-    sides: tuple[Side, ...]
-    coverage: dict[Side, float]
-    samples: int
-    lost: int
-    why_none: tuple[str, ...] = ()
-    costs: dict[str, Interval] = {}
 
 
 class Tally(Frozen):
@@ -147,76 +115,6 @@ class StatementResult(Frozen):
     caveats: tuple[str, ...]
 
 
-class PublishedFigure(Frozen):
-    """A published figure, what stands in for it here, and both as ratios to the same reference.
-
-    `measured` is the geometric mean over blocks with its interval, None where nothing stands in for it or
-    that was not measured. `against` names the reference; `published_ratio` is the figure to the
-    reference's, `ratio` the same of what stands in for them here, block by block. `comparable` says what may
-    be compared; `verdict` whether taking a planted fault out comes out as the fix, empty where the two differ
-    by more than that.
-    """
-
-    label: str
-    outcome: str
-    unit: str
-    value: float
-    source: str
-    note: str
-    beside: dict[str, Level]
-    measured: float | None
-    measured_low: float | None
-    measured_high: float | None
-    blocks: int
-    against: str
-    published_ratio: float | None
-    ratio: Interval | None
-    comparable: str
-    verdict: str = ""
-
-
-class Clue(Frozen):
-    """What else differs between two clients' trials and may bear on a difference, in words with figures."""
-
-    name: str
-    value: float
-    reference_value: float
-    words: str
-
-
-class ClientAgreement(Frozen):
-    """One client beside the reference client, in the same blocks.
-
-    `reference_value` is the geometric mean over those blocks, `value` that times `ratio.point`. It
-    "agrees" where no difference is seen and one of any size would have been; `clues` are there where it
-    differs, and empty then where nothing that was measured tells why.
-    """
-
-    client: str
-    value: float
-    reference_value: float
-    ratio: Interval
-    verdict: Literal["agrees", "differs", "inconclusive"]
-    clues: tuple[Clue, ...] = ()
-
-
-class Agreement(Frozen):
-    """Whether load clients agree on what one case costs, every client's own cost left out.
-
-    Of `kind` "cost" the values are the outcome itself, in `unit`; of "tax" its ratio to the same client's
-    trials in plaintext. `case` holds the levels that the clients share, `noise_floor` is as in a Finding.
-    """
-
-    kind: Literal["cost", "tax"]
-    outcome: str
-    unit: str
-    case: dict[str, Level]
-    reference: str
-    noise_floor: float | None
-    clients: tuple[ClientAgreement, ...]
-    sentence: str
-
-
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -238,8 +136,9 @@ class RunDocument(Frozen):
     """The one document that `run --json`, `study run --json` and `report --format json` print.
 
     `study` is the study's name, `design` the whole of it. `machine` is the only one, or that which leads the
-    others; `machines` is there where trials ran on several, `load` where the load came from other machines.
-    `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of cases.
+    others. `topics` has what there is to tell of each topic, by its name; `first_bytes` what taps saw of
+    cases. By their names `machines` are those that blocks were measured on, where they are several, and
+    `load_machines` those that the load came from, where it came from others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
@@ -254,26 +153,16 @@ class RunDocument(Frozen):
     design: Study
     specimens: tuple[Specimen, ...]
     machine: Machine
+    machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
+    load_machines: dict[str, Machine] = Field(default={}, exclude_if=_is_nothing)
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
-    scaling: tuple[Scaling, ...] = Field(default=(), exclude_if=_is_nothing)
-    bulk: tuple[BulkCurve, ...] = Field(default=(), exclude_if=_is_nothing)
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    two_sides: tuple[SideEffect, ...] = Field(default=(), exclude_if=_is_nothing)
-    published: tuple[PublishedFigure, ...] = ()
     tables: Tables | None = None
-    agreements: tuple[Agreement, ...] = ()
-    distances: Distances | None = None
-    tunnels: tuple[TunnelWorth, ...] = ()
-    drivers: Drivers | None = None
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
-    machines: Machines | None = Field(default=None, exclude_if=_is_none)
-    load: LoadFound | None = Field(default=None, exclude_if=_is_none)
-    explanations: tuple[Explanation, ...] = ()
     trials: TrialCounts
-    profiling: Profiling | None = None
     caveats: tuple[str, ...] = ()
 
     def rows_of(self, topic: str, *outcomes: str, role: str | None = None) -> tuple[Row, ...]:

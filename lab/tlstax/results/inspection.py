@@ -123,21 +123,17 @@ class Inside(Frozen):
 
 
 class ConnectPhase(Frozen):
-    """A phase of making a connection, or all of it: means of a connect, and the median time."""
+    """A phase of making a connection, or all of it (`connect`), from the machine that asked.
+
+    Means over so many `connects` of a client left to itself, and the median time.
+    """
 
     name: str
+    connects: PositiveInt
     round_trips: NonNegativeFloat
     sent_bytes: NonNegativeFloat
     received_bytes: NonNegativeFloat
     median_us: NonNegativeFloat
-
-
-class ConnectCost(Frozen):
-    """What a connect costs a client left to itself, over a few of them, from the machine that asked."""
-
-    connects: PositiveInt
-    whole: ConnectPhase
-    phases: tuple[ConnectPhase, ...]
 
 
 class Step(Frozen):
@@ -147,23 +143,14 @@ class Step(Frozen):
     lines: tuple[str, ...]
 
 
-class Payment(Frozen):
-    """What connects pay for and need not: what was seen, what it costs them, and what avoids it.
-
-    `steps` has the lines to paste, for this product and version.
-    """
-
-    what: str
-    costs: str
-    remedy: str
-    steps: tuple[Step, ...] = ()
-
-
-Danger = Literal["unsafe", "soon unsafe", "weak"]
+Danger = Literal["unsafe", "soon unsafe", "weak", "costly"]
 
 
 class Concern(Frozen):
-    """Something that is unsafe: what, why it matters, what mends it, and the lines to paste for that."""
+    """Something to mend: what, why it matters or what it costs connects, the remedy, and the lines to paste.
+
+    The lines are for this product and version.
+    """
 
     danger: Danger
     what: str
@@ -239,22 +226,24 @@ class InspectedServer(Frozen):
     """The document that `inspect --json` prints.
 
     `connections` counts all that were made, `at` is when (UTC). `chain` begins with the server's own
-    certificate and is empty where there is no TLS. `concerns` have the gravest first. `who_connects` is None
-    where too little was asked to tell. `stopped_because` is empty where it is complete.
+    certificate and is empty where there is no TLS. `connect` begins with all of a connect and goes on with
+    its phases; it is empty where that was not measured. `concerns` have the gravest first, `payments` are
+    what connects pay for and need not. `who_connects` is None where too little was asked to tell.
+    `stopped_because` is empty where it is complete.
     """
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     server: str
     at: str
     connections: NonNegativeInt
     word: ServerWord
     offers_tls: bool
     asked: tuple[Asked, ...]
-    connect: ConnectCost | None
+    connect: tuple[ConnectPhase, ...]
     inside: Inside
     chain: tuple[Certificate, ...]
     concerns: tuple[Concern, ...]
-    payments: tuple[Payment, ...]
+    payments: tuple[Concern, ...]
     who_connects: WhoConnects | None = None
     status: Literal["complete", "interrupted", "failed"]
     stopped_because: str

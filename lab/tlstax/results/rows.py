@@ -76,6 +76,20 @@ class Row(Frozen):
             raise TypeError(f"a row of {self.outcome} has no ratio")
         return self.interval
 
+    @property
+    def known(self) -> Interval:
+        """The interval of a row that has one. ValueError for one without."""
+        if self.interval is None:
+            raise ValueError(f"the row of {self.outcome} has no interval")
+        return self.interval
+
+    @property
+    def difference(self) -> Interval:
+        """The interval of a row that is of a difference."""
+        if self.interval is None or self.of != "difference":
+            raise TypeError(f"a row of {self.outcome} has no difference")
+        return self.interval
+
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""
         value = self.more.get(column)

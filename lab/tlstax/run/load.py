@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_messages import Peer
-from tlstax.findings.machines.load import BUSY
 from tlstax.observers.machine import available_cpus
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.pilot import pilot_cases
-from tlstax.records.load import LoadStep
+from tlstax.records.load import BUSY, LoadStep
 from tlstax.records.trial import LoadMachines, Machine, Trial, TrialRecord
 from tlstax.run.benches import Benches
 from tlstax.run.pilot import pilot_job

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
-from tlstax.findings.live.account import Account
 from tlstax.plan.admission import without_room
 from tlstax.plan.fitting import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
@@ -30,6 +29,7 @@ from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
+from tlstax.topics.live import Account
 
 
 class Watcher(Listener, Protocol):

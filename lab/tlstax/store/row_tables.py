@@ -11,8 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 
 from tlstax.report.run_tables import TABLES
-from tlstax.topics.core.columns import Table
-from tlstax.topics.core.csv_row import Row
+from tlstax.topics.core.columns import Table, Values
 
 _OF_THE_RUN = ("run", "study", "started_at", "status", "stopped_because")
 """What the view `runs` has of every run, also of one without rows."""
@@ -75,7 +74,7 @@ def define(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO row_definition (definition) VALUES (?)", (DEFINITION,))
 
 
-def replace(connection: sqlite3.Connection, run: str, rows: Mapping[str, Iterable[Row]]) -> None:
+def replace(connection: sqlite3.Connection, run: str, rows: Mapping[str, Iterable[Values]]) -> None:
     """Put these rows, by table, in the place of those that the run has. In a transaction."""
     forget(connection, run)
     for table in TABLES.values():

@@ -24,7 +24,7 @@ from tlstax.support import collector
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
 from tlstax.topics.answer.export import exported
-from tlstax.topics.core.csv_row import Row
+from tlstax.topics.core.columns import Values
 
 LAST = "last"
 """The name by which the last run that measured something can be asked for."""
@@ -147,7 +147,7 @@ class Store:
                 ),
             )
 
-    def adopt(self, stored: StoredRun, rows: Mapping[str, Iterable[Row]] | None = None) -> None:
+    def adopt(self, stored: StoredRun, rows: Mapping[str, Iterable[Values]] | None = None) -> None:
         """Keep a run that was measured elsewhere, with its rows if they are given: whole or not at all.
 
         UserMistake where there is one of that name, be it the same.
@@ -237,7 +237,7 @@ class Store:
             )
         self._locks.give_back(run)
 
-    def tabulate(self, run: str, rows: Mapping[str, Iterable[Row]]) -> None:
+    def tabulate(self, run: str, rows: Mapping[str, Iterable[Values]]) -> None:
         """Write the rows of a run, by table, for the views: all of them or none."""
         with self._transaction(run):
             row_tables.replace(self._connection, run, rows)

@@ -4,22 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.topics import captures, hello_retry, locks, pool, round_trips, storms, trust
+from tlstax.topics import (
+    agreement,
+    bulk,
+    captures,
+    hello_retry,
+    load,
+    locks,
+    machines,
+    pool,
+    profiling,
+    published,
+    round_trips,
+    scaling,
+    storms,
+    trust,
+    two_sides,
+)
 from tlstax.topics.comparisons import CONTRASTS, UNPAIRED
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.topic import Topic
+from tlstax.topics.distance import curves, tunnels
+from tlstax.topics.drivers import topic as drivers
+from tlstax.topics.explain import sections as explain
 
-TOPICS: tuple[Topic, ...] = (
+COMPARED: tuple[Topic, ...] = (
     CONTRASTS,
+    two_sides.TOPIC,
     pool.TOPIC,
+    machines.TOPIC,
+    published.TOPIC,
+    agreement.TOPIC,
+    curves.TOPIC,
+    tunnels.TOPIC,
+    scaling.TOPIC,
+    bulk.TOPIC,
     trust.TOPIC,
     storms.TOPIC,
     round_trips.TOPIC,
+    drivers.TOPIC,
+    UNPAIRED,
+)
+"""Of what can be compared."""
+
+BESIDE: tuple[Topic, ...] = (
+    load.TOPIC,
     hello_retry.TOPIC,
     captures.TOPIC,
     locks.TOPIC,
-    UNPAIRED,
+    explain.TOPIC,
+    profiling.TOPIC,
 )
+"""What is known beside comparisons."""
+
+TOPICS = (*COMPARED, *BESIDE)
 
 
 def own_columns() -> Iterator[Column]:

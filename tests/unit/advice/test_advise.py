@@ -12,15 +12,10 @@ from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
 from inspected_servers import certificate, inspected, program, use, view
 from tlstax.advice import advise as advice_module
 from tlstax.advice.advise import AdviceRequest, advise
-from tlstax.findings.model.calibration import SERVER_CPU
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.scaled import unscaled
-from tlstax.findings.model.shipped import shipped_parts
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
 from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.advice import Advice
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
@@ -29,6 +24,10 @@ from tlstax.study import Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
+from tlstax.topics.advice.advise import Advice
+from tlstax.topics.prediction.model import SERVER_CPU
+from tlstax.topics.prediction.other_machines import shipped_parts, unscaled
+from tlstax.topics.prediction.parts import parts_of
 
 ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
 REQUEST = AdviceRequest(watch_s=1.0, there_s=10.0, like_it_s=10.0)

@@ -254,7 +254,7 @@ def test_other_runs_of_the_same_show_how_far_runs_differ(capsys: pytest.CaptureF
     (alone,) = json.loads(capsys.readouterr().out)["beside"]
     assert alone["same_again"] == []
     for own, other in zip(known["changes"], alone["changes"], strict=True):
-        assert own["change"]["high"] < other["change"]["high"]
+        assert own["interval"]["high"] < other["interval"]["high"]
     assert check_command(CheckOptions(run="slower", against="one", limits=AT_MOST)) == 5
     said = " ".join(capsys.readouterr().out.split())
     assert "No other run of the same thing is known here" in said

@@ -17,8 +17,6 @@ from kept_runs import keep
 from tlstax.cli.app import main
 from tlstax.profiles.components import component_order
 from tlstax.records.trial import StoredRun
-from tlstax.report.explain.text import explanation_text
-from tlstax.report.explain.waterfall import steps
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
@@ -26,6 +24,9 @@ from tlstax.store import Store
 from tlstax.study import Case
 from tlstax.topics.answer.document import document
 from tlstax.topics.core import palette
+from tlstax.topics.explain.sections import steps
+from tlstax.topics.explain.text import explanation_text
+from told_runs import explained as explanations
 
 HOSTILE = "RAND_bytes\x1b[2J<script>"
 GROUPS = sampled_study(
@@ -101,12 +102,15 @@ def test_the_document_is_what_the_contract_says(
     assert explained(monkeypatch, "--json", "--case", "fault=rand-per-byte") == 0
     out = capsys.readouterr().out
     found = json.loads(out)
-    assert found["schema"] == 2
-    assert found["culprit"]["function"] == "RAND_bytes"
-    assert found["extra_cpu_us_per_op"]["low"] <= found["extra_cpu_us_per_op"]["point"]
-    assert {"name", "side", "extra_us_per_op", "functions"} <= set(found["components"][0])
-    assert 0 <= found["unattributed_share"] < 0.1
-    assert Explanation.model_validate_json(out).case["fault"] == "rand-per-byte"
+    assert found["schema"] == 3
+    whole, first, *_ = found["rows"]
+    (culprit,) = (row for row in found["rows"] if row.get("role") == "culprit")
+    assert culprit["more"]["function"] == "RAND_bytes"
+    assert whole["interval"]["low"] <= whole["interval"]["point"]
+    assert (first["role"], first["more"]["side"], first["of"]) == ("component", "server", "difference")
+    shares = [row["more"]["unattributed_share"] for row in found["rows"] if row.get("role") == "sampled"]
+    assert all(0 <= share < 0.1 for share in shares)
+    assert Explanation.model_validate_json(out).whole.case["fault"] == "rand-per-byte"
 
 
 @pytest.mark.parametrize(
@@ -154,32 +158,32 @@ def test_another_baseline_can_be_named(
     chosen = ("--case", "fault=rand-per-byte", "--against", "tls=off,fault=none", "--json")
     assert explained(monkeypatch, *chosen) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["baseline"]["tls"] == "off"
-    assert found["removal"] is None or found["removal"]["measured"] is None
+    assert found["rows"][0]["baseline"]["tls"] == "off"
+    assert not any(row.get("role") == "removal measured" for row in found["rows"])
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 def test_the_text_fits_the_terminal(width: int) -> None:
-    found = document(sampled_run(faulty)).explanations[-1]
-    text = explanation_text(found, title="a against b", others=[("x" * 90, "tlstax explain …")], width=width)
+    found = explanations(sampled_run(faulty))[-1]
+    text = explanation_text(found, others=[("x" * 90, "tlstax explain …")], width=width)
     assert max(cell_len(line) for line in text.splitlines()) <= max(width, 60)
     assert found.sentences[0][:20].lower() in text.lower()
 
 
 def test_colour_is_only_used_where_it_is_wanted() -> None:
-    found = document(sampled_run(faulty)).explanations[-1]
+    found = explanations(sampled_run(faulty))[-1]
     assert "\x1b[" in explanation_text(found, colour=True)
     assert "\x1b" not in explanation_text(found)
 
 
 def test_the_waterfall_ends_at_the_case() -> None:
-    found = document(sampled_run(faulty, noise=0.01)).explanations[-1]
+    found = explanations(sampled_run(faulty, noise=0.01))[-1]
     bars = steps(found)
-    assert bars[0].end_us == found.baseline_us_per_op
-    assert bars[-1].end_us == found.case_us_per_op
+    assert bars[0].end_us == found.baseline_us
+    assert bars[-1].end_us == found.case_us
     for before, after in pairwise(bars[:-1]):
         assert after.start_us == pytest.approx(before.end_us)
-    assert bars[-2].end_us == pytest.approx(found.case_us_per_op)
+    assert bars[-2].end_us == pytest.approx(found.case_us)
     sizes = [abs(bar.change_us) for bar in bars if bar.kind == "component"]
     assert sizes == sorted(sizes, reverse=True)
 
@@ -192,25 +196,25 @@ def test_every_format_says_where_the_cost_goes() -> None:
         assert "kernel random" in text, format_name
         assert "othing to explain" in text, format_name
     rows = [
-        row for row in csv.DictReader(StringIO(render(stored, found, "csv"))) if "component" in row["role"]
+        row for row in csv.DictReader(StringIO(render(stored, found, "csv"))) if row["role"] == "component"
     ]
     extra = next(
         row
         for row in rows
-        if row["outcome"] == "server: kernel random"
-        and row["role"] == "component extra"
-        and row["case_fault"] == "rand-per-byte"
+        if row["outcome"] == "server: kernel random" and row["case_fault"] == "rand-per-byte"
     )
-    assert float(extra["value"]) == pytest.approx(180, rel=0.02)
-    assert float(extra["value_low"]) < float(extra["value"]) < float(extra["value_high"])
-    assert json.loads(render(stored, found, "json"))["explanations"][0]["verdict"] == "alike"
+    assert float(extra["difference"]) == pytest.approx(180, rel=0.02)
+    assert float(extra["difference_low"]) < float(extra["difference"]) < float(extra["difference_high"])
+    assert (extra["component"], extra["side"]) == ("kernel random", "server")
+    told = json.loads(render(stored, found, "json"))["topics"]["explain"]
+    assert told["rows"][0]["judgement"] == "alike"
 
 
 def test_a_run_that_was_not_sampled_says_nothing_of_it() -> None:
     run = sampled_run(faulty)
     stored = run.model_copy(update={"trials": run.measured})
     found = document(stored)
-    assert found.explanations == ()
+    assert "explain" not in found.topics
     assert "Where the cost goes" not in render(stored, found, "html")
 
 
@@ -225,7 +229,7 @@ def test_a_hostile_name_steers_nothing() -> None:
         text = render(stored, found, format_name)
         assert "\x1b" not in text
         assert "<script>" not in text or format_name in {"terminal", "csv"}
-    assert "\x1b" not in explanation_text(found.explanations[-1])
+    assert "\x1b" not in explanation_text(explanations(run)[-1])
 
 
 def test_every_component_has_a_colour_of_its_own() -> None:

@@ -15,18 +15,18 @@ from tlstax.cli import quantities
 from tlstax.cli import validate_command as validate_module
 from tlstax.cli.predict_command import PredictOptions, mix_of, predict_command
 from tlstax.cli.validate_command import ValidateOptions, validate_command
-from tlstax.findings.model.calibration import CLIENT_CPU, SERVER_CPU, TIME
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.shipped import shipped_parts, stand_in
 from tlstax.plan.calibration_study import calibration_study
 from tlstax.records.trial import StoredRun
-from tlstax.results.prediction import Prediction
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
+from tlstax.topics.prediction.other_machines import shipped_parts, stand_in
+from tlstax.topics.prediction.parts import parts_of
+from tlstax.topics.prediction.prediction import Prediction
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +90,7 @@ def predicted(capsys: pytest.CaptureFixture[str], **options: object) -> tuple[in
 
 def unscaled_us(capsys: pytest.CaptureFixture[str]) -> float:
     _, found = predicted(capsys, calibration=False)
-    return found.costs.server_cpu_us.point
+    return found.of("connection")[SERVER_CPU].value or 0.0
 
 
 def test_the_first_answer_is_measured_for_half_a_minute_and_the_second_is_not(
@@ -101,7 +101,7 @@ def test_the_first_answer_is_measured_for_half_a_minute_and_the_second_is_not(
     for _ in range(2):
         status, found = predicted(capsys)
         assert status == 0
-        assert found.costs.server_cpu_us.point == pytest.approx(2 * there_us, rel=1e-3)
+        assert found.of("connection")[SERVER_CPU].value == pytest.approx(2 * there_us, rel=1e-3)
         scaling = found.calibration.scaling
         assert scaling is not None
         assert (scaling.run, scaling.processor) == ("20261121-195500-ab12", "Fake CPU @ 3.00GHz")
@@ -119,8 +119,8 @@ def test_without_a_calibration_nothing_is_measured_and_the_answer_is_wider(
     assert wide.calibration.scaling is not None
     assert wide.calibration.scaling.run is None
     _, narrow = predicted(capsys)
-    ends = [own.costs.server_cpu_us for own in (wide, narrow)]
-    spans = [(own.high or 0.0) / (own.low or 1.0) for own in ends]
+    ends = [own.of("connection")[SERVER_CPU].interval for own in (wide, narrow)]
+    spans = [(own.high or 0.0) / (own.low or 1.0) for own in ends if own is not None]
     assert spans[0] > 2 * spans[1]
     with pytest.raises(UserMistake, match=r"--no-calibration: of mysql-9\.7 and mariadb-11\.8 alone"):
         predict_command(PredictOptions(server="mysql-8.0.33", calibration=False))
@@ -189,7 +189,7 @@ def test_a_new_calibration_is_measured_where_it_is_asked_for(
     here(calibrated_run(), second)
     predicted(capsys)
     _, found = predicted(capsys, calibrate=True)
-    assert found.costs.server_cpu_us.point == pytest.approx(3 * there_us, rel=1e-3)
+    assert found.of("connection")[SERVER_CPU].value == pytest.approx(3 * there_us, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from fake_trials import Truth, fake_run
 from planted_parts import cost_of
 from tlstax.cli.kept import open_store
 from tlstax.cli.shipped_parts import renew
-from tlstax.findings.model.calibration import SERVER_CPU
-from tlstax.findings.model.parts import parts_of
-from tlstax.findings.model.shipped import ShippedParts
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case, load_study, override
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
+from tlstax.topics.prediction.model import SERVER_CPU
+from tlstax.topics.prediction.other_machines import ShippedParts
+from tlstax.topics.prediction.parts import parts_of
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from inspected_servers import inspected, program
-from tlstax.findings.advice.steps import ELSEWHERE, PROGRAMS, steps_for
 from tlstax.findings.core.programs import TOPICS, ProgramLines, all_programs, connected
 from tlstax.findings.core.remedies import ADMINISTRATOR
-from tlstax.results.advice import Change
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.topics.advice.advise import ELSEWHERE, PROGRAMS, Change, steps_for
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "advising.md"
 

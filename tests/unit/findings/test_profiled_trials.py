@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from itertools import islice
 from random import Random
 
@@ -66,8 +65,10 @@ def test_progress_says_profiled() -> None:
 
 def test_nothing_is_estimated_from_profiled_trials() -> None:
     told, alone = document(RUN), document(without_profiled(RUN))
-    assert told.model_copy(update={"profiling": None, "explanations": ()}) == alone
-    assert alone.profiling is None
+    sampled = {"profiling", "explain"}
+    assert told.topics.keys() - alone.topics.keys() == sampled
+    others = {name: topic for name, topic in told.topics.items() if name not in sampled}
+    assert told.model_copy(update={"topics": others}) == alone
     assert told.trials.valid == len(RUN.measured) < len(RUN.trials)
     assert decide(STUDY, RUN.measured, 1.0) == decide(STUDY, without_profiled(RUN).trials, 1.0)
 
@@ -77,21 +78,21 @@ def test_every_report_says_what_sampling_costs_and_shows_and_differs_in_nothing_
     told, alone = render(RUN, document(RUN), name, verbose=True), _rendered_alone(name)
     assert told != alone
     if name == "csv":
-        rows = [row for row in csv.DictReader(io.StringIO(told)) if row["role"] == "profiling"]
-        assert {row["outcome"]: round(float(row["ratio"]), 3) for row in rows} == {
+        both = [list(csv.DictReader(io.StringIO(text))) for text in (told, alone)]
+        costs = [row for row in both[0] if row["role"] == "profiling"]
+        assert {row["outcome"]: round(float(row["ratio"]), 3) for row in costs} == {
             "ops_per_s": SLOWED,
             "server_cpu_us_per_op": 1.25,
             "client_cpu_us_per_op": 1.25,
         }
-        sampled = re.compile(",(profiling|component|component extra),")
-        assert [line for line in told.splitlines() if not sampled.search(line)] == alone.splitlines()
+        others = [row for row in both[0] if row["topic"] not in {"profiling", "explain"}]
+        assert [{name: row[name] for name in both[1][0]} for row in others] == both[1]
     elif name == "json":
-        both = json.loads(told), json.loads(alone)
-        assert both[0].pop("profiling")["samples"] == 100 * len(RUN.profiled)
-        assert both[1].pop("profiling") is None
-        assert both[0].pop("explanations")
-        assert both[1].pop("explanations") == []
-        assert both[0] == both[1]
+        documents = json.loads(told), json.loads(alone)
+        topics = documents[0]["topics"]
+        assert topics.pop("profiling")["rows"][0]["value"] == 100 * len(RUN.profiled)
+        assert topics.pop("explain")["rows"]
+        assert documents[0] == documents[1]
     else:
         words = " ".join(told.split())
         assert words.count("samples of user space and kernel") == 1
@@ -134,22 +135,19 @@ def test_what_profiles_lack_is_said_once(run: StoredRun, words: str) -> None:
 
 
 def test_a_trial_without_profile_or_without_its_twin_tells_no_cost() -> None:
-    assert document(profiled_run(None, why_none="perf was killed")).profiling is not None
-    none = document(profiled_run(None, why_none="perf was killed")).profiling
-    assert none is not None
-    assert (none.profiles, none.costs) == (0, {})
+    (none,) = document(profiled_run(None, why_none="perf was killed")).topics["profiling"].rows
+    assert none.more["profiles"] == 0
     alone = document(RUN.model_copy(update={"trials": RUN.profiled}))
-    assert alone.profiling is not None
-    assert not alone.profiling.costs
+    assert not alone.topics["profiling"].of("ops_per_s")
     assert not alone.findings
 
 
 def test_how_much_of_the_cpu_time_has_samples() -> None:
-    found = document(RUN).profiling
-    assert found is not None
+    found = document(RUN).topics["profiling"].of(role="coverage")
     used_s = sum(r.server.cpu.total_us for r in RUN.profiled if r.server and r.server.cpu) / 1e6
-    assert found.coverage["server"] == pytest.approx(90 * len(RUN.profiled) / (999 * used_s))
-    assert set(found.coverage) == {"server", "client"}
+    covered = {row.word("side"): row.value for row in found}
+    assert covered["server"] == pytest.approx(90 * len(RUN.profiled) / (999 * used_s))
+    assert set(covered) == {"server", "client"}
 
 
 def test_a_profile_is_not_kept_in_memory() -> None:

@@ -379,7 +379,9 @@ def test_every_topic_takes_the_neighbours() -> None:
         [1.2, 1.2]
     )
     assert [c.ratio.point for s in shown.statements for c in s.cases] == pytest.approx([1.2])
-    assert [p.ratio.point for p in shown.published if p.ratio] == pytest.approx([1.2])
+    assert [
+        row.known.point for row in shown.topics["published"].rows if row.of == "ratio" and row.interval
+    ] == pytest.approx([1.2])
     finding = next(f for f in shown.findings if f.outcome == "ops_per_s" and f.role == "treatment")
     assert finding.ratio.point == pytest.approx(1.2)
     assert finding.ratio_of_totals == pytest.approx(402 / 340)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sampled_trials import INVALID, measured, profile, run_of, sampled
-from tlstax.findings.explain.stack_costs import mean_costs, stack_costs, valid_by_block
+from tlstax.findings.core.stack_costs import mean_costs, stack_costs, valid_by_block
 from tlstax.study import Case
 
 PLAIN = Case(levels={"tls": "off"}, role="baseline")

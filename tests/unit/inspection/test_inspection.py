@@ -13,7 +13,7 @@ from tlstax.guests.access import GuestAccess
 from tlstax.inspection import inspection
 from tlstax.inspection.own_connection import Own
 from tlstax.inspection.questions import Question
-from tlstax.results.inspection import WOULD_BLOCK, Asked, Inside, InspectedServer, ServerWord
+from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
 from tlstax.support.errors import Interrupted, MachineFault
 
 ACCESS = GuestAccess(address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret")
@@ -97,8 +97,9 @@ def blocking(
         why_not = "" if agreed else "handshake failure"
         return Asked(topic=question.topic, name=question.name, agreed=agreed, why_not=why_not)
 
-    def connects(*_: object) -> None:
+    def connects(*_: object) -> tuple[ConnectPhase, ...]:
         refusals[0] = 0
+        return ()
 
     def log_in(*_: object) -> None:
         refusals[0] = 0

@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 
 from probed_drivers import asked, driver, gathered
-from tlstax.findings.inspection.known_drivers import KnownLogin
 from tlstax.probes.drivers.driver_facts import known_login
 from tlstax.probes.drivers.login_wire import WireLogin
 from tlstax.probes.drivers.logins import Trial, login_of, plain_words, way_over_tls
@@ -16,6 +15,7 @@ from tlstax.probes.drivers.probe_reading import driver_row
 from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.probes.drivers.probed import Cache, Login, LoginOutcome, Refusal, TlsAsked
 from tlstax.records.capture import Conversation, Frame, Hello, Sender, TlsSeen, Traffic
+from tlstax.topics.inspection.known_drivers import KnownLogin
 
 CACHING = "caching_sha2_password"
 NO_HELLO = Hello(

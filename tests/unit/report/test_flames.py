@@ -28,13 +28,13 @@ from report_runs import HOSTILE, changed, one_workload_one_level
 from tlstax.plan.order import cases
 from tlstax.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.flames import section
-from tlstax.report.flames.graphs import FlameGraph, costliest, flame_graph, why_none
+from tlstax.report.page import flames as section
 from tlstax.report.page.html import html
 from tlstax.study import Case, load_study
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.answer.document import document
+from tlstax.topics.flames import FlameGraph, costliest, flame_graph, why_none
 
 STUDIES = Path(__file__).parents[3] / "lab" / "tlstax" / "studies"
 

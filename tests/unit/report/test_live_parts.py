@@ -8,9 +8,19 @@ import pytest
 
 from intervals import known
 from live_runs import HOSTILE, begun, hostile, over, preparing
-from tlstax.report.live import words
-from tlstax.report.live.strip import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, strips
-from tlstax.report.page.live import LIVE_PARTS, live_html, live_parts
+from tlstax.report.page import live as words
+from tlstax.report.page.live import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    LIVE_PARTS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    live_html,
+    live_parts,
+    strips,
+)
 from tlstax.results.live import LiveRatio, LiveRun, LiveStatus
 
 

@@ -154,14 +154,13 @@ def test_the_page_has_the_table_and_a_line_for_each_key() -> None:
 
 def test_each_published_figure_has_its_stand_in() -> None:
     """All but those of the numbers of connections that were left out of this run."""
-    named = {figure.label: figure for figure in shown().published}
+    figures = shown().topics["published"].of(role="published")
+    named = {figure.label: figure for figure in figures}
     ratio = named["kept, 8 threads, TLS"]
-    assert ratio.published_ratio == pytest.approx(25_900 / 50_100)
-    assert ratio.ratio is not None
-    assert ratio.ratio.point == pytest.approx(1 / 2.2, rel=0.02)
+    assert ratio.number("published") == pytest.approx(25_900 / 50_100)
+    assert ratio.known.point == pytest.approx(1 / 2.2, rel=0.02)
     made = named["a connection for each request, RSA 4096"]
-    assert made.ratio is not None
-    assert made.ratio.point == pytest.approx(PLAIN_US / (PLAIN_US + HANDSHAKE_US["rsa-4096"]), rel=0.02)
+    assert made.known.point == pytest.approx(PLAIN_US / (PLAIN_US + HANDSHAKE_US["rsa-4096"]), rel=0.02)
 
 
 def test_an_option_that_leaves_one_of_the_two_out_leaves_nothing_to_tell() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tlstax.results.comparison import GateVerdict, Limit
+from tlstax.results.comparison import GateVerdict
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
@@ -18,6 +19,23 @@ CONFIDENCE = 0.95
 MAIN = ("ops_per_s", "server_cpu_us_per_op", "latency_p50_us")
 """What a limit for regressions is of where no outcome is named, beside the one that decides the study: speed,
 the server's cost and the time that a client waits. The more outcomes, the wider all intervals."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """By how much an outcome may rise at most, or must rise at least, relative: 0.05 is 5 %, −0.05 a fall.
+
+    One of the two is None.
+    """
+
+    outcome: str
+    most: float | None = None
+    least: float | None = None
+
+    def judged(self, change: Row) -> Row:
+        """A row of a change with this limit and whether it kept to it."""
+        side = {"most": self.most} if self.most is not None else {"least": self.least}
+        return change.model_copy(update={"more": {**side, "verdict": verdict_of(change.interval, self)}})
 
 
 @dataclass(frozen=True)
@@ -82,9 +100,9 @@ def confidence_of_each(confidence: float, number: int) -> float:
     return 1 - (1 - confidence) / max(number, 1)
 
 
-def verdict_of(change: Interval, limit: Limit) -> GateVerdict:
+def verdict_of(change: Interval | None, limit: Limit) -> GateVerdict:
     """PASS where all of the interval keeps to the limit, FAIL where all of it is beyond."""
-    if change.low is None or change.high is None:
+    if change is None or change.low is None or change.high is None:
         return "INCONCLUSIVE"
     most = None if limit.most is None else 1 + limit.most
     least = None if limit.least is None else 1 + limit.least
@@ -94,7 +112,7 @@ def verdict_of(change: Interval, limit: Limit) -> GateVerdict:
     return "PASS" if keeps else "INCONCLUSIVE"
 
 
-def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
-    """One verdict for all: a failure weighs more than what is inconclusive."""
-    found = set(verdicts)
+def worst(cases: Iterable[Row]) -> GateVerdict:
+    """One verdict for all judged rows: a failure weighs more than what is inconclusive."""
+    found = {case.word("verdict") for case in cases}
     return "FAIL" if "FAIL" in found else "INCONCLUSIVE" if "INCONCLUSIVE" in found else "PASS"

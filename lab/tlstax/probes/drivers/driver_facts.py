@@ -15,13 +15,6 @@ from typing import get_args
 import tlstax
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import Account, TlsRequired, TlsUnset, TlsVersion
-from tlstax.findings.inspection.known_drivers import (
-    KnownDriver,
-    KnownDrivers,
-    KnownLogin,
-    LoginPath,
-    Verified,
-)
 from tlstax.observers.machine import describe_machine
 from tlstax.probes.drivers.logins import CACHING, NATIVE, encrypting, private_logins, try_driver
 from tlstax.probes.drivers.probe import OLDER_SERVER, ProbeRequest, probe
@@ -39,6 +32,13 @@ from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.legacy_tls import ANY_KEY
 from tlstax.support.errors import Interrupted
+from tlstax.topics.inspection.known_drivers import (
+    KnownDriver,
+    KnownDrivers,
+    KnownLogin,
+    LoginPath,
+    Verified,
+)
 
 PLACES = (
     ("mysql-9.7", CACHING),

@@ -1,113 +1,76 @@
-"""Findings as CSV (RFC 4180): one row a finding, for spreadsheets and statistics programs.
+"""What a run shows as one table, and as CSV (RFC 4180) for spreadsheets and statistics programs.
 
-Columns: run, study, topic, outcome, unit, role (baseline, control, treatment); a column `case_FACTOR` and
-`baseline_FACTOR` for each factor of the study; baseline_value (a geometric mean over blocks, in the unit) and
-value (that times the ratio); ratio, ratio_low, ratio_high (its interval; empty for one block), confidence,
-blocks; noise_floor (relative; empty without control); judgement; negotiated; caveats (joined by "; "); then
-the columns that topics have of their own (docs/tables.md), where they have anything. Contrasts and ratios
-pooled over connections follow, with the roles "contrast" and "pooled": their baseline is the case in the
-`baseline_FACTOR` columns, and a pooled one has no number of connections. What sampling costs (profiled to
-unprofiled trials, over all cases) has the role "profiling" and no case. Published figures have the role
-"published": value is the published one, `case_FACTOR` the case that stands in for it here, ratio that of this
-case to the one that stands in for the figure's reference, which the caveats name. Published tables have roles
-that begin with "table, ": "published" and "measured" have a row for each cell (the caveats name table, part,
-side and time), "difference" one for each difference and part, "claim" and "fault" one for each thing that a
-text says of its table and that is wrong in a table. Storms have the role "storm": value is the mean of
-connections a second over all rounds, the caveats have their standard deviation. What was counted of connects
-and queries has the role "counted", a row for each phase. What connections and statements take at a distance
-has the role "distance", a claim that this grows "claim of distance", and when a tunnel is worth it in place
-of TLS (the baseline) "tunnel". How throughput grows has the role "scaling", a row for each parameter of the
-law; the caveats have the sizes. Bytes a second and their costs have the role "bulk"; the caveats have the
-payload and the length of rows. What B changes beside A has the role "sides" (value is B's, baseline_value
-A's), how far two processes of one side differ "twin". Of drivers, "driver default" says what one did when
-nothing was said of TLS (value: statements an operation), "driver split" has a row for each part of what an
-operation takes longer than with the older driver, and "driver split share" its share of the whole; "warm-up"
-has the CPU per operation of the first slice, and as baseline_value that of a warm driver (medians over
-trials). Of a run that was sampled, each component has two rows, its outcome "SIDE: COMPONENT": with the role
-"component" what it costs in the case and in the baseline (µs per operation), with "component extra" the
-difference, its interval in value_low and value_high; both are arithmetic means. What HelloRetryRequests cost
-has the roles "hello retry" (value of baseline_value handshakes were retried) and "hello retry cost" (a cost
-of the retried case, of the case in the `baseline_FACTOR` columns, which avoids the retry, and the
-difference); all are arithmetic means. What each of several machines shows by itself has the role "machine":
-ratio is its own, the caveats name the machine and say where machines differ beyond chance. Where load came
-from other machines, "load" has for each case how busy the CPUs of the busiest client were (value), and the
-server's (baseline_value); judgement is which side was the limit. What a tap saw of a case has the role
-"captured", a row for each number; judgement is that trial's verdict. Of a server whose locks are counted,
-"locks" has a row for each function that takes them (value: how many for each operation), and "locks of a
-case" all of them. An outcome that the baseline does not have has the columns from baseline_value to ratio
-empty, and its interval is that of the value: value_low, value_high.
+A row is an outcome of a case. First come cases beside their baseline (`role`: baseline, control, treatment),
+then the rows of every topic, whose `role` is the topic's name where it has but one kind. A column
+`case_FACTOR` and `baseline_FACTOR` has the level of each factor of the study. Numbers are values with their
+unit, ratios, or differences, each with its interval; columns that a topic has of its own stand last, where
+they have anything. docs/tables.md has every column.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from io import StringIO
 
-from tlstax.report.bulk import csv_rows as bulk
-from tlstax.report.distance import csv_rows as distance
-from tlstax.report.drivers import csv_rows as drivers
-from tlstax.report.explain import csv_rows as explain
-from tlstax.report.machines import csv_rows as machines
-from tlstax.report.published import csv_rows as published
-from tlstax.report.scaling import csv_rows as scaling
-from tlstax.report.two_sides import csv_rows as two_sides
-from tlstax.results.document import Finding, RunDocument
-from tlstax.results.rows import More, text_of
-from tlstax.results.rows import Row as TopicRow
-from tlstax.study.outcomes import UNITS
-from tlstax.topics.core.csv_row import Row, Value, amount, sides
+from tlstax.report.published.csv_rows import amount, levels
+from tlstax.report.published.csv_rows import rows as rows_of_published_tables
+from tlstax.results.document import RunDocument
+from tlstax.results.rows import More, Row, text_of
+from tlstax.study import Level
+from tlstax.study.labels import CONTROL_MARK
+from tlstax.topics.core.columns import Value, Values
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
 FORMULA_STARTS = ("=", "+", "-", "@")
 """A text that begins with one of these is run as a formula by spreadsheets."""
 
+NUMBERS = (
+    *("value", "value_low", "value_high", "baseline_value"),
+    *("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"),
+)
+JUDGED = ("confidence", "blocks", "noise_floor", "judgement", "negotiated", "caveats")
+
 
 def csv_table(document: RunDocument) -> str:
-    """All findings of the document."""
-    text = StringIO()
+    """All that the document shows."""
     rows = list(finding_rows(document))
+    factors = [f"{side}_{name}" for side in ("case", "baseline") for name in document.design.levels_of()]
     own = [column.name for column in own_columns() if any(row.get(column.name) is not None for row in rows)]
-    writer = csv.DictWriter(text, fieldnames=[*_columns(list(document.design.levels_of())), *own])
+    text = StringIO()
+    names = ["run", "study", "topic", "outcome", "unit", "role", *factors, *NUMBERS, *JUDGED, *own]
+    writer = csv.DictWriter(text, fieldnames=names)
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: harmless(value) for name, value in row.items()})
+        writer.writerow({name: harmless(value) for name, value in row.items() if value is not None})
     return text.getvalue()
 
 
-def finding_rows(document: RunDocument) -> Iterator[Row]:
-    """The rows themselves, topic after topic, as values."""
-    common: Row = {"run": document.run, "study": document.study}
-    for topic in TOPICS:
-        for row in topic(document):
-            yield common | row
-
-
-def _columns(factors: list[str]) -> list[str]:
-    cases = [f"{side}_{factor}" for side in ("case", "baseline") for factor in factors]
-    numbers = ["value", "value_low", "value_high", "baseline_value", "ratio", "ratio_low", "ratio_high"]
-    numbers += ["difference", "difference_low", "difference_high"]
-    judged = ["confidence", "blocks", "noise_floor", "judgement", "negotiated", "caveats"]
-    return ["run", "study", "topic", "outcome", "unit", "role", *cases, *numbers, *judged]
-
-
-def told_rows(document: RunDocument) -> Iterator[Row]:
-    """The rows of all topics."""
+def finding_rows(document: RunDocument) -> Iterator[Values]:
+    """The rows themselves, as values by the names of their columns; what is not there is None or left out."""
+    common: Values = {"run": document.run, "study": document.study}
+    for finding in document.findings:
+        known = finding.model_dump(include=set(Row.model_fields) - {"case", "baseline", "interval"})
+        row = Row(**known, case=finding.case, baseline=finding.baseline, interval=finding.ratio, of="ratio")
+        yield {**common, "topic": "", **_values(row)}
+    for values in rows_of_published_tables(document):
+        yield {**common, **values}
     for name, told in document.topics.items():
         for row in told.rows:
-            yield {"topic": name, "role": row.role or name, **_told_row(row)}
+            yield {**common, "topic": name, **_values(row), "role": row.role or name}
 
 
-def _told_row(row: TopicRow) -> Row:
-    interval = row.interval
+def _values(row: Row) -> Values:
     return {
         "outcome": row.outcome,
         "unit": row.unit,
-        **sides(row.case, row.baseline),
+        "role": row.role,
+        **levels("case", _without_mark(row.case)),
+        **levels("baseline", _without_mark(row.baseline)),
         "value": row.value,
         "baseline_value": row.baseline_value,
-        **amount(interval, row.of),
+        **amount(row.interval, row.of),
         "blocks": row.blocks,
         "noise_floor": row.noise_floor,
         "judgement": row.judgement,
@@ -117,43 +80,16 @@ def _told_row(row: TopicRow) -> Row:
     }
 
 
+def _without_mark(case: Mapping[str, Level]) -> dict[str, Level]:
+    """The levels without the mark of a control, which has no column."""
+    return {name: level for name, level in case.items() if name not in CONTROL_MARK}
+
+
 def _cell(value: More) -> Value:
     """What stands in a topic's own column: several numbers as text, yes and no as 1 and 0."""
     if isinstance(value, bool):
         return int(value)
     return text_of(value) if isinstance(value, tuple) else value
-
-
-def _compared(document: RunDocument) -> Iterator[Row]:
-    """Findings, contrasts, ratios pooled over connections."""
-    for found in document.findings:
-        noted: Row = {
-            "role": found.role,
-            "negotiated": found.negotiated,
-            "caveats": "; ".join(found.caveats),
-        }
-        yield _beside_another(found) | _values(found) | noted
-
-
-def _beside_another(found: Finding) -> Row:
-    return {
-        "outcome": found.outcome,
-        "unit": found.unit,
-        **sides(found.case, found.baseline),
-        **amount(found.ratio, "ratio"),
-        "noise_floor": found.noise_floor,
-        "judgement": found.judgement,
-    }
-
-
-def _values(found: Finding) -> Row:
-    return {"value": found.value, "baseline_value": found.baseline_value}
-
-
-def _sampling(document: RunDocument) -> Iterator[Row]:
-    """What sampling costs."""
-    for outcome, ratio in document.profiling.costs.items() if document.profiling else ():
-        yield {"outcome": outcome, "unit": UNITS[outcome], "role": "profiling", **amount(ratio, "ratio")}
 
 
 def harmless(value: Value) -> Value:
@@ -162,20 +98,3 @@ def harmless(value: Value) -> Value:
         return value
     text = printable(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
-
-
-TOPICS: tuple[Callable[[RunDocument], Iterator[Row]], ...] = (
-    _compared,
-    _sampling,
-    published.rows,
-    distance.rows,
-    scaling.rows,
-    bulk.rows,
-    told_rows,
-    two_sides.rows,
-    drivers.rows,
-    machines.rows,
-    machines.load_rows,
-    explain.rows,
-)
-"""In the order of the rows."""

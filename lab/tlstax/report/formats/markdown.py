@@ -14,7 +14,16 @@ from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words, opened
+from tlstax.topics.core.section import (
+    Block,
+    Dump,
+    Heading,
+    Items,
+    Pairs,
+    Section,
+    Words,
+    opened,
+)
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.untrusted import printable
 
@@ -32,7 +41,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         parts += _cases(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    parts += _sections(after_groups(document, "whole"))
+    parts += _sections(after_groups(document))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
     parts += _sections([last_section(stored, document, "whole")])
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames.graphs import Draw
 from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.json_document import json_document
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.screen import screen
 from tlstax.report.formats.terminal import terminal
 from tlstax.results.document import RunDocument
+from tlstax.topics.flames import Draw
 
 Format = Literal["terminal", "html", "md", "csv", "json"]
 

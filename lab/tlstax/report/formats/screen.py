@@ -23,7 +23,6 @@ from tlstax.report.formats.terminal import (
 )
 from tlstax.report.formats.topics import after_groups_on_screen, before_groups_on_screen
 from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
-from tlstax.report.published import figures as published
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics import hello_retry
@@ -35,6 +34,7 @@ from tlstax.topics.core.outcome_names import title
 from tlstax.topics.core.printed import bullets, pairs, printed, styled
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.table import GAP, Table
+from tlstax.topics.published import notes as published_notes
 
 MOST_TABLES = 2
 """More groups of cases than this share one table."""
@@ -268,7 +268,7 @@ def notes(stored: StoredRun, document: RunDocument) -> list[str]:
     return [
         *(text for text in document.caveats if not text.startswith(NOT_REACHED)),
         *notes_of_statements(document),
-        *published.notes(document),
+        *published_notes(document),
         *(note for machine in machines for note in machine.notes if note.startswith(OTHERS_RAN)),
     ]
 

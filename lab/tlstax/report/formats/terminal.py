@@ -18,7 +18,6 @@ from rich.text import Text
 from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.distance import section as distance
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
 from tlstax.report.overview.text import where_the_rest_is
 from tlstax.results.document import RunDocument
@@ -29,7 +28,16 @@ from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
 from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
-from tlstax.topics.core.section import Block, Dump, Heading, Items, Pairs, Section, Words, opened
+from tlstax.topics.core.section import (
+    Block,
+    Dump,
+    Heading,
+    Items,
+    Pairs,
+    Section,
+    Words,
+    opened,
+)
 from tlstax.topics.core.table import GAP, Table, side_by_side
 
 NARROWEST = 40
@@ -65,7 +73,7 @@ def _parts(
         yield from chain.from_iterable(_group(group, document, width) for group in groups)
         yield ""
         yield _negotiated(groups) if groups else styled(where_the_rest_is(document))
-    for section in after_groups(document, "short"):
+    for section in after_groups(document):
         yield from section_parts(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
@@ -77,7 +85,7 @@ def _parts(
 
 def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
-    many = len(document.findings) > MOST_FINDINGS and any(distance.sections(document, "short"))
+    many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
     without = is_large(document.design) or asks_for_counts(document.design) or many
     return () if without else arranged(stored, document)
 

@@ -1,132 +1,71 @@
-"""Every topic in the order in which formats have them: before the groups of cases, and after."""
+"""The sections of all topics, in the order of formats: before the groups of cases, and after."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
-from tlstax.report.agreement import section as agreement
-from tlstax.report.bulk import section as bulk
-from tlstax.report.distance import section as distance
-from tlstax.report.drivers import section as drivers
-from tlstax.report.explain import section as explain
-from tlstax.report.machines import load
-from tlstax.report.machines import section as machines
 from tlstax.report.overview import section as overview
 from tlstax.report.overview.text import notes_of_statements
-from tlstax.report.published import figures
 from tlstax.report.published import section as published
-from tlstax.report.scaling import section as scaling
-from tlstax.report.two_sides import section as two_sides
 from tlstax.results.document import RunDocument
+from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
 from tlstax.topics.core.section import Detail, Items, Section
-from tlstax.topics.hello_retry import is_answer
-from tlstax.topics.index import TOPICS
-
-Topic = Callable[[RunDocument, Detail], Iterator[Section]]
-
-
-def _of(name: str) -> Topic:
-    """The sections of the topic of that name, where the run has anything to tell of it."""
-    (topic,) = (topic for topic in TOPICS if topic.name == name)
-
-    def sections(document: RunDocument, _: Detail) -> Iterator[Section]:
-        if name in document.topics:
-            yield from topic.sections(document.topics[name], document)
-
-    return sections
-
-
-ROUND_TRIPS, HELLO_RETRY = _of("round_trips"), _of("hello_retry")
-
-COMPARED: tuple[Topic, ...] = (
-    two_sides.sections,
-    _of("pool"),
-    overview.sections,
-    machines.sections,
-    published.sections,
-    agreement.sections,
-    distance.sections,
-    scaling.sections,
-    bulk.sections,
-    _of("trust"),
-    drivers.sections,
-    _of("storms"),
-    ROUND_TRIPS,
-)
-"""Of what can be compared; nothing without a finding."""
-
-COMPARED_ON_PAGE: tuple[Topic, ...] = (
-    _of("pool"),
-    two_sides.sections,
-    machines.sections,
-    published.sections,
-    agreement.sections,
-    drivers.sections,
-    distance.sections,
-    scaling.sections,
-    bulk.sections,
-    _of("trust"),
-    _of("storms"),
-    ROUND_TRIPS,
-)
-"""The same behind the page's overview, also without a finding."""
-
-BESIDE: tuple[Topic, ...] = (
-    load.sections,
-    HELLO_RETRY,
-    _of("captures"),
-    _of("locks"),
-    explain.sections,
-)
-"""What is known beside comparisons."""
+from tlstax.topics.core.topic import Topic
+from tlstax.topics.index import BESIDE, COMPARED
+from tlstax.topics.published import notes as published_notes
 
 
 def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
-    """Published tables, then what compares the study as a whole, as text."""
+    """Published tables, then what compares the study as a whole; of that nothing without a finding."""
     yield from published.table_sections(document, detail)
-    for topic in COMPARED if document.findings else ():
-        yield from topic(document, detail)
+    if document.findings:
+        yield from overview.sections(document, detail)
+        yield from _of(COMPARED, document)
 
 
 def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: what it was not asked for is left out."""
     yield from published.table_sections(document, "short")
-    for topic in COMPARED if document.findings else ():
-        if topic is overview.sections and made_anew(document):
-            continue  # The answer has these figures.
-        if topic is not ROUND_TRIPS or asks_for_counts(document.design):
-            yield from topic(document, "short")
+    if not document.findings:
+        return
+    if not made_anew(document):  # Else the answer has the overview's figures.
+        yield from overview.sections(document, "short")
+    counts = asks_for_counts(document.design)
+    yield from _of([topic for topic in COMPARED if counts or topic is not round_trips.TOPIC], document)
 
 
 def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
-    """The same on the page, with an overview that is drawn."""
+    """The same on the page, with an overview that is drawn, also without a finding."""
     yield from published.table_sections(document, "page")
     yield from overview.page_sections(stored, document)
-    for topic in COMPARED_ON_PAGE:
-        yield from topic(document, "page")
+    yield from _of(COMPARED, document)
 
 
-def after_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
+def after_groups(document: RunDocument) -> Iterator[Section]:
     """What was seen of handshakes and on the wire, and where the cost goes."""
-    for topic in BESIDE:
-        yield from topic(document, detail)
+    yield from _of(BESIDE, document)
 
 
 def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: HelloRetryRequests only if they are the answer."""
-    for topic in BESIDE:
-        if topic is not HELLO_RETRY or is_answer(document):
-            yield from topic(document, "short")
+    answered = hello_retry.is_answer(document)
+    yield from _of([topic for topic in BESIDE if answered or topic is not hello_retry.TOPIC], document)
+
+
+def _of(topics: Sequence[Topic], document: RunDocument) -> Iterator[Section]:
+    for topic in topics:
+        if topic.name in document.topics:
+            yield from topic.sections(document.topics[topic.name], document)
 
 
 def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
     """Which trials were not used, and what to bear in mind."""
     failures = tuple(failure.sentence() for failure in facts.failures(stored))
-    caveats = (*notes_of_statements(document), *figures.notes(document), *document.caveats)
+    caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
     if detail != "short":
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
     return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from tlstax import __version__
 from tlstax.records.trial import StoredRun
-from tlstax.report.advice.section import advice_sections
-from tlstax.report.advice.words import share_words, use_words
-from tlstax.report.flames.graphs import Draw
 from tlstax.report.page.page import page
 from tlstax.report.page.templates import style, template
 from tlstax.report.site.index import PROOF, SiteRun, site_index
-from tlstax.results.advice import Advice, Advised
 from tlstax.results.document import RunDocument
+from tlstax.topics.advice.advise import Advice, Advised
+from tlstax.topics.advice.sections import advice_sections, share_words, use_words
+from tlstax.topics.flames import Draw
 
 
 class Link(NamedTuple):

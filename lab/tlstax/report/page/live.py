@@ -1,22 +1,52 @@
-"""The page of a run that goes on: what stays as it is, and the parts that change."""
+"""The page of a run that goes on: what stays, and the parts that change, in words and small drawings.
+
+A drawing is of a ratio's interval block after block: how far it has shrunk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import log
 
 from markupsafe import Markup
 
 from tlstax import __version__
-from tlstax.report.live import strip, words
-from tlstax.report.live.strip import strips
+from tlstax.findings.core.judgements import judge
+from tlstax.findings.core.wording import MINUS, capitalised, known_to, percent
 from tlstax.report.page.templates import style, template
-from tlstax.results.live import LiveRun
+from tlstax.results.interval import Interval
+from tlstax.results.live import LiveRatio, LiveRun
+from tlstax.support.text import counted, duration
+from tlstax.topics.core import figures, palette
+from tlstax.topics.core.charts import STRETCHES
+from tlstax.topics.core.figures import DIVIDED, TIMES, change_with_interval
 
 LIVE_PARTS = (
     *("title", "question", "status", "report", "progress", "facts_heading", "facts"),
     *("ratios_heading", "ratios", "strips", "trials"),
 )
 """The parts of a live page, as its template has them."""
+
+ENDED = {
+    "complete": "The run is complete",
+    "interrupted": "The run was interrupted",
+    "failed": "The run failed",
+}
+
+WIDTH, HEIGHT = 320, 132
+LEFT, RIGHT, TOP, BOTTOM = 52, 8, 6, 22
+"""Room beside, above and below the plot, for the axes' words."""
+
+DRAWING = {"WIDTH": WIDTH, "HEIGHT": HEIGHT, "LEFT": LEFT, "RIGHT": RIGHT, "TOP": TOP, "BOTTOM": BOTTOM}
+"""The same for the template."""
+
+LARGEST_STRETCH = 10.0
+"""An interval that reaches farther than this tells nothing, and is cut off at the edge."""
+
+TIMES_NOW = 6
+"""The first intervals may be beyond all measure: what is farther off than so many times the last one's half
+width is cut off."""
 
 
 def live_html(parts: Mapping[str, str], *, version: int, is_last: bool, nonce: str) -> str:
@@ -35,11 +65,248 @@ def live_parts(live: LiveRun, *, has_report: bool = False) -> dict[str, str]:
     of_part = template("live_parts.html.j2")
     shown = {
         "live": live,
-        "status": words.status(live),
-        "facts": tuple(words.facts(live)),
-        "rows": words.rows(live),
+        "status": status(live),
+        "facts": tuple(facts(live)),
+        "rows": rows(live),
         "strips": strips(live.ratios, live.wanted),
-        "drawing": strip,
+        "drawing": DRAWING,
         "has_report": has_report,
     }
     return {name: of_part.render(part=name, **shown).strip() for name in LIVE_PARTS}
+
+
+@dataclass(frozen=True)
+class RatioRow:
+    """A row of the table; `mark` says why a difference is not one, `state` how well the ratio is known."""
+
+    label: str
+    change: str
+    interval: str
+    known: str
+    mark: str
+    state: str
+
+
+def status(live: LiveRun) -> str:
+    """Where the run is, in a sentence or two."""
+    if live.is_over:
+        why = f": {live.stopped_because}" if live.stopped_because else ""
+        return f"{ENDED[live.status]}{why}."
+    if live.status == "preparing":
+        return f"The run is being made ready: {live.doing}." if live.doing else "The run is being made ready."
+    if not live.blocks:
+        return f"The first block is being measured{_left(live)}."
+    done = f"{counted(live.blocks, 'block')} measured"
+    if not live.ratios:
+        return f"{capitalised(done)}, and no ratio yet{_left(live)}."
+    precise = sum(ratio.precise for ratio in live.ratios)
+    wanted = f" to ±{percent(live.wanted)}" if live.wanted is not None else ""
+    return f"{done}: {precise} of {counted(len(live.ratios), 'ratio')} known{wanted}{_left(live)}."
+
+
+def _left(live: LiveRun) -> str:
+    return "" if live.left_s is None else f"; about {duration(max(1.0, live.left_s))} left"
+
+
+def facts(live: LiveRun) -> Iterator[tuple[str, str]]:
+    """Names and what is said of each."""
+    if live.run:
+        yield "Run", live.run
+    if not live.is_over:
+        yield "Now", capitalised(live.doing) or "being made ready"
+        if live.left_s is not None:
+            yield "Time left", f"about {duration(max(1.0, live.left_s))}, at most what the budget leaves"
+    if live.run:
+        yield "Blocks", f"{live.blocks:,}"
+    if live.wanted is not None:
+        yield "Wanted", f"every ratio known to ±{percent(live.wanted)}"
+    if floor := noise_floor(live):
+        yield "Noise floor", floor
+    if live.at:
+        yield "As of", live.at
+
+
+def noise_floor(live: LiveRun) -> str:
+    """How far the controls may stray from their baselines; empty where no control has an interval yet."""
+    floors = sorted(r.noise_floor for r in live.ratios if r.is_control and r.noise_floor is not None)
+    if not floors:
+        return ""
+    words = f"±{percent(floors[0])}"
+    if len(floors) > 1:
+        words += f" to ±{percent(floors[-1])}, of {len(floors)} controls"
+    return f"{words}; smaller differences cannot be told from noise"
+
+
+def rows(live: LiveRun) -> tuple[RatioRow, ...]:
+    """The ratios as they are known now."""
+    return tuple(
+        RatioRow(
+            label=ratio.label,
+            change=figures.change(ratio.now),
+            interval=figures.interval(ratio.now),
+            known=_known(ratio.now.half_width),
+            mark=figures.mark(judge(ratio.now, ratio.noise_floor, live.alike_within)),
+            state=_state(live, ratio),
+        )
+        for ratio in live.ratios
+    )
+
+
+def _state(live: LiveRun, ratio: LiveRatio) -> str:
+    """Whether a ratio is known as wanted; where it is narrow enough, what it lacks are blocks."""
+    if ratio.precise:
+        return "as wanted"
+    width = ratio.now.half_width
+    if width is not None and live.wanted is not None and width <= live.wanted:
+        return "of few blocks"
+    return "not reached" if live.is_over else "not yet"
+
+
+def _known(half_width: float | None) -> str:
+    if half_width is None:
+        return "one block shows no interval"
+    return known_to(half_width).removeprefix("known to ")
+
+
+@dataclass(frozen=True)
+class Band:
+    """A stretch of the height, from top to bottom."""
+
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Where things are in the drawing, in its units; y grows downwards.
+
+    `area` is the interval's outline, `line` its middle, both as SVG points; `whiskers` are those of
+    intervals that have no neighbour. `floor` is the noise floor around no difference, `none` no difference,
+    each None where it is out of sight; `wanted` are the precision's two ends.
+    """
+
+    label: str
+    ink: str
+    words: str
+    area: str
+    line: str
+    dots: tuple[tuple[float, float], ...]
+    floor: Band | None
+    none: float | None
+    wanted: tuple[float, ...]
+    above: str
+    middle: str
+    below: str
+    first: int
+    last: int
+
+
+def strips(ratios: tuple[LiveRatio, ...], wanted: float | None) -> tuple[Strip, ...]:
+    """A strip for each ratio that has an interval, in its own colour; the controls' are grey."""
+    inks = iter(range(len(ratios)))
+    found = []
+    for ratio in ratios:
+        ink = palette.CONTROL if ratio.is_control else palette.level_ink(next(inks))
+        if ratio.now.half_width is not None:
+            found.append(_strip(ratio, ink.light, wanted))
+    return tuple(found)
+
+
+def _strip(ratio: LiveRatio, ink: str, wanted: float | None) -> Strip:
+    history = [one for one in ratio.history if one.half_width is not None]
+    plot = _Plot(history)
+    floor = ratio.noise_floor
+    return Strip(
+        label=ratio.label,
+        ink=ink,
+        words=_in_words(ratio, history),
+        area=_points([*plot.ends(high=True), *reversed([*plot.ends(high=False)])]),
+        line=_points(plot.middles()),
+        dots=tuple(plot.middles()) if len(history) == 1 else (),
+        floor=plot.band(1 / (1 + floor), 1 + floor) if floor is not None else None,
+        none=plot.seen(1.0),
+        wanted=tuple(
+            y
+            for factor in ((1 + wanted, 1 / (1 + wanted)) if wanted is not None else ())
+            if (y := plot.seen(plot.centre * factor)) is not None
+        ),
+        above=plot.end_words("+", TIMES),
+        middle=f"{plot.centre:.3g}{TIMES}",
+        below=plot.end_words(MINUS, DIVIDED),
+        first=history[0].blocks,
+        last=history[-1].blocks,
+    )
+
+
+class _Plot:
+    """From blocks and ratios to places: the last ratio in the middle, as much above it as below."""
+
+    def __init__(self, history: list[Interval]) -> None:
+        self._history = history
+        now = history[-1]
+        self.centre = now.point
+        own = 1 + max(now.half_width or 0.0, 0.001)
+        farthest = max(max(own, *self._offs(one)) for one in history)
+        limit = min(LARGEST_STRETCH, max(min(own**1.5, 1.2 * own), min(farthest, own**TIMES_NOW)))
+        self.stretch = next((step for step in STRETCHES if step >= limit), limit)
+
+    def _offs(self, one: Interval) -> tuple[float, float]:
+        """How far an interval's ends are from the middle, as factors of one or more."""
+        low, high = _ends(one)
+        return self.centre / low, high / self.centre
+
+    def ends(self, *, high: bool) -> Iterator[tuple[float, float]]:
+        """One end of each interval."""
+        for place, one in enumerate(self._history):
+            yield self._x(place), self._y(_ends(one)[high])
+
+    def middles(self) -> list[tuple[float, float]]:
+        """The ratio itself after each block."""
+        return [(self._x(place), self._y(one.point)) for place, one in enumerate(self._history)]
+
+    def seen(self, ratio: float) -> float | None:
+        """Where a ratio is; None where that is beyond the drawing."""
+        return self._y(ratio) if 1 / self.stretch <= ratio / self.centre <= self.stretch else None
+
+    def band(self, low: float, high: float) -> Band | None:
+        """From one ratio to another, as far as it is in the drawing; None where nothing of it is."""
+        top, bottom = self._y(high), self._y(low)
+        return Band(top, round(bottom - top, 1)) if bottom - top > 0.05 else None
+
+    def end_words(self, sign: str, factor: str) -> str:
+        """How far an end of the axis is from the middle: "+5 %", and from a doubling on "×2"."""
+        if self.stretch >= 2:
+            return f"{factor}{self.stretch:.3g}"
+        off = self.stretch - 1 if factor == TIMES else 1 - 1 / self.stretch
+        return f"{sign}{percent(off)}"
+
+    def _x(self, place: int) -> float:
+        """By blocks, of which not every one may be kept."""
+        first, last = self._history[0].blocks, self._history[-1].blocks
+        share = (self._history[place].blocks - first) / (last - first) if last > first else 0.5
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+    def _y(self, ratio: float) -> float:
+        """What is beyond the drawing is at its edge."""
+        off = log(ratio / self.centre) / log(self.stretch)
+        share = (1 - min(1.0, max(-1.0, off))) / 2
+        return round(TOP + share * (HEIGHT - TOP - BOTTOM), 1)
+
+
+def _ends(one: Interval) -> tuple[float, float]:
+    """An interval's ends; for one that has none, and is left out before, its point."""
+    return one.low or one.point, one.high or one.point
+
+
+def _points(places: list[tuple[float, float]]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in places)
+
+
+def _in_words(ratio: LiveRatio, history: list[Interval]) -> str:
+    """What is drawn, for who does not see it."""
+    first, now = history[0], history[-1]
+    known = f"{ratio.label}: {change_with_interval(now)} after {now.blocks} blocks"
+    widths = [percent(one.half_width) for one in (first, now) if one.half_width is not None]
+    if len(history) < 2:
+        return f"{known}, known to ±{widths[-1]}"
+    return f"{known}, known to ±{widths[0]} after {first.blocks} and to ±{widths[-1]} now"

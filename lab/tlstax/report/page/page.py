@@ -8,20 +8,17 @@ from dataclasses import dataclass
 from tlstax.findings.core.comparisons import Pair, compare
 from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
-from tlstax.findings.distance.words import claim_verdicts
-from tlstax.findings.drivers.words import driver_sentences
 from tlstax.records.trial import StoredRun
-from tlstax.report.flames.graphs import Draw
-from tlstax.report.flames.section import FlameSection, flame_section
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.overview.grids import wants_overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
+from tlstax.report.page.flames import FlameSection, flame_section
 from tlstax.report.page.processors import processes, processors
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 from tlstax.topics.answer.document import never_valid_words
-from tlstax.topics.answer.headline import causes, fixes, headline
+from tlstax.topics.answer.headline import causes, headline, said_of
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.evidence import evidence
@@ -30,6 +27,8 @@ from tlstax.topics.core.groups import Cell, Column, Group, Row, arranged, cell, 
 from tlstax.topics.core.panel import Panel
 from tlstax.topics.core.section import Block, Heading, Section, Words
 from tlstax.topics.core.untrusted import printable
+from tlstax.topics.distance.curves import claim_verdicts
+from tlstax.topics.flames import Draw
 
 MOST_CARDS = 6
 
@@ -124,7 +123,7 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         study_toml="\n".join(map(printable, study_toml(document.design).split("\n"))),
         confidence=percent(document.design.confidence),
         before_groups=tuple(before_groups_on_page(stored, document)),
-        after_groups=tuple(after_groups(document, "page")),
+        after_groups=tuple(after_groups(document)),
         evidence=Section(tuple(_evidence(stored, document, groups)), "What really ran"),
         lists_trials=not large,
         flames=flame_section(stored, draw),
@@ -149,10 +148,11 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
         return (facts.nothing_to_show(stored),)
     if document.statements:
         verdicts = (verdict_line(result) for result in document.statements)
-        claims = claim_verdicts(document.distances) if document.distances is not None else ()
+        distance = document.topics.get("distance")
+        claims = claim_verdicts(distance.rows) if distance is not None else ()
         lost = tuple(never_valid_words(document.never_valid))
-        told = driver_sentences(document.drivers)
-        answer = (*verdicts, *told, *claims, *causes(document), *fixes(document))
+        told = said_of(document, "drivers")
+        answer = (*verdicts, *told, *claims, *causes(document), *said_of(document, "published"))
         # What a driver cannot do is an answer of its own, and not the first.
         return (*answer, *lost) if told else (*lost, *answer)
     return facts.shortened(headline(document), document.design)

@@ -23,7 +23,6 @@ SECONDS = (1, 5)
 
 COLUMNS = ("user", "nice", "system", "iowait", "steal", "idle")
 
-
 HEADS = (
     "Window",
     "Trials",

@@ -1,11 +1,12 @@
-"""Published figures and tables, and what is judged of them, as rows for spreadsheets."""
+"""Published tables, and what is judged of them, as rows for spreadsheets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from tlstax.report.published.rows import part_names, table_title
-from tlstax.results.document import PublishedFigure, RunDocument
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
 from tlstax.results.published_tables import (
     MeasuredProcessors,
     ProcessorTableResult,
@@ -13,35 +14,34 @@ from tlstax.results.published_tables import (
     Tables,
     TimeTableResult,
 )
-from tlstax.study import PROCESSOR_COLUMNS, Choice
-from tlstax.topics.core.csv_row import Row, amount, levels
+from tlstax.results.rows import Of
+from tlstax.study import PROCESSOR_COLUMNS, Choice, Level
+from tlstax.topics.core.columns import Values
+
+
+def levels(side: str, case: Mapping[str, Level]) -> Values:
+    """A column for each level of a case."""
+    return {f"{side}_{name}": level for name, level in case.items()}
+
+
+def amount(known: Interval | None, of: Of = "value") -> Values:
+    """A figure, the ends of its interval and its confidence; nothing where there is none."""
+    if known is None:
+        return {}
+    ends: Values = {of: known.point, f"{of}_low": known.low, f"{of}_high": known.high}
+    return {**ends, "confidence": known.confidence, "blocks": known.blocks}
+
 
 PUBLISHED, MEASURED = "table, published", "table, measured"
 
 
-def rows(document: RunDocument) -> Iterator[Row]:
-    """A row for each figure; of tables for every cell, difference and part, claim and fault."""
-    yield from map(_figure_row, document.published)
+def rows(document: RunDocument) -> Iterator[Values]:
+    """Of tables a row for every cell, difference and part, claim and fault."""
     if document.tables is not None:
         yield from _table_rows(document.tables)
 
 
-def _figure_row(figure: PublishedFigure) -> Row:
-    """A published figure; what was measured beside it stands in the row of its case."""
-    then = f"published {figure.published_ratio:.3g}" if figure.published_ratio else ""
-    against = f"against {figure.against}: {then}" if then else ""
-    return {
-        "role": "published",
-        "outcome": figure.outcome,
-        "unit": figure.unit,
-        **levels("case", figure.beside),
-        **amount(figure.ratio, "ratio"),
-        "value": figure.value,
-        "caveats": "; ".join(filter(None, (figure.label, against, figure.comparable, figure.verdict))),
-    }
-
-
-def _table_rows(tables: Tables) -> Iterator[Row]:
+def _table_rows(tables: Tables) -> Iterator[Values]:
     for found in tables.processors:
         yield from _processor_rows(found, tables)
     for timed in tables.times:
@@ -76,7 +76,7 @@ def _table_rows(tables: Tables) -> Iterator[Row]:
         }
 
 
-def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Row]:
+def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Values]:
     table, names = found.published, part_names(tables)
     title = table_title(table)
     for side in table.sides:
@@ -93,7 +93,7 @@ def _processor_rows(found: ProcessorTableResult, tables: Tables) -> Iterator[Row
             yield from _measured_rows(own, where, case)
 
 
-def _measured_rows(own: MeasuredProcessors, where: str, case: Row) -> Iterator[Row]:
+def _measured_rows(own: MeasuredProcessors, where: str, case: Values) -> Iterator[Values]:
     for step in own.steps:
         for name, value in step.values.items():
             yield {
@@ -107,15 +107,15 @@ def _measured_rows(own: MeasuredProcessors, where: str, case: Row) -> Iterator[R
         }
 
 
-def _cell(role: str, column: str, value: float, caveats: str, case: Row) -> Row:
+def _cell(role: str, column: str, value: float, caveats: str, case: Values) -> Values:
     outcome = f"machine_{column}_percent"
     return {"role": role, "outcome": outcome, "unit": "%", "value": value, "caveats": caveats, **case}
 
 
-def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Row]:
+def _time_rows(found: TimeTableResult, tables: Tables) -> Iterator[Values]:
     table, names = found.published, part_names(tables)
     title = table_title(table)
-    common: Row = {"outcome": table.outcome, "unit": "s"}
+    common: Values = {"outcome": table.outcome, "unit": "s"}
     for line, row in zip(found.lines, table.rows, strict=True):
         for side in table.sides:
             yield {
@@ -148,7 +148,7 @@ def _within(tables: Tables, key: str) -> dict[str, Choice]:
     return next(dict(part.case) for part in tables.parts if part.key == key)
 
 
-def _levels(chosen: Mapping[str, Choice]) -> Row:
+def _levels(chosen: Mapping[str, Choice]) -> Values:
     """The columns of a case; of a choice among several levels, none."""
     several = {name: found if isinstance(found, tuple) else (found,) for name, found in chosen.items()}
     return levels("case", {name: found[0] for name, found in several.items() if len(found) == 1})

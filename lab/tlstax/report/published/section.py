@@ -1,11 +1,11 @@
-"""Published figures and tables beside ours, as sections."""
+"""Published tables beside ours, as sections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from tlstax.findings.core.wording import capitalised
-from tlstax.report.published import figures, text
+from tlstax.report.published import text
 from tlstax.report.published.charts import bar_panels, load_panels, ratio_panels
 from tlstax.report.published.rows import ProcessorGrid, processor_grids, table_title, time_grids
 from tlstax.results.document import RunDocument
@@ -22,7 +22,6 @@ from tlstax.topics.core.section import (
     Section,
     Words,
 )
-from tlstax.topics.core.table import Table
 
 RATIOS = (
     "A dot is the ratio to the first side (1×), its whisker the interval; the grey band is the noise floor. "
@@ -33,25 +32,6 @@ OVER_TIME = (
     "step that ends there. %system includes interrupts, as sar has it."
 )
 EVERY_CLAIM = "Everything that the text takes from its tables, and what stands in its place here"
-
-
-def sections(document: RunDocument, detail: Detail) -> Iterator[Section]:
-    """Published figures, each beside what stands in for it; on the page with what may be compared."""
-    if not document.published:
-        return
-    rows, sources = tuple(map(figures.row, document.published)), figures.sources(document)
-    if detail == "page":
-        noted = zip(rows, document.published, strict=True)
-        rows = tuple((*row, capitalised(figure.comparable)) for row, figure in noted)
-        heads = tuple(map(capitalised, (*figures.HEADS, "what may be compared")))
-        reading = Words(
-            f"{sources} What the ratios here are taken from was measured in the same blocks.", aside=True
-        )
-        yield Section(
-            (reading, Table(figures.TITLE, heads, rows, (), of="figure", of_words=True)), figures.TITLE
-        )
-        return
-    yield Section((Table(figures.TITLE, figures.HEADS, rows, (sources,), of="figure"),))
 
 
 def table_sections(document: RunDocument, detail: Detail) -> Iterator[Section]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.compare.headers import is_same_machine
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.series import Frozen, frozen
 from tlstax.records.trial import Machine, RunHeader, ServerObservation, StoredRun, TrialRecord
@@ -17,6 +16,7 @@ from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.answer.headline import headline
+from tlstax.topics.compare.headers import is_same_machine
 from tlstax.topics.core import facts, figures, outcome_names
 
 SERVER_CPU = "server_cpu_us_per_op"

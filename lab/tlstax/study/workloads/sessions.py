@@ -1,7 +1,7 @@
 """Workloads by their numbers: so many selects of so many bytes, on a connection of their own or a kept one.
 
 `session-10x2048` connects, selects ten times 2048 bytes and disconnects; `answer-2048` selects 2048 bytes on
-a kept connection. What a connection and a statement cost is found from a few of them (`findings/model`).
+a kept connection. What a connection and a statement cost is found from a few of them (`topics/prediction`).
 
 Each select is of one row by its primary key, whose value is as long as the answer: a server does nothing with
 it but to send it, and a compression finds what it finds in digits.

@@ -11,8 +11,6 @@ from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.outcomes import shares, together, window_slices
 from tlstax.findings.core.series import Values
 from tlstax.findings.core.wording import known_to, percent, signed_percent
-from tlstax.findings.model.predict import costs, in_the_clear
-from tlstax.findings.model.shipped import shipped_parts, stand_in
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
@@ -27,6 +25,9 @@ from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STO
 from tlstax.study.mixes import Mix
 from tlstax.study.server_words import key_of
 from tlstax.support.text import counted, enumerated
+from tlstax.topics.prediction.model import SERVER_CPU
+from tlstax.topics.prediction.other_machines import shipped_parts, stand_in
+from tlstax.topics.prediction.prediction import costs, in_the_clear
 
 CLIENT_BOUND_SHARE = 0.9
 """Above this share of a core the client's busiest thread may be what limits a trial."""
@@ -370,7 +371,7 @@ def _elsewhere(specimen: str, version: str) -> str:
     many = one.but(statements=MANY)
 
     def cpu_us(mix: Mix) -> float:
-        return costs(model, mix, 0.0).server_cpu_us.point
+        return costs(model, mix, 0.0)[SERVER_CPU].point
 
     kept = (cpu_us(many) - cpu_us(one)) / (cpu_us(in_the_clear(many)) - cpu_us(in_the_clear(one)))
     made = cpu_us(one) / cpu_us(in_the_clear(one))

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.findings.agreement.verdicts import agreements
-from tlstax.findings.bulk.curves import bulk
 from tlstax.findings.core import stats
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
-from tlstax.findings.distance.curves import distances
-from tlstax.findings.distance.tunnels import tunnels
-from tlstax.findings.drivers.drivers import caveats_of_drivers, drivers
-from tlstax.findings.explain.explanation import explanations
-from tlstax.findings.explain.profiling_cost import caveats_of_profiling, profiling
-from tlstax.findings.machines.load import load
-from tlstax.findings.machines.ratios import machines
-from tlstax.findings.published.figures import published
 from tlstax.findings.published.tables import published_tables
-from tlstax.findings.scaling.laws import scalings
-from tlstax.findings.two_sides.effects import side_effects
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.machines import Machines
+from tlstax.results.rows import Told
 from tlstax.study.labels import finding_levels, full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics import machines
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
 from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
+from tlstax.topics.drivers.warmups import restless
 from tlstax.topics.index import TOPICS
 
 
@@ -51,8 +41,7 @@ def document(stored: StoredRun) -> RunDocument:
     run = Run(stored)
     values, found, measured = run.values, run.estimates, run.series
     busy = caveats.busy_clients(study, found, values)
-    sampled = profiling(stored)
-    shown, beside = drivers(measured, stored.measured), machines(stored, found)
+    topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     return RunDocument(
         run=header.run,
         study=study.name,
@@ -63,39 +52,29 @@ def document(stored: StoredRun) -> RunDocument:
         design=study,
         specimens=header.specimens,
         machine=header.machine,
-        topics={topic.name: told for topic in TOPICS if (told := topic.told(run)).rows},
+        topics=topics,
+        machines=header.all_machines if machines.TOPIC.name in topics else {},
+        load_machines=header.load.machines if header.load is not None else {},
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
         statements=statements(measured),
-        scaling=scalings(measured),
-        bulk=bulk(measured),
         trust_file=header.trust,
-        two_sides=side_effects(measured),
-        published=published(measured, header.machine),
         tables=published_tables(measured, stored.measured),
-        agreements=agreements(measured, stored.measured),
-        distances=distances(measured, stored.measured),
-        tunnels=tunnels(measured),
-        drivers=shown,
         first_bytes=first_bytes(stored),
-        machines=beside,
-        load=load(stored),
-        explanations=explanations(stored),
         trials=counts_of(stored.measured),
-        profiling=sampled,
         caveats=(
             *caveats.of_run(stored, found, busy),
-            *_of_how_it_ran(stored, beside),
-            *caveats_of_profiling(sampled),
-            *caveats_of_drivers(study, shown),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
+            *_of_how_it_ran(stored, topics),
         ),
     )
 
 
-def _of_how_it_ran(stored: StoredRun, beside: Machines | None) -> tuple[str, ...]:
+def _of_how_it_ran(stored: StoredRun, topics: Mapping[str, Told]) -> tuple[str, ...]:
     """How figures of several machines are to be read, and of cases that took turns or did not."""
-    of_machines = (beside.reading,) if beside is not None else ()
-    return (*of_machines, *of_external(stored))
+    several = topics.get(machines.TOPIC.name)
+    return (*((machines.reading(several.rows),) if several else ()), *of_external(stored))
 
 
 def _findings(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
-from tlstax.findings.agreement.verdicts import CLIENT
-from tlstax.findings.agreement.words import summary
 from tlstax.findings.core.judgements import why_inconclusive
 from tlstax.findings.core.outcomes import OUTCOMES, asks_for_counts, is_large
 from tlstax.findings.core.wording import (
@@ -20,12 +18,6 @@ from tlstax.findings.core.wording import (
     with_sign,
     without_scatter,
 )
-from tlstax.findings.distance.tunnel_words import tunnel_sentences
-from tlstax.findings.distance.words import claim_sentences
-from tlstax.findings.distance.words import pool_sentences as kept_sentences
-from tlstax.findings.drivers.words import driver_sentences
-from tlstax.findings.explain.rank import by_rank
-from tlstax.findings.two_sides.words import effect_sentences
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -40,6 +32,9 @@ from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.statement_words import verdict_line
+from tlstax.topics.distance.curves import claim_sentences
+from tlstax.topics.distance.curves import pool_sentences as kept_sentences
+from tlstax.topics.explain.explanation import by_rank, explanations
 from tlstax.topics.hello_retry import is_answer
 
 NOTHING_TO_TELL = "there is no valid comparison to tell anything from"
@@ -70,7 +65,7 @@ def headline(document: RunDocument) -> list[str]:
     lost = list(never_valid_words(document.never_valid))
     if document.statements:
         said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        of_drivers = driver_sentences(document.drivers)
+        of_drivers = said_of(document, "drivers")
         return [
             *(() if of_drivers else lost),
             *said,
@@ -78,7 +73,7 @@ def headline(document: RunDocument) -> list[str]:
             *of_drivers,
             *(document.topics["pool"].sentences if "pool" in document.topics else ()),
             *causes(document),
-            *fixes(document),
+            *said_of(document, "published"),
             *(lost if of_drivers else ()),
         ]
     of_its_kind = _of_its_kind(document)
@@ -101,9 +96,9 @@ def headline(document: RunDocument) -> list[str]:
         *lost,
         *(sentences or [_nothing(document)]),
         *made_anew(document),
-        *driver_sentences(document.drivers),
+        *said_of(document, "drivers"),
         *reached(document),
-        *summary(document.agreements),
+        *said_of(document, "agreement"),
         *causes(document),
     ]
 
@@ -118,37 +113,34 @@ def _nothing(document: RunDocument) -> str:
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
     if document.design.sides is not None:
-        said = effect_sentences(
-            document.two_sides, document.design.deciding_outcome, document.design.alike_within
-        )
-        return [*said, *causes(document)]
-    if document.agreements and CLIENT in document.design.baseline:
+        return [*said_of(document, "two_sides"), *causes(document)]
+    if "agreement" in document.topics and "client" in document.design.baseline:
         # Clients are what is compared: operations a second tell of them, not of what they measure.
-        return [*summary(document.agreements), *causes(document)]
+        return [*said_of(document, "agreement"), *causes(document)]
     if asks_for_counts(document.design):
-        counted = document.topics.get("round_trips")
-        return list(counted.sentences) if counted is not None else []
+        return [*said_of(document, "round_trips")]
     if is_answer(document):
-        return [*document.topics["hello_retry"].sentences, *causes(document)]
+        return [*said_of(document, "hello_retry"), *causes(document)]
     return None
+
+
+def said_of(document: RunDocument, topic: str) -> tuple[str, ...]:
+    """The sentences of a topic; none where the run has nothing to tell of it."""
+    return document.topics[topic].sentences if topic in document.topics else ()
 
 
 def causes(document: RunDocument) -> list[str]:
     """Of every case in which one function was found to be at fault: which, and how much of the extra."""
-    named = [found for found in by_rank(document.explanations) if found.culprit is not None]
+    ranked = by_rank(explanations(document.rows_of("explain"), document.design, document.run))
+    named = (found for found in ranked if found.culprit is not None)
     return [f"{found.labels[0]} against {found.labels[1]}: {found.sentences[0]}" for found in named]
-
-
-def fixes(document: RunDocument) -> list[str]:
-    """Whether taking a planted fault out comes out as the fix, where a study has that published."""
-    return [figure.verdict for figure in document.published if figure.verdict]
 
 
 def reached(document: RunDocument) -> list[str]:
     """What is claimed of distances, what a kept connection saves there, and when a tunnel is worth it."""
-    found = document.distances
-    told = [*claim_sentences(found), *kept_sentences(found)] if found is not None else []
-    return [*told, *tunnel_sentences(document.tunnels)]
+    distance, tunnels = document.topics.get("distance"), document.topics.get("tunnels")
+    told = [*claim_sentences(distance.rows), *kept_sentences(distance.rows)] if distance is not None else []
+    return [*told, *(tunnels.sentences if tunnels is not None else ())]
 
 
 def _pooled(document: RunDocument) -> list[str]:

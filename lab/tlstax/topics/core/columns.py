@@ -8,7 +8,10 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal
 
-from tlstax.topics.core.csv_row import Row, Value
+Value = str | int | float | None
+
+Values = dict[str, Value]
+"""A row by the names of its columns; what is None or left out stays empty."""
 
 ColumnType = Literal["TEXT", "INTEGER", "REAL"]
 """As SQLite and DuckDB have it; yes and no are 1 and 0."""
@@ -45,6 +48,9 @@ GROUP = Column("group_words", "TEXT", "what the case shares with others of its g
 TRIALS = Column("trials", "INTEGER", "how many valid trials the row is from")
 """What several topics' rows have."""
 
+SIDE = Column("side", "TEXT", "client or server")
+"""Of topics that tell both processes apart."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -59,7 +65,7 @@ class Table:
     def _by_name(self) -> Mapping[str, Column]:
         return {column.name: column for column in self.columns}
 
-    def checked(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Row]:
+    def checked(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Values]:
         """The rows with all columns in their order, each value of its column's type.
 
         What a row leaves out is None. KeyError for a column that is not the table's.

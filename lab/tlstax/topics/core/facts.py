@@ -12,7 +12,7 @@ from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
 from tlstax.records.trial import Machine, RunHeader, StoredRun
-from tlstax.results.document import Profiling, RunDocument
+from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
@@ -21,13 +21,6 @@ from tlstax.topics.core import figures
 from tlstax.topics.core.evidence import client_versions, server_versions
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
-
-COST_WORDS = {
-    "ops_per_s": "operations per second",
-    "server_cpu_us_per_op": "server CPU per operation",
-    "client_cpu_us_per_op": "client CPU per operation",
-}
-
 
 MOST_SENTENCES = 12
 """So many of a list are shown of a large study, or where room is short."""
@@ -62,7 +55,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
         *(fact for name, machine in _named(header) for fact in _machine_facts(name, machine, header.study)),
         Fact("Trials", trials_words(stored, document)),
-        Fact("Profiles", profiling_words(document.profiling)),
+        Fact("Profiles", _said(document, "profiling")),
         Fact("Ended", ended_words(document)),
         Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
         Fact("Tool", f"tlstax {header.tlstax_version}"),
@@ -184,26 +177,9 @@ def _lengths(stored: StoredRun) -> str:
     return " or ".join(filter(None, found))
 
 
-def profiling_words(profiling: Profiling | None) -> str:
-    """What was sampled besides, and what that cost; empty where nothing was."""
-    if profiling is None:
-        return ""
-    trials = profiling.trials
-    number = counted(trials.valid + trials.invalid + trials.unknown, "trial")
-    if not profiling.profiles:
-        return f"none: {number} besides, of which nothing could be sampled"
-    where = "user space and kernel" if profiling.kernel else "user space alone"
-    costs = ", ".join(
-        f"{figures.change_with_interval(profiling.costs[name])} {words}"
-        for name, words in COST_WORDS.items()
-        if name in profiling.costs
-    )
-    covered = ", ".join(f"{percent(share)} of the {side}'s" for side, share in profiling.coverage.items())
-    return (
-        f"{number} besides ({trials.valid:,} valid), {profiling.samples:,} samples of {where} "
-        f"({profiling.event}, {profiling.frequency_hz} Hz){f', {covered} CPU time' if covered else ''}"
-        + (f"; sampled, the same cases show {costs}" if costs else "")
-    )
+def _said(document: RunDocument, topic: str) -> str:
+    """The sentences of a topic that is told among the facts; empty where there is nothing to tell of it."""
+    return "; ".join(document.topics[topic].sentences) if topic in document.topics else ""
 
 
 def ended_words(document: RunDocument) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -49,6 +49,27 @@ def styled(words: str, style: str = "", *, overflow: Literal["fold"] | None = No
 def grid() -> Table:
     """A table without lines, its columns `GAP` apart."""
     return Table.grid(padding=(0, GAP, 0, 0))
+
+
+Kind = Literal["name", "words", "figure", "figures"]
+"""Of a column: what is never broken, what is anywhere, and the same at the right."""
+
+_KINDS: dict[Kind, dict[str, Any]] = {
+    "name": {"no_wrap": True},
+    "words": {"overflow": "fold"},
+    "figure": {"justify": "right", "no_wrap": True},
+    "figures": {"justify": "right", "overflow": "fold"},
+}
+
+
+def aligned(kinds: Sequence[Kind], rows: Iterable[Iterable[str | Text]]) -> Table:
+    """Rows below each other, their columns of these kinds."""
+    table = grid()
+    for kind in kinds:
+        table.add_column(**_KINDS[kind])
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else styled(cell) for cell in row))
+    return table
 
 
 def pairs(rows: Iterable[tuple[Text, Text]]) -> Table:

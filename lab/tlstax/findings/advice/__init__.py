@@ -1,1 +1,0 @@
-"""What to change at a server that was inspected, from what was seen and what was measured. Pure."""

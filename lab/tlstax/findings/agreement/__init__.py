@@ -1,1 +1,0 @@
-"""Whether different load clients say the same."""

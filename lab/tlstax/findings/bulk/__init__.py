@@ -1,1 +1,0 @@
-"""How many bytes a second, and what each costs, by the size of what is sent or received."""

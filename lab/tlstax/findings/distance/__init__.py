@@ -1,1 +1,0 @@
-"""What distance and tunnels cost, and when a tunnel is worth it."""

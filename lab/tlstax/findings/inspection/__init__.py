@@ -1,1 +1,0 @@
-"""What is unsafe about a server that was inspected, and what each client of it pays for. Pure."""

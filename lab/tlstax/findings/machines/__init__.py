@@ -1,1 +1,0 @@
-"""What each of several machines shows by itself, and whether they differ."""

@@ -1,1 +1,0 @@
-"""How throughput grows with connections or processors."""

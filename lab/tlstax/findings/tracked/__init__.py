@@ -1,1 +1,0 @@
-"""Figures of a run for tools that follow them from run to run."""

@@ -1,1 +1,0 @@
-"""Whether load clients agree, as a section."""

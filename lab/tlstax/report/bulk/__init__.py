@@ -1,1 +1,0 @@
-"""Bulk, as tables, a picture and rows."""

@@ -1,1 +1,0 @@
-"""Distances and tunnels, as tables and charts."""

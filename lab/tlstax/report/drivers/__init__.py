@@ -1,1 +1,0 @@
-"""Drivers, as tables and charts."""

@@ -1,1 +1,0 @@
-"""Where the cost goes, as tables, text and waterfalls."""

@@ -1,1 +1,0 @@
-"""An inspected server in words and tables."""

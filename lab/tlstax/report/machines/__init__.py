@@ -1,1 +1,0 @@
-"""Several machines beside each other, as sentences, tables and rows."""

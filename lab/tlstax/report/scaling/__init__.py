@@ -1,1 +1,0 @@
-"""Scaling, as tables and rows."""

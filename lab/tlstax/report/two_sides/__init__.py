@@ -1,1 +1,0 @@
-"""What one of two sides changes beside the other, as sentences, tables and rows."""

@@ -1,0 +1,135 @@
+"""An advice as it may be shared: what it says in our words, and nothing of whose server it is. Pure."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tlstax.contract import TlsView
+from tlstax.findings.core import remedies
+from tlstax.findings.core.programs import TOPICS, all_programs
+from tlstax.records import own_sentences
+from tlstax.records import public_texts as texts
+from tlstax.records.public_fields import Fields, Public, always, form, out
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectPhase,
+    Inside,
+    InspectedServer,
+    LockedOut,
+    Obstacle,
+    Program,
+    ServerWord,
+    Step,
+    Way,
+    WhoConnects,
+)
+from tlstax.topics.advice.advise import Advice, Advised, Saving
+
+SERVER, NAME = "the server", "(left out)"
+
+_ROOMS = (
+    "topics/advice", "findings/core", "topics/inspection", "results/inspection", "inspection", "advice",
+    "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
+)  # fmt: skip
+"""Where sentences of an advice come from."""
+
+
+def redacted(found: Advice) -> Advice:
+    """The same advice with what is public."""
+    return PUBLIC.of(found)
+
+
+@cache
+def _said(text: str) -> str:
+    """What of a sentence is ours; lines to paste, for servers and for drivers, are known one by one."""
+    said = text if text in _lines() else own_sentences.ours(text, _ROOMS, texts.is_term)
+    return NAME if said is None else said.replace(own_sentences.LEFT_OUT, NAME)
+
+
+@cache
+def _lines() -> frozenset[str]:
+    for_programs = (own.says(topic) for own in all_programs() for topic in TOPICS)
+    for_servers = (line for entry in remedies.TABLE for step in entry.steps for line in step.lines)
+    return frozenset((*for_programs, *for_servers))
+
+
+def _sentence(text: str) -> str:
+    return _said(text) if text else text
+
+
+def _name(text: str) -> str:
+    """What is asked for by its name: a version, a suite, a group."""
+    is_public = texts.is_term(text) or texts.groups(text) or texts.cipher(text)
+    return text if is_public else _sentence(text)
+
+
+def _day(text: str) -> str:
+    """A time without its hour: with it, public logs of certificates would have few that fit."""
+    return f"{text[:10]}T00:00:00+00:00" if texts.TIME(text) == text else text and "1970-01-01T00:00:00+00:00"
+
+
+def _client(text: str) -> str:
+    """How a driver names itself, where it is a known one."""
+    known = (name for own in all_programs() for name in own.clients)
+    return next((name for name in known if text.startswith(name)), NAME)
+
+
+_DRIVERS = dict.fromkeys(
+    ("drivers", "encrypted", "in_clear", "kept", "unknown", "unmended"), form("[a-z0-9.-]+")
+)
+_IDENTITY = dict.fromkeys(("subject", "issuer"), always(NAME))
+
+FIELDS: Fields = {
+    Advice: {
+        "stand_in": lambda text: text if texts.is_level(text) else NAME,
+        "runs": form(r"\d{8}-\d{6}-[0-9a-f]{4}"),
+        "spent_there": _sentence,
+        "not_measured": _sentence,
+    },
+    Saving: {"measured_on": lambda text: text if texts.is_level(text) else (text and SERVER)},
+    Step: {"where": _sentence, "lines": _sentence},
+    Advised: {"what": _sentence, "seen": _sentence, "why_not": _sentence},
+    InspectedServer: {"server": always(SERVER), "at": texts.TIME, "stopped_because": _sentence},
+    Asked: {"name": _name, "why_not": _sentence},
+    TlsView: {
+        "version": texts.TLS_VERSION,
+        "cipher": texts.cipher,
+        "group": texts.groups,
+        "certificate_key": form(texts.KEY.pattern),
+        "certificate_sha256": out,
+    },
+    Certificate: {
+        **_IDENTITY,
+        "key": form(texts.KEY.pattern, NAME),
+        "signature": form(r"(?:SHA|MD)\d[\d-]*|[\d.]+"),
+        "names": out,
+        "purposes": form("[A-Za-z]+", NAME),
+        "not_before": _day,
+        "not_after": _day,
+        "sha256": out,
+    },
+    ServerWord: {
+        "version": texts.version,
+        "tls_library": texts.library_version,
+        "account_plugin": form("caching_sha2_password|mysql_native_password|ed25519|sha256_password|parsec"),
+    },
+    Program: {
+        "client": _client,
+        "version": texts.version,
+        "program": always(NAME),
+        "transport": _name,
+        "tls": _name,
+    },
+    Inside: {"unread": _sentence},
+    ConnectPhase: {"name": _sentence},
+    Concern: dict.fromkeys(("what", "why", "remedy"), _sentence),
+    Obstacle: {**_DRIVERS, "why": _sentence, "says": _sentence},
+    Way: _DRIVERS,
+    LockedOut: _DRIVERS,
+    WhoConnects: {"measured_at": form(r"\d{4}-\d{2}-\d{2}")},
+}
+"""The rule for every field in which any text may stand."""
+
+PUBLIC = Public(FIELDS)

@@ -1,0 +1,518 @@
+"""Whether load clients agree on what a server's work costs, each one's own cost left out.
+
+Operations a second are the client's doing as much as the server's, and are not compared. What may be
+compared is the server's CPU per operation; what TLS adds to it, as each client's ratio to its own plaintext;
+and on one connection the time of an operation less the client's CPU. The last is no exact science: CPU that a
+client uses while the server is at work already (falling asleep after it has sent) is taken off as well,
+though it delays nothing.
+
+A clue to a difference is only what was measured in these very trials: it differs itself, beyond chance, and
+in the direction in which it would bear on the difference. What the clients are known to do otherwise (naps,
+further system calls) is never said where it did not show.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from statistics import fmean
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.contrasts import nearest
+from tlstax.findings.core.judgements import judge
+from tlstax.findings.core.outcomes import UNITS
+from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
+from tlstax.findings.core.stats import relative_difference
+from tlstax.findings.core.wording import (
+    alike,
+    capitalised,
+    microseconds,
+    number,
+    percent,
+    signed,
+    signed_percent,
+    with_sign,
+)
+from tlstax.records.trial import TrialRecord
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.rows import Row, Told
+from tlstax.study import Levels, Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.labels import TLS_SWITCH, client_words, group_label, label_levels
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted, enumerated
+from tlstax.topics.core import figures
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.section import Pairs, Section, Words
+from tlstax.topics.core.topic import Run, Topic
+
+CLIENT = "client"
+SWITCH = "tls_switch"
+WHO = (CLIENT, SWITCH)
+"""The factors that say who asks, and not what the server is to do."""
+
+COST, TAX, CLUE = "client cost", "client tax", "client clue"
+"""Roles of rows."""
+
+TAXED, OUTSIDE = "server_cpu_us_per_op", "outside_client_us_per_op"
+STATEMENTS, CONNECTIONS = "statements_per_op", "connections_per_op"
+CLUE_TO, WHOLE = "clue_to", "whole_difference_us"
+
+AGREE_WITHIN = 1.10
+"""Clients agree where the whole interval of their ratio lies within this factor, and the noise floor too."""
+
+COUNTED = (
+    "Com_begin",
+    "Com_commit",
+    "Com_delete",
+    "Com_insert",
+    "Com_insert_select",
+    "Com_select",
+    "Com_set_option",
+    "Com_update",
+)
+"""The server's counters of statements that clients send (SHOW STATUS, MySQL reference manual)."""
+
+MORE_STATEMENTS = 0.001
+MORE_CONNECTIONS = 0.000_1
+"""From how many more an operation on they are a clue."""
+
+RAISERS = {
+    TAXED: (
+        "server_instructions_per_op",
+        "server_context_switches_per_op",
+        "client_context_switches_per_op",
+    ),
+    OUTSIDE: ("client_context_switches_per_op",),
+}
+"""For an outcome, what would raise it if it were raised."""
+
+PARTS = {
+    TAXED: ("server_cpu_system_us_per_op", "server_cpu_user_us_per_op"),
+    OUTSIDE: (TAXED,),
+}
+"""For an outcome, what is a part of it."""
+
+MOST = 0.6
+"""From which share of a difference on a part of it is a clue."""
+
+CLUE_WORDS = {
+    "server_cpu_system_us_per_op": "is the server's CPU in the kernel",
+    "server_cpu_user_us_per_op": "is the server's CPU in user mode",
+    TAXED: "is CPU of the server",
+    "server_instructions_per_op": "the server executes {change} instructions an operation",
+    "server_context_switches_per_op": (
+        "the server's threads change {own} times an operation, and {other} times with {reference}"
+    ),
+    "client_context_switches_per_op": (
+        "the client's threads change {own} times an operation, and {other} times with {reference}"
+    ),
+    STATEMENTS: "the server runs {own} statements an operation, and {other} with {reference}",
+}
+
+QUANTITY_WORDS = {
+    (COST, TAXED): "server CPU per operation",
+    (COST, OUTSIDE): "the time of an operation less the client's own CPU",
+    (TAX, TAXED): "what TLS adds to the server CPU per operation",
+}
+
+MOST_SENTENCES = 4
+"""More cases than this are counted, not named one by one."""
+
+ALWAYS_SAID = ("workload", "connections", "tls")
+
+NO_CLUE = "nothing that was measured tells why"
+NO_CLUE_TO_TAX = "see what each costs"
+
+READING = (
+    "Geometric means over the blocks that both clients have, and the change against the first one. "
+    "Operations a second are not compared: they tell of the client as much as of the server. From an "
+    "operation's time all of the client's CPU is taken off, with what it uses while the server is at work. "
+    "Waking a client that has fallen asleep over its wait is work of the server. Clients are said to "
+    "agree where even a difference of a tenth would have been seen."
+)
+
+Clients = Mapping[str, Levels]
+"""The same case with every client, by the client's name."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the server counted for one case over its trials' windows, per operation."""
+
+    statements: float
+    connections: float
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """Every client beside the reference client, in each case that both ran and each outcome to compare by.
+
+    A row of the role "client tax" has the outcome's ratio to the same client's trials in plaintext. Behind a
+    difference come its clues, each a row. Drivers without TLS options each do what they like, and cannot be
+    expected to agree. In the order of the plan; nothing where the study has one client.
+    """
+    series = run.series
+    groups = [clients for clients in _groups(series) if len(clients) > 1]
+    if not groups:
+        return
+    seen = seen_by_case(run.stored.measured)
+    for outcome in (TAXED, OUTSIDE):
+        floors = series.control_ratios(outcome)
+        for clients in groups:
+            yield from _Comparison(series, seen, COST, outcome, clients).rows(floors)
+        for clients in groups if outcome == TAXED else ():
+            if any(levels.get("tls", "off") != "off" for levels in clients.values()):
+                yield from _Comparison(series, seen, TAX, outcome, clients).rows(floors)
+
+
+def _groups(series: Series) -> list[Clients]:
+    cases = (case for case in series.cases.values() if CLIENT in case.levels)
+    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
+    groups = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
+    return [{client_of(levels): levels for levels in clients} for clients in groups]
+
+
+def client_of(levels: Levels) -> str:
+    """The client, and how it comes to its TLS where that is not by its own option."""
+    case = CaseLevels.of(levels)
+    at_server = levels.get(SWITCH) == "server"
+    return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
+
+
+def seen_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Seen]:
+    """By the case's levels, from all its valid trials whose window was watched; controls apart."""
+    operations: dict[Frozen, int] = defaultdict(int)
+    statements: dict[Frozen, int] = defaultdict(int)
+    connections: dict[Frozen, int] = defaultdict(int)
+    for record in records:
+        case, window = record.trial.case, record.window
+        if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
+            continue
+        levels = frozen(case.levels)
+        operations[levels] += record.watched_operations
+        statements[levels] += sum(window.status_delta.get(name, 0) for name in COUNTED)
+        connections[levels] += window.status_delta.get("Connections", 0)
+    return {
+        levels: Seen(statements[levels] / count, connections[levels] / count)
+        for levels, count in operations.items()
+        if count
+    }
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Sets clients beside the reference client, by what a case costs or by what TLS adds to it."""
+
+    series: Series
+    seen: Mapping[Frozen, Seen]
+    role: str
+    outcome: str
+    clients: Clients
+
+    @property
+    def reference(self) -> Levels:
+        """Of the engine, or else of the first client of the study."""
+        return self.clients.get(ENGINE, next(iter(self.clients.values())))
+
+    def rows(self, controls: Mapping[Frozen, Interval]) -> Iterator[Row]:
+        """A row for each client that has a block in common with the reference client, and its clues."""
+        control = nearest(self.series.own_baseline(self.reference), controls)
+        floor = stats.noise_floor(control) if control else None
+        for levels in self.clients.values():
+            if levels is self.reference:
+                continue
+            row = self._beside(levels, floor)
+            if row is None:
+                continue
+            yield row
+            if self.role == COST and row.judgement in DIFFERENCES:
+                yield from self._clues(levels, higher=row.judgement == "higher")
+
+    def _beside(self, levels: Levels, floor: float | None) -> Row | None:
+        own, others = self._logs(levels), self._logs(self.reference)
+        is_cost = self.role == COST
+        ratios = (
+            self.series.log_ratios(levels, self.reference, self.outcome)
+            if is_cost
+            else difference(own, others)
+        )
+        ratio = self.series.interval(ratios)
+        if ratio is None:
+            return None
+        reference = exp(fmean(others[block] for block in ratios))
+        return Row(
+            role=self.role,
+            outcome=self.outcome,
+            unit=UNITS[self.outcome] if is_cost else "1",
+            label=_case_words(levels, self.series.study),
+            case=dict(levels),
+            baseline=dict(self.reference),
+            value=stats.beside(reference, ratio, exp(fmean(own[block] for block in ratios))),
+            baseline_value=reference,
+            interval=ratio,
+            of="ratio",
+            noise_floor=floor,
+            judgement=judge(ratio, floor, AGREE_WITHIN),
+        )
+
+    def _logs(self, levels: Levels) -> Logs:
+        if self.role == COST:
+            return self.series.logs(levels, self.outcome)
+        plain = {**levels, "tls": "off"} | ({"resumption": "off"} if "resumption" in levels else {})
+        return self.series.log_ratios(levels, plain, self.outcome)
+
+    def _clues(self, levels: Levels, *, higher: bool) -> Iterator[Row]:
+        """What was measured that goes with a difference, which is `higher` or lower."""
+        if higher:
+            yield from self._counted(levels)
+        for name in PARTS[self.outcome]:
+            yield from self._part(levels, name)
+        for name in RAISERS[self.outcome]:
+            yield from self._raised(levels, name, higher=higher)
+
+    def _counted(self, levels: Levels) -> Iterator[Row]:
+        """Work that this client gives the server within the window, and the other does not."""
+        own, other = (self.seen.get(frozen(case)) for case in (levels, self.reference))
+        if own is None or other is None:
+            return
+        if own.statements - other.statements > MORE_STATEMENTS:
+            yield self._clue(levels, STATEMENTS, own.statements, other.statements)
+        if own.connections - other.connections > MORE_CONNECTIONS:
+            yield self._clue(levels, CONNECTIONS, own.connections, other.connections)
+
+    def _part(self, levels: Levels, name: str) -> Iterator[Row]:
+        """A part of the outcome that makes up most of the difference, and differs beyond chance itself.
+
+        Times of a part add up, and in a short window a part may be nothing at all, so means are arithmetic.
+        """
+        part, whole = (self._pairs(levels, outcome) for outcome in (name, self.outcome))
+        if not whole or len(part) != len(whole):
+            return
+        more, of_it = (fmean(own - other for own, other in pairs.values()) for pairs in (part, whole))
+        apart = self.series.pooling.difference({block: own - other for block, (own, other) in part.items()})
+        if apart.excludes_zero and of_it and more / of_it >= MOST:
+            own, other = (fmean(values) for values in zip(*part.values(), strict=True))
+            yield self._clue(levels, name, own, other, apart, whole=of_it)
+
+    def _pairs(self, levels: Levels, name: str) -> dict[int, tuple[float, float]]:
+        """Both cases' values in each block that has both."""
+        own, other = (self.series.values.get(frozen(case), {}) for case in (levels, self.reference))
+        return {
+            block: (own[block][name], other[block][name])
+            for block in sorted(own.keys() & other.keys())
+            if name in own[block] and name in other[block]
+        }
+
+    def _raised(self, levels: Levels, name: str, *, higher: bool) -> Iterator[Row]:
+        """A quantity that differs beyond chance, in the same direction."""
+        ratio = self.series.interval(self.series.log_ratios(levels, self.reference, name))
+        if ratio is not None and ratio.excludes_one and (ratio.point > 1) == higher:
+            own, other = self.series.geometric_means(levels, self.reference, name)
+            yield self._clue(levels, name, stats.beside(other, ratio, own), other, ratio)
+
+    def _clue(  # noqa: PLR0913 (a quantity of two cases, and what is known of it)
+        self,
+        levels: Levels,
+        name: str,
+        own: float,
+        other: float,
+        known: Interval | None = None,
+        *,
+        whole: float | None = None,
+    ) -> Row:
+        """A part of a `whole` is known by its difference, all else by its ratio."""
+        return Row(
+            role=CLUE,
+            outcome=name,
+            unit=UNITS.get(name, "1"),
+            label=_case_words(levels, self.series.study),
+            case=dict(levels),
+            baseline=dict(self.reference),
+            value=own,
+            baseline_value=other,
+            interval=known,
+            of="ratio" if whole is None else "difference",
+            more={CLUE_TO: self.outcome, WHOLE: whole},
+        )
+
+
+def _case_words(levels: Levels, study: Study) -> str:
+    """The case that the clients share: "point selects on kept connections, 1 connection, TLS 1.3".
+
+    What is the same in the whole study goes without saying.
+    """
+    shared = {name: level for name, level in levels.items() if name not in WHO}
+    known = study.levels_of()
+    said = {n: level for n, level in shared.items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    parts = [group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""]
+    return ", ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A case and what is compared in it: a row for each client, and the clues to all differences."""
+
+    rows: Sequence[Row]
+    clues: Sequence[Row]
+
+    @property
+    def quantity(self) -> str:
+        """What is compared: "server CPU per operation"."""
+        return QUANTITY_WORDS[self.rows[0].role, self.rows[0].outcome]
+
+    @property
+    def reference(self) -> str:
+        return client_of(self.rows[0].baseline)
+
+    def why(self, row: Row) -> str:
+        """What was measured beside a difference, or that nothing was; empty where there is no difference."""
+        if row.judgement not in DIFFERENCES:
+            return ""
+        clues = (clue for clue in self.clues if (clue.case, clue.word(CLUE_TO)) == (row.case, row.outcome))
+        nothing = NO_CLUE if row.role == COST else NO_CLUE_TO_TAX
+        return ", ".join(_clue_words(clue, row) for clue in clues) or nothing
+
+
+def _compared(shown: Sequence[Row]) -> list[_Compared]:
+    clues = [row for row in shown if row.role == CLUE]
+    others = (row for row in shown if row.role != CLUE)
+    cases = grouped(others, lambda row: (row.role, row.outcome, frozen(row.case, *WHO))).values()
+    return [_Compared(rows, clues if rows[0].role == COST else ()) for rows in cases]
+
+
+def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
+    """The answer of a run in a few sentences: each case's, or how often each client agrees."""
+    cases = _compared(shown)
+    if len(cases) <= MOST_SENTENCES:
+        yield from map(_sentence, cases)
+        return
+    for (quantity, reference), several in grouped(cases, lambda one: (one.quantity, one.reference)).items():
+        by_client: dict[str, list[tuple[_Compared, Row]]] = {}
+        for compared in several:
+            for row in compared.rows:
+                by_client.setdefault(client_of(row.case), []).append((compared, row))
+        tallies = (_tally(reference, client, seen) for client, seen in by_client.items())
+        yield f"{quantity}: {'; '.join(tallies)}"
+
+
+def _sentence(compared: _Compared) -> str:
+    """What the clients show for one case: who agrees, who differs by how much and why, who is undecided."""
+    return f"{compared.rows[0].label}: {'; '.join(_verdicts(compared))}"
+
+
+def _verdicts(compared: _Compared) -> Iterator[str]:
+    quantity = compared.quantity
+    agreeing = [row for row in compared.rows if row.judgement == "alike"]
+    if agreeing:
+        clients = (compared.reference, *(client_of(row.case) for row in agreeing))
+        values = ", ".join(f"{_value_words(row)} ({_interval_words(row)})" for row in agreeing)
+        first = _value_words(agreeing[0], of_reference=True)
+        yield f"{enumerated(map(client_words, clients))} agree on {quantity}, {first} and {values}"
+    for row in compared.rows:
+        client, other = client_of(row.case), _value_words(row, of_reference=True)
+        with_reference = f"{other} with {client_words(compared.reference)}"
+        between = f"{_value_words(row)} and {with_reference} ({_interval_words(row)})"
+        if row.judgement in DIFFERENCES:
+            yield f"{client} differs in {quantity}, {between}: {compared.why(row)}"
+        elif row.judgement == "inconclusive":
+            yield f"{client} is inconclusive in {quantity}, {between}"
+
+
+def _value_words(row: Row, *, of_reference: bool = False) -> str:
+    """A value as people read it: "61.2 µs", or of a tax "+9.1 %"."""
+    value = (row.baseline_value if of_reference else row.value) or 0.0
+    return microseconds(value) if row.role == COST else signed_percent(value - 1)
+
+
+def _interval_words(row: Row) -> str:
+    """How far it is from the reference client: "+1.3 %, −0.4 to +3.0 % at 95 %"."""
+    ratio = row.known
+    if ratio.low is None or ratio.high is None:
+        return f"{signed_percent(ratio.point - 1)} in one block alone"
+    if not ratio.is_telling:
+        return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
+    ends = alike(*(100 * (value - 1) for value in (ratio.point, ratio.low, ratio.high)))
+    point, low, high = (with_sign(text) for text in ends)
+    return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"
+
+
+def _clue_words(clue: Row, row: Row) -> str:
+    """A clue to the difference of the row.
+
+    What each further connection must cost to be all of it is said, so that a reader can judge whether it can.
+    """
+    own, other = clue.value or 0.0, clue.baseline_value or 0.0
+    if clue.outcome == CONNECTIONS:
+        each_us = ((row.value or 0.0) - (row.baseline_value or 0.0)) / (own - other)
+        return (
+            f"{number(1000 * (own - other))} more connections are made within the window for every 1,000 "
+            f"operations, which would be all of it at {microseconds(each_us)} each"
+        )
+    words, ratio = CLUE_WORDS[clue.outcome], clue.interval
+    if ratio is not None and clue.of == "difference":
+        return f"{signed(ratio.point)} of the {signed(clue.number(WHOLE) or 0.0)} µs {words}"
+    counts = (f"{one:.3f}" if clue.outcome == STATEMENTS else number(one) for one in (own, other))
+    return words.format(
+        **dict(zip(("own", "other"), counts, strict=True)),
+        change="" if ratio is None else signed_percent(ratio.point - 1),
+        reference=client_words(CaseLevels.of(clue.baseline).client),
+    )
+
+
+def _tally(reference: str, client: str, seen: Sequence[tuple[_Compared, Row]]) -> str:
+    """How often a client agrees, and of its largest difference how large it is and what goes with it."""
+
+    def apart(row: Row) -> float:
+        return relative_difference(row.known.point)
+
+    agree = [row for _, row in seen if row.judgement == "alike"]
+    differ = [(compared, row) for compared, row in seen if row.judgement in DIFFERENCES]
+    inconclusive = [row for _, row in seen if row.judgement == "inconclusive"]
+    in_cases = f"{len(agree)} of {counted(len(seen), 'case')}"
+    parts = [f"{client} agrees with {client_words(reference)} in {in_cases}"]
+    if agree:
+        parts.append(f"within {percent(max(map(apart, agree)))}")
+    if differ:
+        compared, widest = max(differ, key=lambda place: apart(place[1]))
+        largest = signed_percent(widest.known.point - 1)
+        parts.append(f"differs in {len(differ)}, at most by {largest} ({compared.why(widest)})")
+    if inconclusive:
+        parts.append(f"in {len(inconclusive)} {_hidden([row.known for row in inconclusive])}")
+    return ", ".join(parts)
+
+
+def _hidden(inconclusive: Sequence[Interval]) -> str:
+    """How large a difference the intervals leave room for, where none is seen."""
+    ends = [end for ratio in inconclusive for end in (ratio.low, ratio.high) if end is not None]
+    if not ends or not all(ratio.is_telling for ratio in inconclusive):
+        return "it is inconclusive"
+    room = max(map(relative_difference, ends))
+    return f"it is inconclusive: a difference of up to {percent(room)} could hide"
+
+
+def sections(told: Told, _: RunDocument) -> Iterator[Section]:
+    """What each client says of every case, and where it differs what was measured beside that."""
+    yield Section((*map(_pairs, _compared(told.rows)), Words(READING, aside=True)), told.title)
+
+
+def _pairs(compared: _Compared) -> Pairs:
+    first = (compared.reference, _value_words(compared.rows[0], of_reference=True))
+    lines = [first]
+    for row in compared.rows:
+        inconclusive = "; inconclusive" if row.judgement == "inconclusive" else ""
+        mark = f"{figures.ALIKE} " if row.judgement == "alike" else ""
+        said = f"{mark}{_value_words(row)} ({_interval_words(row)}{inconclusive})"
+        lines += [(client_of(row.case), said), *([("", why)] if (why := compared.why(row)) else [])]
+    return Pairs(f"{capitalised(compared.quantity)}: {compared.rows[0].label}", tuple(lines))
+
+
+COLUMNS = (
+    Column(CLUE_TO, "TEXT", "the outcome whose difference between two load clients this goes with"),
+    Column(WHOLE, "REAL", "how much that outcome differs, an arithmetic mean over blocks", "us"),
+)
+
+TOPIC = Topic("agreement", "Whether the load clients agree", rows, sections, sentences, COLUMNS)

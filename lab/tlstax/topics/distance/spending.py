@@ -1,0 +1,177 @@
+"""What a case takes, block by block; which workloads make connections or keep them; and how both are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import log, log10
+
+from tlstax.findings.core.contrasts import INSTANCE
+from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
+from tlstax.findings.core.wording import MINUS, alike
+from tlstax.results.interval import Interval
+from tlstax.study import Level, Levels, Study
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.labels import USUAL, label_levels
+from tlstax.study.level_names import STORM
+from tlstax.topics.core import figures
+from tlstax.topics.core.table import Number
+
+WORKLOAD, RTT, PATH, SERVER = "workload", "rtt_ms", "path", "server"
+RECONNECT = "reconnect"
+
+CONNECT_US, OPERATION_US, RATE = "connect_p50_us", "latency_p50_us", "ops_per_s"
+
+_HOW = (WORKLOAD, LADDER, "rounds", "queries", "protocol")
+"""The factors that say what is done, and not to what."""
+
+_USUAL: dict[str, Level] = {**USUAL, INSTANCE: 1}
+"""What goes without saying of a treatment."""
+
+_HANDSHAKE = ("certificate", "resumption", "group")
+"""The factors that bear on how a TLS connection is made, and on nothing after."""
+
+WIDEST = 10.0
+"""An interval over more than this factor shows nothing."""
+
+ByBlock = Mapping[int, float]
+"""A value for each block."""
+
+
+def makes_connections(levels: Levels, study: Study) -> bool:
+    """Whether operations of this case make connections: a storm's, or those that reconnect."""
+    name = CaseLevels.of(levels).workload
+    own = study.workloads.get(name)
+    return own.reconnect if own is not None else name in {STORM, RECONNECT}
+
+
+def first_processes(series: Series) -> Iterator[dict[str, Level]]:
+    """The levels of all cases but the twins', which show nothing of their own, in the plan's order."""
+    for case in series.cases.values():
+        if case.levels.get(INSTANCE, 1) == 1:
+            yield case.levels
+
+
+def place_of(levels: Levels, study: Study) -> Frozen:
+    """What neighbours share that are measured beside each other, whatever they do: server and distance."""
+    return frozen(levels, *study.baseline, *_HOW)
+
+
+def treatment_of(levels: Levels, study: Study) -> Frozen:
+    """What is done to the connection: the levels in which a case may differ from its baseline."""
+    return frozen({name: levels[name] for name in study.baseline if name in levels})
+
+
+def treatment_label(levels: Levels, study: Study) -> str:
+    """What a treatment is called, where it stands beside others of its server; what is usual is not said."""
+    treatment = treatment_of(levels, study)
+    return label_levels({name: level for name, level in treatment if _USUAL.get(name) != level}, study)
+
+
+def rtt_of(levels: Levels) -> float:
+    """The round trip time that was asked for, in milliseconds; 0 without a distance."""
+    return CaseLevels.of(levels).distance.rtt_ms
+
+
+def kept_beside(made: Levels, kept: Sequence[dict[str, Level]], study: Study) -> dict[str, Level] | None:
+    """Of the cases on kept connections the one that belongs to a case which makes them; None without any.
+
+    It has the same treatment, or, where none does, one that differs from it in the handshake alone: what a
+    statement costs does not depend on that. Of several, that with as many connections, or the fewest.
+    """
+    place, treatment = place_of(made, study), treatment_of(made, study)
+    beside = [levels for levels in kept if place_of(levels, study) == place]
+    like = [levels for levels in beside if treatment_of(levels, study) == treatment]
+    if not like:
+        bulk = _without_handshake(treatment)
+        like = [levels for levels in beside if _without_handshake(treatment_of(levels, study)) == bulk]
+    wanted = made.get(LADDER, 1)
+    return min(
+        like, key=lambda levels: (levels.get(LADDER, 1) != wanted, levels.get(LADDER, 1)), default=None
+    )
+
+
+def _without_handshake(treatment: Frozen) -> Frozen:
+    return tuple((name, level) for name, level in treatment if name not in _HANDSHAKE)
+
+
+def column(series: Series, levels: Levels, outcome: str) -> dict[int, float]:
+    """The outcome in each block that has it."""
+    blocks = series.values.get(frozen(levels), {})
+    return {block: values[outcome] for block, values in blocks.items() if outcome in values}
+
+
+def scaled(values: ByBlock, factor: float) -> dict[int, float]:
+    """All values times the factor."""
+    return {block: value * factor for block, value in values.items()}
+
+
+def log_quotients(one: ByBlock, other: ByBlock) -> dict[int, float]:
+    """Ln of the one to the other in each block that has both above zero."""
+    both = sorted(one.keys() & other.keys())
+    return {block: log(one[block] / other[block]) for block in both if one[block] > 0 and other[block] > 0}
+
+
+def place_words(server: str, rtt_ms: float) -> str:
+    """The server where it has a name, and how far away it is: "mysql-9.7, 45 ms away"."""
+    return ", ".join(part for part in (server, away(rtt_ms)) if part)
+
+
+def away(rtt_ms: float) -> str:
+    """How far apart client and server are: "45 ms away"."""
+    return f"{rtt_ms:.10g} ms away" if rtt_ms else "on the same machine"
+
+
+def number(found: Interval) -> str:
+    """A value and its interval: "2.03 (2.01 to 2.05)"."""
+    if found.low is None or found.high is None:
+        return f"{alike(found.point)[0]} (one block alone)"
+    if found.low > 0 and found.high > WIDEST * found.low:
+        return "a number that is not known to a factor of ten of"
+    point, low, high = (text.replace("-", MINUS) for text in _alike(found.point, found.low, found.high))
+    return point if point == low == high else f"{point} ({low} to {high})"
+
+
+def _alike(*values: float) -> list[str]:
+    """To three digits at most where the interval is narrower than that."""
+    largest = max(abs(value) for value in values)
+    if max(values) - min(values) < largest / 200:
+        decimals = max(0, 2 - int(log10(largest))) if largest >= 1 else 2
+        return [f"{value:.{decimals}f}" for value in values]
+    return alike(*values)
+
+
+@dataclass(frozen=True)
+class Rounded(Number):
+    """A number that is rounded as its interval deserves; alone, where room is short, to three digits."""
+
+    sign: str = ""
+
+    def text(self, *, roomy: bool) -> str:
+        """The number and its interval, or as much of it as there is room for."""
+        if self.point is None:
+            return figures.NOTHING
+        alone = f"{self.said(self.point)}{self.sign}"
+        if self.low is None or self.high is None:
+            return alone
+        if self.low > 0 and self.high > WIDEST * self.low:
+            return "too wide"
+        point, low, high = (text.replace("-", MINUS) for text in alike(self.point, self.low, self.high))
+        if self.is_sure and not roomy:
+            return alone
+        mark = "" if self.is_sure else f"{figures.UNKNOWN} "
+        ends = f" [{low} … {high}]" if roomy and low != high else ""
+        return f"{mark}{point}{self.sign}{ends}"
+
+
+def cell(found: Interval | None, *, nothing: float | None = 0.0) -> Rounded:
+    """A value and its interval as a cell.
+
+    What is not told apart from `nothing` is marked; 1 is that of a ratio, None of what is never nothing.
+    """
+    if found is None:
+        return Rounded(None)
+    low, high = found.low, found.high
+    is_sure = nothing is None or low is None or high is None or not low <= nothing <= high
+    sign = figures.TIMES if nothing == 1 else ""
+    return Rounded(found.point, low, high, is_sure=is_sure, sign=sign)

@@ -1,0 +1,209 @@
+"""What each component costs per operation, block by block, and how far two equal cases stray."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import log
+
+from tlstax.findings.core import stats
+from tlstax.findings.core.contrasts import NEVER_ACROSS
+from tlstax.findings.core.outcomes import outcome
+from tlstax.findings.core.pooling import Pooling, machines_of
+from tlstax.findings.core.stack_costs import Stacks, stack_costs, valid_by_block
+from tlstax.plan.order import cases
+from tlstax.profiles.components import classifier
+from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.study import Case, Levels
+from tlstax.study.level_names import NO_FAULT, VARIANTS
+
+Place = tuple[Side, str]
+"""A component on one side."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What is known of one case: the stacks' cost of each side in each block, and its unsampled trials."""
+
+    case: Case
+    stacks: Mapping[Side, Mapping[int, Stacks]]
+    measured: Mapping[int, TrialRecord]
+
+    def cost_us(self, block: int) -> float | None:
+        """CPU time per operation in a block, of both sides where both can be seen; None without a result."""
+        return cost_us(self.measured[block])
+
+
+class Costs:
+    """The sampled cases of a run, each worked out once."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self.stored = stored
+        self.study = stored.header.study
+        self.cases = cases(self.study)
+        self._known: dict[str, Sampled] = {}
+        self.pooling = Pooling(self.study.confidence, machines_of(stored.trials))
+        self._differences: dict[tuple[str, str], dict[Place, dict[int, float]]] = {}
+
+    def of(self, case: Case) -> Sampled:
+        """What is known of a case."""
+        key = case.key()
+        if key not in self._known:
+            self._known[key] = Sampled(
+                case=case,
+                stacks={side: stack_costs(self.stored, case, side) for side in SIDES},
+                measured=valid_by_block(self.stored.measured, case),
+            )
+        return self._known[key]
+
+    def baseline_of(self, case: Case) -> Case:
+        """What a case is explained against: itself without its planted fault, or its group's baseline."""
+        if case.role != "control" and case.typed.fault not in {NO_FAULT, *VARIANTS}:
+            without = {**case.levels, "fault": NO_FAULT}
+            for other in self.cases:
+                if other.levels == without and other.role != "control":
+                    return other
+        group = self.study.group_of(case.levels)
+        return next(
+            other
+            for other in self.cases
+            if other.role == "baseline" and self.study.group_of(other.levels) == group
+        )
+
+    def total_costs(self, case: Case, baseline: Case) -> dict[int, tuple[float, float]]:
+        """CPU time per operation of the case and of the baseline, block by block, unsampled."""
+        own, other = self.of(case), self.of(baseline)
+        return {
+            block: (cost, base)
+            for block in sorted(own.measured.keys() & other.measured)
+            if (cost := own.cost_us(block)) and (base := other.cost_us(block))
+        }
+
+    def total_logs(self, case: Case, baseline: Case) -> dict[int, float]:
+        """Ln of the ratio of the two: a slow block makes both dearer, whatever they cost."""
+        return {block: log(cost / base) for block, (cost, base) in self.total_costs(case, baseline).items()}
+
+    def component_differences(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
+        """The same by component; each component of a side has all blocks of that side."""
+        pair = case.key(), baseline.key()
+        if pair not in self._differences:
+            self._differences[pair] = self._by_place(case, baseline)
+        return self._differences[pair]
+
+    def _by_place(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
+        found: dict[Place, dict[int, float]] = {}
+        for side in SIDES:
+            rows = {
+                block: (
+                    by_component(self.of(case).stacks[side][block]),
+                    by_component(self.of(baseline).stacks[side][block]),
+                )
+                for block in common_blocks(self.of(case), self.of(baseline), side)
+            }
+            for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
+                found[side, name] = {
+                    block: own.get(name, 0.0) - other.get(name, 0.0) for block, (own, other) in rows.items()
+                }
+        return found
+
+    def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
+        """Two equal cases, the nearest to these that were sampled, which show the noise.
+
+        Of several that are as near, the noisier. A control beside its baseline is one, and so is a twin, a
+        second process of the same kind. None where there is none, and for a control, which cannot be its own.
+        """
+        if case.role == "control":
+            return None
+        found = []
+        for equal, other in self._equals():
+            logs = self.total_logs(equal, other)
+            shared = _shared(baseline.levels, other.levels)
+            if shared is None or len(logs) < 2 or equal == case:
+                continue
+            floor = stats.noise_floor(self.pooling.interval(logs)) or 0.0
+            found.append((shared, floor, equal, other))
+        best = max(found, key=lambda candidate: candidate[:2], default=None)
+        return (best[2], best[3]) if best else None
+
+    def noise(self, case: Case, baseline: Case) -> Noise | None:
+        """How far two equal cases stray here, scaled to what the baseline costs; None without a gauge."""
+        gauge = self.gauge(case, baseline)
+        scale = _ratio(self._mean_cost(baseline), self._mean_cost(gauge[1])) if gauge else None
+        if gauge is None or scale is None:
+            return None
+        return Noise(
+            floor=stats.noise_floor(self.pooling.interval(self.total_logs(*gauge))) or 0.0,
+            by_place={
+                place: scale * (self.pooling.difference(values).reach or 0.0)
+                for place, values in self.component_differences(*gauge).items()
+            },
+        )
+
+    def _equals(self) -> list[tuple[Case, Case]]:
+        pairs = []
+        for case in self.cases:
+            if case.role == "control":
+                pairs.append((case, self.baseline_of(case)))
+            elif case.typed.instance != 1:
+                first = {**case.levels, "instance": 1}
+                pairs += [
+                    (case, other) for other in self.cases if other.levels == first and other.role != "control"
+                ]
+        return pairs
+
+    def _mean_cost(self, case: Case) -> float:
+        found = self.of(case)
+        costs = [cost for block in found.measured if (cost := found.cost_us(block)) is not None]
+        return sum(costs) / len(costs) if costs else 0.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How far the CPU time per operation of two equal cases strays: all of it, relative, and by component."""
+
+    floor: float
+    by_place: Mapping[Place, float]
+
+
+def cost_us(record: TrialRecord) -> float | None:
+    """CPU time per operation of a trial, of both sides where both can be seen; None without a result."""
+    known = [cost for side in SIDES if (cost := outcome(record, f"{side}_cpu_us_per_op")) is not None]
+    return sum(known) if known else None
+
+
+def by_component(stacks: Stacks) -> dict[str, float]:
+    """The cost of stacks, added up by component."""
+    found: Counter[str] = Counter()
+    for stack, us in stacks.items():
+        found[classifier().component(stack)] += us  # type: ignore[assignment]
+    return dict(found)
+
+
+def common_blocks(case: Sampled, baseline: Sampled, side: Side) -> list[int]:
+    """The blocks in which a side of both was sampled."""
+    return sorted(case.stacks[side].keys() & baseline.stacks[side].keys())
+
+
+def is_clear(difference: Interval, noise_us: float | None) -> bool:
+    """Whether a difference is clear: its interval excludes zero and it is beyond the noise."""
+    return difference.excludes_zero and (noise_us is None or abs(difference.point) > noise_us)
+
+
+def mean(values: Iterable[float]) -> float:
+    """The arithmetic mean; costs add up, so theirs is not the geometric one. Zero for none."""
+    known = list(values)
+    return sum(known) / len(known) if known else 0.0
+
+
+def _shared(wanted: Levels, at: Levels) -> int | None:
+    """How many levels two cases share; None where a noise must not be carried between them."""
+    if any(wanted.get(name) != at.get(name) for name in NEVER_ACROSS):
+        return None
+    return len(set(wanted.items()) & set(at.items()))
+
+
+def _ratio(value: float, to: float) -> float | None:
+    return value / to if to > 0 else None

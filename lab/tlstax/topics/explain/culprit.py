@@ -1,0 +1,230 @@
+"""Which function the extra cost goes into, found from the stacks alone, whatever its name. Pure.
+
+Component by component the extra cost is known. Within the component that holds most of it, the culprit is
+the function nearest to the leaf through which nearly all of that extra passes, and that belongs to a program
+or a library of its own: the C library, the kernel and memory allocators work for whoever calls them. Its
+share then counts all that passes through it, in whatever component. There is no culprit where no one function
+causes half of the extra, or where that function is one through which everything passes anyhow.
+
+A cost that is all in one place can be detected where the whole cannot: what every trial scatters by is spread
+over all components, and hardly touches one that the baseline does not have. As there are many components to
+look at, that takes an interval which is wider accordingly (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from tlstax.findings.core.pooling import Pooling
+from tlstax.findings.core.stack_costs import Stacks, mean_costs
+from tlstax.profiles.components import UNATTRIBUTED, classifier
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
+from tlstax.results.rows import Row
+from tlstax.study import Case
+from tlstax.study.labels import finding_levels
+from tlstax.topics.explain.costs import Costs, Noise, Place, common_blocks, is_clear
+
+PASSES_THROUGH = 0.8
+"""The part of its component's extra that must pass through a function for it to be named."""
+
+LEAST_SHARE = 0.5
+"""The part of all the extra that a culprit must cause: half, or the extra has more than one origin."""
+
+EVERYTHING = 0.25
+"""A function with this share of the baseline's own cost does ordinary work, and is no origin of extra."""
+
+BENEATH = 0.05
+"""Another component is named beneath the culprit from this part of its cost on."""
+
+MOST_FUNCTIONS = 5
+
+_NOT_OWN = re.compile(
+    r"(?:libc|libpthread|libm|libstdc\+\+|libgcc_s|librt|libdl)(?:\.so|-\d|\.a)|ld-(?:linux|musl)|ld[-.]\d"
+    r"|lib(?:tcmalloc|jemalloc|mimalloc)|\[|vdso|kernel$"
+)
+_WRAPPERS = re.compile(
+    r"CRYPTO_(?:\w*alloc|\w*free)|OPENSSL_(?:malloc|free)|my_(?:malloc|free|realloc)$|operator (?:new|delete)"
+)
+
+_ENTRY = re.compile(r"entry_|do_syscall_|x64_sys_call|invoke_syscall|el0|asm_|ret_from_fork")
+"""How any call enters the kernel, which says nothing about what was asked for."""
+
+
+def culprit(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
+    """The culprit of a clear extra cost in µs per operation, or None where it has several origins.
+
+    `pair` is the case and its baseline. The row has what all that passes through the function costs more, and
+    as `share` what part of the extra that is; `beneath` names the other components in which it causes cost
+    (the kernel's random numbers under a generator).
+    """
+    return _culprit(costs, pair, extra_us, noise, costs.pooling) if extra_us > 0 else None
+
+
+def culprit_alone(costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None) -> Row | None:
+    """A culprit that is clear by itself, although the whole extra cost is within noise; or None."""
+    places = costs.component_differences(*pair)
+    confidence = 1 - (1 - costs.study.confidence) / max(1, len(places))
+    return _culprit(costs, pair, extra_us, noise, costs.pooling.at(confidence))
+
+
+def _culprit(
+    costs: Costs, pair: tuple[Case, Case], extra_us: float, noise: Noise | None, pooling: Pooling
+) -> Row | None:
+    case, baseline = pair
+    leading = _leading(costs, case, baseline, noise, pooling)
+    if leading is None:
+        return None
+    side, component = leading
+    own, other = costs.of(case), costs.of(baseline)
+    blocks = common_blocks(own, other, side)
+    extra = extra_stacks([own.stacks[side][b] for b in blocks], [other.stacks[side][b] for b in blocks])
+    base = mean_costs(other.stacks[side][b] for b in blocks)
+    frame = _deepest(extra, base, component)
+    if frame is None:
+        return None
+    through = {
+        b: _through(own.stacks[side][b], frame) - _through(other.stacks[side][b], frame) for b in blocks
+    }
+    amount = pooling.difference(through)
+    share = amount.point / max(extra_us, amount.point)
+    if share < LEAST_SHARE or not is_clear(amount, noise.by_place.get(leading) if noise else None):
+        return None
+    return Row(
+        outcome=f"{side}: {component}",
+        unit="us",
+        role="culprit",
+        case=finding_levels(case),
+        baseline=finding_levels(baseline),
+        interval=costs.pooling.difference(through),
+        of="difference",
+        more={
+            "side": side,
+            "component": component,
+            "function": frame.function,
+            "library": frame.library,
+            "share": share,
+            "beneath": "; ".join(_beneath(extra, frame, component)),
+        },
+    )
+
+
+def functions(extra: Mapping[str, float]) -> dict[str, list[tuple[Frame, float, str]]]:
+    """By component, the functions that cost most of its extra, in µs per operation.
+
+    Own functions are charged for their own code; what the C library and the kernel do is charged to the
+    function of theirs that was called, whatever it calls in turn, and told with its caller, which is empty
+    for own functions.
+    """
+    costs_of: dict[str, Counter[Frame]] = {}
+    callers: dict[tuple[str, Frame], Counter[str]] = {}
+    for stack, us in extra.items():
+        component = classifier().component(stack)
+        function, caller = _charged_to(_frames(stack))
+        costs_of.setdefault(component, Counter())[function] += us  # type: ignore[assignment]
+        callers.setdefault((component, function), Counter())[caller] += abs(us)  # type: ignore[assignment]
+    return {
+        component: [
+            (function, us, callers[component, function].most_common(1)[0][0])
+            for function, us in sorted(costs.items(), key=lambda item: (-abs(item[1]), item[0]))[
+                :MOST_FUNCTIONS
+            ]
+        ]
+        for component, costs in costs_of.items()
+    }
+
+
+def _charged_to(stack: Sequence[Frame]) -> tuple[Frame, str]:
+    """The function that a stack's cost is charged to, and the own one that called it (empty: it is one)."""
+    place = next((place for place in range(len(stack) - 1, -1, -1) if is_own(stack[place])), -1)
+    if place == len(stack) - 1:
+        return stack[-1], ""
+    called = (frame for frame in stack[place + 1 :] if frame.function not in (UNKNOWN, CUT_OFF))
+    function = next((frame for frame in called if _ENTRY.match(frame.function) is None), stack[-1])
+    return function, stack[place].function if place >= 0 else ""
+
+
+def extra_stacks(case: Sequence[Stacks], baseline: Sequence[Stacks]) -> dict[str, float]:
+    """What each stack costs more in the case, in µs per operation, over the same blocks.
+
+    In the order in which they were seen, so that equal callers are told in the same order every time.
+    """
+    own, other = mean_costs(case), mean_costs(baseline)
+    return {stack: own.get(stack, 0.0) - other.get(stack, 0.0) for stack in {**own, **other}}
+
+
+def is_own(frame: Frame) -> bool:
+    """Whether a function belongs to a program or a library of its own, and has a name that says something."""
+    return (
+        frame.function not in (UNKNOWN, CUT_OFF)
+        and frame.library not in (KERNEL, UNKNOWN)
+        and _NOT_OWN.match(frame.library) is None
+        and _WRAPPERS.match(frame.function) is None
+    )
+
+
+def _leading(costs: Costs, case: Case, baseline: Case, noise: Noise | None, pooling: Pooling) -> Place | None:
+    """The component with the largest extra that is clear of zero and of the noise."""
+    found: dict[Place, float] = {}
+    for place, values in costs.component_differences(case, baseline).items():
+        difference = pooling.difference(values)
+        floor = noise.by_place.get(place) if noise else None
+        if place[1] != UNATTRIBUTED and difference.point > 0 and is_clear(difference, floor):
+            found[place] = difference.point
+    return max(found, key=lambda place: (found[place], place), default=None)
+
+
+def _deepest(extra: Mapping[str, float], base: Mapping[str, float], component: str) -> Frame | None:
+    """The own function nearest to the leaf through which most of the component's extra passes."""
+    within = {stack: us for stack, us in extra.items() if classifier().component(stack) == component}
+    total = sum(within.values())
+    ordinary = EVERYTHING * sum(base.values())
+    in_base = _inclusive(base)
+    candidates = {
+        frame
+        for frame, us in _inclusive(within).items()
+        if us >= PASSES_THROUGH * total and in_base.get(frame, 0.0) < ordinary
+    }
+    nearest: Counter[Frame] = Counter()
+    for stack, us in within.items():
+        frame = next((frame for frame in reversed(_frames(stack)) if frame in candidates), None)
+        if frame is not None:
+            nearest[frame] += us  # type: ignore[assignment]
+    return max(nearest, key=lambda frame: (nearest[frame], frame), default=None)
+
+
+def _inclusive(stacks: Stacks) -> dict[Frame, float]:
+    """What passes through each own function, whatever it calls."""
+    found: Counter[Frame] = Counter()
+    for stack, us in stacks.items():
+        for frame in _own(stack):
+            found[frame] += us  # type: ignore[assignment]
+    return dict(found)
+
+
+def _through(stacks: Stacks, function: Frame) -> float:
+    return sum(us for stack, us in stacks.items() if function in _own(stack))
+
+
+def _beneath(extra: Mapping[str, float], function: Frame, component: str) -> tuple[str, ...]:
+    """The other components in which the function causes cost, the largest first."""
+    found: Counter[str] = Counter()
+    for stack, us in extra.items():
+        if function in _own(stack):
+            found[classifier().component(stack)] += us  # type: ignore[assignment]
+    least = BENEATH * sum(found.values())
+    return tuple(
+        name for name, us in found.most_common() if us >= least and name not in (component, UNATTRIBUTED)
+    )
+
+
+@lru_cache(maxsize=200_000)
+def _frames(stack: str) -> tuple[Frame, ...]:
+    return frames(stack)
+
+
+@lru_cache(maxsize=200_000)
+def _own(stack: str) -> frozenset[Frame]:
+    return frozenset(frame for frame in _frames(stack) if is_own(frame))

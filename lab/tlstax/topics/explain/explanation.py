@@ -1,0 +1,594 @@
+"""From a baseline to a case: where the extra CPU time of an operation went, in rows and in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, exp
+from statistics import fmean
+
+from tlstax.findings.core.judgements import judge, judge_difference, times_needed
+from tlstax.findings.core.outcomes import log_ratio_between, outcome
+from tlstax.findings.core.stack_costs import in_kernel_percent
+from tlstax.findings.core.wording import microseconds, number, percent, signed
+from tlstax.profiles.components import UNATTRIBUTED, component_order
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.results.explanation import Explanation
+from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.rows import Row
+from tlstax.study import Case, Study
+from tlstax.study.labels import CONTROL_MARK, finding_levels, full_label, group_label, label
+from tlstax.study.level_names import NO_FAULT, VARIANTS
+from tlstax.support.errors import UserMistake
+from tlstax.support.grouping import grouped
+from tlstax.support.text import counted, enumerated
+from tlstax.topics.core.columns import SIDE, Column
+from tlstax.topics.core.topic import Run
+from tlstax.topics.explain.costs import Costs, Noise, by_component, common_blocks, mean
+from tlstax.topics.explain.culprit import culprit, culprit_alone, extra_stacks, functions
+
+LEAST_BLOCKS = 2
+"""One block alone shows no scatter, so nothing can be distinguished from noise."""
+
+BUSY = 0.9
+"""From this part of its processors' time on, the server is what limits the rate."""
+
+SYSTEM_PERCENT = "server_cpu_system_percent"
+SHIFTS: tuple[tuple[str, str], ...] = (
+    ("ops_per_s", "1/s"),
+    ("server_cpu_us_per_op", "us"),
+    (SYSTEM_PERCENT, "%"),
+    ("machine_system_percent", "%"),
+    ("latency_p50_us", "us"),
+)
+"""The figures that are shown beside an explanation, where they were measured.
+
+`server_cpu_system_percent` is of the server's samples, as components are; `machine_system_percent` of all
+processors' time, idle time with it.
+"""
+
+OPERATIONS = {
+    "reconnect": "connection",
+    "reconnect-ping": "connection",
+    "ping": "query",
+    "storm": "connection",
+    "point-select": "query",
+}
+"""What an operation of a workload is called, where it has a name."""
+
+MOST_COMPONENTS = 3
+ALL = 0.97
+FEW_SAMPLES = 500
+"""With so few, a component of 5 % is known to a fifth of itself at best (Poisson)."""
+
+OFTEN_CUT = 0.05
+FEW_BLOCKS = 5
+MUCH_UNATTRIBUTED = 0.1
+
+COLUMNS = (
+    SIDE,
+    Column("component", "TEXT", "what the samples of these functions are counted for"),
+    Column("function", "TEXT", "the function"),
+    Column("library", "TEXT", "the file that the function is in"),
+    Column("through", "TEXT", "the program's own function that called one of the C library or the kernel"),
+    Column("share", "REAL", "what part of the extra goes through the culprit, whatever it calls", "1"),
+    Column("beneath", "TEXT", "the other components in which the culprit causes cost"),
+    Column(
+        "unattributed_share", "REAL", "the part of a side's samples that no rule has a component for", "1"
+    ),
+    Column("compared_with", "TEXT", "what the case is compared with, in words"),
+    Column("operation", "TEXT", "what an operation is called"),
+    Column("blocks_needed", "INTEGER", "from about how many blocks an inconclusive difference would tell"),
+)
+
+
+def explain(stored: StoredRun, case: Case, baseline: Case | None = None) -> Explanation:
+    """Where the extra cost of a case goes, against a baseline (see `Costs.baseline_of` for the usual one).
+
+    Raises UserMistake where the run cannot tell: nothing was sampled, both are the same, too few blocks.
+    """
+    costs = Costs(stored)
+    baseline = baseline or costs.baseline_of(case)
+    if why := _hindrance(costs, case, baseline):
+        raise UserMistake(why[0], remedy=why[1])
+    return _explanation(_rows(costs, case, baseline), costs.study, stored.header.run)
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """Of every case but the baselines that was sampled and can be explained, in the plan's order."""
+    costs = Costs(run.stored)
+    for case in costs.cases if run.stored.profiled else ():
+        baseline = costs.baseline_of(case)
+        if case.role != "baseline" and not _hindrance(costs, case, baseline):
+            yield from _rows(costs, case, baseline)
+
+
+def explanations(found: Iterable[Row], study: Study, run: str) -> tuple[Explanation, ...]:
+    """The rows of several cases, each case by itself and in words, in their order."""
+    cases = grouped(found, lambda row: (*row.case.items(), "against", *row.baseline.items()))
+    return tuple(_explanation(own, study, run) for own in cases.values())
+
+
+def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:
+    """Treatments before controls, and those with a culprit first; of several, the one that says most.
+
+    The fewer levels two cases differ in, the less else can be at work: what says most is a comparison in
+    which one thing was changed. Then comes what is clear as a whole, then the culprit's larger share. Without
+    a culprit it is the larger extra cost.
+    """
+    return tuple(sorted(found, key=_rank, reverse=True))
+
+
+def _rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float]:
+    whole, found = explanation.whole, explanation.culprit
+    changed = sum(whole.baseline.get(name) != level for name, level in whole.case.items())
+    return (
+        not explanation.is_control,
+        found is not None,
+        -changed if found is not None else 0,
+        explanation.whole_is_told if found is not None else False,
+        found.number("share") or 0.0 if found is not None else 0.0,
+        whole.difference.point,
+    )
+
+
+def _explanation(own: Iterable[Row], study: Study, run: str) -> Explanation:
+    every = tuple(own)
+    whole = every[0]
+    group = group_label(
+        {name: level for name, level in whole.case.items() if name not in CONTROL_MARK}, study
+    )
+    title = f"{whole.label} against {whole.word('compared_with')}{f' ({group})' if group else ''}"
+    found = Explanation(run=run, title=title, alike_within=study.alike_within, rows=every)
+    return found.model_copy(update={"sentences": sentences(found)})
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A case, its baseline, and their unsampled trials of the same blocks."""
+
+    case: Case
+    baseline: Case
+    trials: tuple[tuple[TrialRecord, TrialRecord], ...]
+
+    def row(self, **known: object) -> Row:
+        """A row of these two."""
+        levels = {"case": finding_levels(self.case), "baseline": finding_levels(self.baseline)}
+        return Row.model_validate({**levels, **known})
+
+
+def _hindrance(costs: Costs, case: Case, baseline: Case) -> tuple[str, str] | None:
+    """Why these two cannot be compared, and what to do; None where they can."""
+    study, run = costs.study, costs.stored.header.run
+    again = "run it again with --profile"
+    if not any(record.profile is not None for record in costs.stored.profiled):
+        return f"run {run} has no profile: nothing in it was sampled", again
+    if case == baseline:
+        return (
+            f"{full_label(case, study)} is what the others are compared with",
+            "name another case, or another --against",
+        )
+    own, other = costs.of(case), costs.of(baseline)
+    blocks = max(len(common_blocks(own, other, side)) for side in SIDES)
+    if blocks >= LEAST_BLOCKS:
+        return None
+    number = "one block" if blocks else "no block"
+    return (
+        f"{full_label(case, study)} and {full_label(baseline, study)} were both sampled, in valid "
+        f"trials, in {number} alone; it takes {LEAST_BLOCKS} to tell a difference from scatter",
+        "give the study a larger --budget",
+    )
+
+
+def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
+    """The whole first, then its components, functions in them, the culprit, what shifted, what was sampled.
+
+    What an operation costs is a mean over blocks for the baseline, and that times the ratio of the two for
+    the case; the extra is the difference of these, with the ratio's interval.
+    """
+    own, other = costs.of(case).measured, costs.of(baseline).measured
+    pair = _Pair(case, baseline, tuple((own[b], other[b]) for b in sorted(own.keys() & other.keys())))
+    noise = costs.noise(case, baseline)
+    floor = noise.floor if noise else None
+    base_us = mean(base for _, base in costs.total_costs(case, baseline).values())
+    ratio = costs.pooling.interval(costs.total_logs(case, baseline))
+    total = ratio.each(lambda times: base_us * (times - 1))
+    within = costs.study.alike_within
+    judgement = judge(ratio, floor, within)
+    seek = culprit if judgement in DIFFERENCES else culprit_alone
+    found = seek(costs, (case, baseline), total.point, noise)
+    times = times_needed(ratio, floor, within) if judgement == "inconclusive" else None
+    label, compared_with = _labels(costs.study, case, baseline)
+    sampled = tuple(_sampled(costs, pair))
+    whole = pair.row(
+        outcome="cpu_us_per_op",
+        unit="us",
+        label=label,
+        value=base_us * ratio.point,
+        baseline_value=base_us,
+        interval=total,
+        of="difference",
+        noise_floor=base_us * floor if floor is not None else None,
+        judgement=judgement,
+        more={
+            "compared_with": compared_with,
+            "operation": OPERATIONS.get(case.typed.workload, "operation"),
+            "blocks_needed": ceil(times * ratio.blocks) if times is not None else None,
+        },
+    )
+    explained = found is not None or judgement in DIFFERENCES
+    caveats = tuple(_caveats(costs.stored, whole, pair, sampled, is_explained=explained))
+    return (
+        whole.model_copy(update={"caveats": caveats}),
+        *_components(costs, pair, noise),
+        *([found, *_removal(costs.stored, pair, found)] if found is not None else ()),
+        *_shifts(costs, pair),
+        *sampled,
+    )
+
+
+def _labels(study: Study, case: Case, baseline: Case) -> tuple[str, str]:
+    named = label if study.group_of(case.levels) == study.group_of(baseline.levels) else full_label
+    return named(case, study), named(baseline, study)
+
+
+def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]:
+    """Every component of each side, those with most extra first, then the functions of each.
+
+    What is unattributed is among them. One whose difference noise could explain is inconclusive.
+    """
+    differences = costs.component_differences(pair.case, pair.baseline)
+    found: list[tuple[Row, list[Row]]] = []
+    for side in SIDES:
+        own, other = costs.of(pair.case), costs.of(pair.baseline)
+        blocks = common_blocks(own, other, side)
+        cases, baselines = ([sampled.stacks[side][block] for block in blocks] for sampled in (own, other))
+        known = functions(extra_stacks(cases, baselines))
+        each, base = (
+            [by_component(stacks) for stacks in cases],
+            [by_component(stacks) for stacks in baselines],
+        )
+        for name in component_order():
+            if (side, name) not in differences:
+                continue
+            extra = costs.pooling.difference(differences[side, name])
+            floor = noise.by_place.get((side, name)) if noise else None
+            part = pair.row(
+                outcome=f"{side}: {name}",
+                unit="us",
+                role="component",
+                value=fmean(cost.get(name, 0.0) for cost in each),
+                baseline_value=fmean(cost.get(name, 0.0) for cost in base),
+                interval=extra,
+                of="difference",
+                noise_floor=floor,
+                judgement=judge_difference(extra, floor, 0.0),
+                more={"side": side, "component": name},
+            )
+            found.append((part, [_function(part, *function) for function in known[name]]))
+    found.sort(key=lambda part: -abs(part[0].difference.point))
+    yield from (part for part, _ in found)
+    yield from (function for _, own in found for function in own)
+
+
+def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
+    """What a function costs more than in the baseline, by its own code, or with all that it calls."""
+    return part.model_copy(
+        update={
+            "role": "function",
+            "value": None,
+            "baseline_value": None,
+            "interval": part.difference.model_copy(update={"point": us, "low": None, "high": None}),
+            "noise_floor": None,
+            "judgement": "",
+            "more": {
+                **part.more,
+                "function": frame.function,
+                "library": frame.library,
+                "through": through or None,
+            },
+        }
+    )
+
+
+def _shifts(costs: Costs, pair: _Pair) -> Iterator[Row]:
+    """Figures of the case beside the baseline's: connections a second, %system, latency."""
+    for name, unit in SHIFTS:
+        if name == SYSTEM_PERCENT:
+            known = _kernel_percents(costs, pair)
+        else:
+            both = [(outcome(own, name), outcome(base, name)) for own, base in pair.trials]
+            known = [(own, base) for own, base in both if own is not None and base is not None]
+        if known:
+            value, baseline_value = (fmean(values) for values in zip(*known, strict=True))
+            if unit != "%" and (ratio := _ratio(pair, name)):
+                value = baseline_value * ratio
+            yield pair.row(outcome=name, unit=unit, role="shift", value=value, baseline_value=baseline_value)
+
+
+def _kernel_percents(costs: Costs, pair: _Pair) -> list[tuple[float, float]]:
+    """The part of the server's samples in the kernel, in per cent: of case and baseline by block.
+
+    Not of the time that the kernel accounts for as its own: it counts that by ticks, of which a window
+    has few, so that it contradicts the components. Nothing where it could not be sampled.
+    """
+    profiles = (record.profile for record in costs.stored.profiled)
+    if any(profile is not None and not profile.kernel for profile in profiles):
+        return []
+    own, other = (costs.of(one).stacks["server"] for one in (pair.case, pair.baseline))
+    return [
+        (in_kernel_percent(own[block]), in_kernel_percent(other[block]))
+        for block in sorted(own.keys() & other.keys())
+        if sum(own[block].values()) and sum(other[block].values())
+    ]
+
+
+def _sampled(costs: Costs, pair: _Pair) -> Iterator[Row]:
+    """How many samples each side of the case has, and how much of that no rule has a component for."""
+    for side in SIDES:
+        samples = _samples(costs.stored, pair.case, side)
+        if samples:
+            blocks = [by_component(stacks) for stacks in costs.of(pair.case).stacks[side].values()]
+            total = sum(sum(block.values()) for block in blocks)
+            unattributed = sum(block.get(UNATTRIBUTED, 0.0) for block in blocks)
+            yield pair.row(
+                outcome=f"{side}_samples",
+                unit="1",
+                role="sampled",
+                value=samples,
+                more={"side": side, "unattributed_share": unattributed / total if total > 0 else None},
+            )
+
+
+def _samples(stored: StoredRun, case: Case, side: Side) -> int:
+    return sum(
+        samples.samples
+        for record in stored.profiled
+        if record.trial.case == case
+        and record.verdict.value == "valid"
+        and record.profile is not None
+        and (samples := record.profile.side(side)) is not None
+    )
+
+
+def _removal(stored: StoredRun, pair: _Pair, found: Row) -> Iterator[Row]:
+    """What taking the culprit out of the server would give, as a ratio of operations a second.
+
+    It is predicted where the server's processors are what limits the rate: the server's CPU time per
+    operation with the culprit to that without. It is measured where the two differ in a planted fault alone.
+    """
+    machine = stored.header.machine
+    server_us = _mean(pair, "server_cpu_us_per_op")
+    cores = _mean(pair, "server_cpu_share")
+    has_own = machine.server_cpus and not set(machine.server_cpus) & set(machine.client_cpus)
+    is_servers = found.more["side"] == "server" and not _programs_differ(pair)
+    if is_servers and has_own and server_us and cores and cores >= BUSY * len(machine.server_cpus):
+        left_us = server_us - found.difference.point
+        if left_us > 0:
+            yield _removed(pair, found, "removal predicted", server_us / left_us)
+    is_fault = pair.case.typed.fault not in {NO_FAULT, *VARIANTS}
+    if is_fault and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels:
+        ratio = _ratio(pair, "ops_per_s")
+        if ratio:
+            yield _removed(pair, found, "removal measured", 1 / ratio)
+
+
+def _removed(pair: _Pair, found: Row, role: str, times: float) -> Row:
+    ratio = found.difference.model_copy(update={"point": times, "low": None, "high": None})
+    return pair.row(outcome="ops_per_s", unit="1/s", role=role, interval=ratio, of="ratio")
+
+
+def _programs_differ(pair: _Pair) -> bool:
+    """Whether the two run different servers or libraries, whose functions have other names."""
+    own, other = pair.case.levels, pair.baseline.levels
+    return any(own.get(name) != other.get(name) for name in ("server", "tls_library"))
+
+
+def _ratio(pair: _Pair, name: str) -> float | None:
+    """The case to its baseline as everything is compared: block by block, between neighbouring slices."""
+    ratios = [log_ratio_between(own, base, name) for own, base in pair.trials]
+    known = [ratio for ratio in ratios if ratio is not None]
+    return exp(fmean(known)) if known else None
+
+
+def _mean(pair: _Pair, name: str) -> float | None:
+    """The case's own figure."""
+    known = [value for own, _ in pair.trials if (value := outcome(own, name)) is not None]
+    return fmean(known) if known else None
+
+
+def _caveats(
+    stored: StoredRun, whole: Row, pair: _Pair, sampled: Iterable[Row], *, is_explained: bool
+) -> Iterator[str]:
+    """What bears on the explanation, from how it was sampled."""
+    is_control = pair.case.role == "control"
+    blocks = whole.difference.blocks
+    if blocks < FEW_BLOCKS:
+        yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
+    if _programs_differ(pair):
+        yield (
+            "the two run different programs: what one calls by another name counts as more in one function "
+            "and as less in another"
+        )
+    if is_control and is_explained:
+        yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
+    if whole.noise_floor is None and not is_control:
+        yield "no control was sampled, so that the noise is not known"
+    yield from _of_sides({row.word("side"): row for row in sampled})
+    yield from _sampling(
+        [
+            record.profile
+            for record in stored.profiled
+            if record.trial.case in (pair.case, pair.baseline)
+            and record.profile is not None
+            and record.verdict.value == "valid"
+        ]
+    )
+
+
+def _of_sides(sampled: Mapping[str, Row]) -> Iterator[str]:
+    for side, row in sampled.items():
+        if (row.value or 0) < FEW_SAMPLES:
+            yield f"{row.value:.0f} samples of the {side} only: small components are not known"
+    for side in SIDES:
+        if side not in sampled:
+            yield f"the {side} was not sampled, so that its part is missing"
+    for side, row in sampled.items():
+        share = row.number("unattributed_share") or 0.0
+        if share > MUCH_UNATTRIBUTED:
+            yield f"{percent(share)} of the {side}'s samples have no component"
+
+
+def _sampling(profiles: list[Profile]) -> Iterator[str]:
+    if any(profile.event == "cpu-clock" for profile in profiles):
+        yield (
+            "sampled by the clock, as this machine has no hardware counters: what the kernel does with "
+            "interrupts off shows in the function that switches them on again"
+        )
+    if any(not profile.kernel for profile in profiles):
+        yield "the kernel could not be sampled: components are parts of the time in user mode alone"
+    if lost := sum(profile.lost for profile in profiles):
+        yield f"perf dropped {counted(lost, 'sample')}"
+    cut, nameless = Counter[bool](), Counter[bool]()
+    for profile in profiles:
+        for side in (profile.server, profile.client):
+            for stack, count in side.stacks.items() if side is not None else ():
+                cut[stack.startswith(CUT_OFF)] += count
+                of_kernel = [frame for frame in frames(stack) if frame.library == KERNEL]
+                if of_kernel:
+                    nameless[all(frame.function == UNKNOWN for frame in of_kernel)] += count
+    if cut[True] > OFTEN_CUT * cut.total():
+        yield f"{percent(cut[True] / cut.total())} of the stacks are cut off near their root"
+    if nameless[True] > nameless[False]:
+        yield (
+            "the kernel's functions have no names here (kernel.kptr_restrict): what the kernel did is "
+            "counted for whoever called it"
+        )
+
+
+def sentences(found: Explanation) -> tuple[str, ...]:
+    """The answer, the most important first."""
+    if not found.is_explained:
+        return (_nothing(found) if found.whole.judgement == "alike" else _inconclusive(found),)
+    clear = [
+        part
+        for part in found.components
+        if part.judgement != "inconclusive" and part.more["component"] != UNATTRIBUTED
+    ]
+    if found.culprit is not None:
+        return (_named(found, found.culprit), *_parts_of(found, clear), *_removal_words(found))
+    return (_spread(found, clear),)
+
+
+def ends(amount: Interval) -> str:
+    """The ends of an interval, or nothing where there is none: "[+1.2 … +3.4]"."""
+    if amount.low is None or amount.high is None:
+        return ""
+    return f"[{signed(amount.low)} … {signed(amount.high)}]"
+
+
+def operations(operation: str) -> str:
+    """What an operation is called where there are several."""
+    return {"query": "queries"}.get(operation, f"{operation}s")
+
+
+def _nothing(found: Explanation) -> str:
+    case, baseline = found.labels
+    return (
+        f"nothing to explain: {case} costs as much CPU per {found.operation} as {baseline}, within "
+        f"{percent(found.alike_within - 1)} ({_evidence(found)})"
+    )
+
+
+def _inconclusive(found: Explanation) -> str:
+    """What is not known, from what, and what would tell."""
+    case, baseline = found.labels
+    needed = found.whole.word("blocks_needed")
+    remedy = (
+        f"about {needed} blocks would tell: a larger --budget"
+        if needed
+        else "no number of blocks that anybody would wait for would tell: a quieter machine would"
+    )
+    return (
+        f"inconclusive: whether {case} costs as much CPU per {found.operation} as {baseline} is not "
+        f"known from {counted(found.extra.blocks, 'block')} ({_evidence(found)}); {remedy}"
+    )
+
+
+def _evidence(found: Explanation) -> str:
+    noise = found.whole.noise_floor
+    beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
+    base = microseconds(found.baseline_us)
+    return f"{signed(found.extra.point)} µs {ends(found.extra)} on top of {base}{beside}"
+
+
+def _named(found: Explanation, row: Row) -> str:
+    """The culprit; one that is clear although the whole is not is told by its own cost."""
+    who = f"{row.word('function')} ({row.word('library')}) on the {row.word('side')}"
+    beneath = row.word("beneath").split("; ")
+    under = f", with {enumerated(beneath)} beneath it" if beneath != [""] else ""
+    where = f"{row.word('component')}{under}"
+    own, share = row.difference, row.number("share") or 0.0
+    if not found.whole_is_told:
+        return (
+            f"{who} costs {signed(own.point)} µs {ends(own)} of CPU per {found.operation}: {where}; the rest "
+            "is inconclusive"
+        )
+    extra = f"of the {number(found.extra.point)} µs of extra CPU per {found.operation}"
+    if share >= ALL:
+        return f"practically all {extra} goes into {who}: {where}"
+    return f"{number(own.point)} {extra} ({percent(share)}) go into {who}: {where}"
+
+
+def _parts_of(found: Explanation, clear: Sequence[Row]) -> Iterator[str]:
+    case, baseline = found.labels
+    yield (
+        f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
+        f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
+        f"{ends(found.extra)}"
+    )
+    yield from _largest_of(clear)
+
+
+def _spread(found: Explanation, clear: Sequence[Row]) -> str:
+    case, baseline = found.labels
+    amount = found.extra
+    how = "more" if amount.point > 0 else "less"
+    why = (
+        "; no one function is the cause of half of it" if amount.point > 0 and clear
+        else "" if clear
+        else "; into which component is inconclusive"
+    )  # fmt: skip
+    largest = "".join(f"; {words}" for words in _largest_of(clear))
+    return (
+        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
+        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us)}){why}{largest}"
+    )
+
+
+def _largest_of(clear: Sequence[Row]) -> Iterator[str]:
+    if clear:
+        listed = [
+            f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
+            for part in clear[:MOST_COMPONENTS]
+        ]
+        yield f"most of the difference: {enumerated(listed)}"
+
+
+def _removal_words(found: Explanation) -> Iterator[str]:
+    rate = next((row for row in found.of("shift") if row.outcome == "ops_per_s"), None)
+    if rate is None or rate.value is None or rate.baseline_value is None or found.culprit is None:
+        return
+    plural = operations(found.operation)
+    for row in found.of("removal predicted"):
+        times = row.ratio.point
+        yield (
+            f"the server's processors were busy all the time: without {found.culprit.word('function')} it "
+            f"could do {rate.value * times:,.0f} {plural} a second instead of {rate.value:,.0f} "
+            f"({times:.2f} times as many)"
+        )
+    for row in found.of("removal measured"):
+        times = row.ratio.point
+        yield f"measured without it: {rate.baseline_value:,.0f} {plural} a second ({times:.2f} times as many)"

@@ -1,0 +1,297 @@
+"""Where the cost goes, shown: tables of components, an answer for each case, stacked bars, waterfalls.
+
+A waterfall goes from a baseline to a case in steps, one a component; the terminal has it too (`text.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tlstax.findings.core.wording import capitalised, microseconds, number, percent, signed
+from tlstax.profiles.components import component_order
+from tlstax.profiles.stacks import SIDES, Side
+from tlstax.results.document import RunDocument
+from tlstax.results.explanation import Explanation
+from tlstax.results.rows import Row, Told
+from tlstax.study import Level
+from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
+from tlstax.support.grouping import grouped
+from tlstax.topics.core import charts, figures, palette, table
+from tlstax.topics.core.marks import Segment
+from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
+from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
+from tlstax.topics.core.table import INDENT, Number, Table
+from tlstax.topics.core.topic import Run, Topic
+from tlstax.topics.explain.explanation import COLUMNS, by_rank, ends, explanations, operations, rows
+
+LEAST_PART = 0.005
+"""A component that is nowhere this part of its side's cost is left out of the tables."""
+
+MOST_EXPLAINED = 12
+"""How many cases of a group have a waterfall on the page, those that tell most; the table has all."""
+
+MOST_STEPS = 10
+LEAST_STEP = 0.02
+"""A component gets a step of its own from this part of everything that changed."""
+
+LABEL_WIDTH = 210
+
+NOTE = "CPU time in µs per {operation}, shared out by samples. What no rule knows is unattributed."
+MORE_NOTE = (
+    "CPU time in µs; with a planted fault, more than the same case without it. In brackets: the {confidence} "
+    "interval."
+)
+
+SHIFT_WORDS = {
+    "ops_per_s": "{operations} a second",
+    "server_cpu_us_per_op": "server CPU per {operation}",
+    "server_cpu_system_percent": "of the server's samples, in the kernel for any component",
+    "machine_system_percent": "of all processors' time, idle too, in the kernel",
+    "latency_p50_us": "median latency per {operation}",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """The sampled cases of one group: each case's components, the baseline first, and the explanations."""
+
+    title: str
+    operation: str
+    us: Mapping[str, Mapping[tuple[str, str], float]]
+    explanations: tuple[Explanation, ...]
+
+    def total(self, case: str, side: Side) -> float:
+        """All components of a side, what is unattributed among them."""
+        return sum(us for (of, _), us in self.us[case].items() if of == side)
+
+    def sides(self) -> tuple[Side, ...]:
+        """The sides of which anything is known."""
+        return tuple(side for side in SIDES if any(self.total(case, side) for case in self.us))
+
+    def components(self, side: Side) -> tuple[str, ...]:
+        """The components that are worth a row, in the order of the rules."""
+        return tuple(
+            name
+            for name in component_order()
+            if any(
+                us.get((side, name), 0.0) >= LEAST_PART * self.total(case, side) > 0
+                for case, us in self.us.items()
+            )
+        )
+
+
+def sentences(run: Run, found: Sequence[Row]) -> Iterator[str]:
+    """The answer of each case, those that say most first."""
+    for explanation in by_rank(explanations(found, run.study, run.stored.header.run)):
+        yield capitalised(explanation.sentences[0])
+
+
+def sections(told: Told, document: RunDocument) -> Iterator[Section]:
+    """Each group's components and a sentence for each case; on the page, each case step by step."""
+    groups = _groups(told, document)
+    blocks = [block for group in groups for block in _blocks(group, document)]
+    more = f"Component by component, and by function: tlstax explain {document.run}"
+    yield Section((*blocks, Items((), more=more)), TOPIC.title)
+
+
+def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
+    """Every group of which a case is explained."""
+    study = document.design
+
+    def group_of(found: Explanation) -> tuple[tuple[str, Level], ...]:
+        return tuple(study.group_of(_levels(found)).items())
+
+    for members in grouped(explanations(told.rows, study, document.run), group_of).values():
+        us: dict[str, dict[tuple[str, str], float]] = {}
+        own = next((found for found in members if study.is_baseline(found.whole.baseline)), None)
+        if own is not None:
+            us[label_levels(own.whole.baseline, study)] = {
+                _place(part): part.baseline_value or 0.0 for part in own.components
+            }
+        for found in members:
+            us[label_levels(found.whole.case, study)] = {
+                _place(part): part.value or 0.0 for part in found.components
+            }
+        yield Group(group_label(_levels(members[0]), study), members[0].operation, us, tuple(members))
+
+
+def _levels(found: Explanation) -> dict[str, Level]:
+    return {name: level for name, level in found.whole.case.items() if name not in CONTROL_MARK}
+
+
+def _place(part: Row) -> tuple[str, str]:
+    return part.word("side"), part.word("component")
+
+
+def _blocks(group: Group, document: RunDocument) -> Iterator[Block]:
+    """A group: what each case costs, the answers, how much more it is, and what the page draws."""
+    ranked = by_rank(group.explanations)
+    of_group = f": {group.title}" if group.title else ""
+    yield _costs(group, f"Where the CPU time of a {group.operation} goes{of_group}")
+    yield Items(tuple(capitalised(found.sentences[0]) for found in ranked))
+    confidence = percent(document.design.confidence)
+    yield Roomy(
+        (_extras(group, f"More than the baseline{of_group}", MORE_NOTE.format(confidence=confidence)),)
+    )
+    yield OnPage(lambda: _drawn(group, ranked))
+
+
+def _costs(group: Group, title: str) -> Table:
+    """What each component costs in each case, both sides."""
+    lines: list[tuple[table.Cell, ...]] = []
+    for side in group.sides():
+        totals = (Number(group.total(case, side), said=number) for case in group.us)
+        lines.append((f"{capitalised(side)}, all", *totals))
+        for name in group.components(side):
+            costs = (Number(us.get((side, name), 0.0), said=number) for us in group.us.values())
+            lines.append((f"{INDENT}{name}", *costs))
+    note = NOTE.format(operation=group.operation)
+    return Table(title, tuple(map(_folded, group.us)), lines, (note,), where_it_fits=True, literal=True)
+
+
+def _extras(group: Group, title: str, note: str) -> Table:
+    """How much more each component costs in each case than in what the case is held against."""
+    parts = [{_place(part): part for part in found.components} for found in group.explanations]
+    lines: list[tuple[table.Cell, ...]] = []
+    for side in group.sides():
+        for name in group.components(side):
+            known = (own.get((side, name)) for own in parts)
+            cells = (table.number(part.interval if part is not None else None, signed) for part in known)
+            lines.append((f"{name}, {side}", *cells))
+    heads = tuple(_folded(found.labels[0]) for found in group.explanations)
+    return Table(title, heads, lines, (note,), of="component", literal=True)
+
+
+def _folded(label: str) -> str:
+    """A label on several short lines."""
+    return label.replace(", ", ",\n").replace(" again", "\nagain")
+
+
+def _drawn(group: Group, ranked: Sequence[Explanation]) -> Iterator[Block]:
+    """The bars of all cases; each case against its baseline, step by step."""
+    yield Charts((_component_bars(group),))
+    for found in ranked[:MOST_EXPLAINED]:
+        yield Heading(capitalised(f"{found.labels[0]} against {found.labels[1]}"))
+        yield Items(tuple(map(capitalised, found.sentences[1:])))
+        yield from [Charts((_waterfall_panel(found),))] if found.is_explained else []
+        shifts = tuple(shift_words(row, found.operation) for row in found.of("shift"))
+        shown = Table("", ("Baseline", "Case"), shifts, (), of="Figure", of_words=True)
+        yield Folded("What shifted, and what to bear in mind", (shown, Items(found.whole.caveats)))
+
+
+def shift_words(row: Row, operation: str) -> tuple[str, str, str]:
+    """What shifted: its name, the baseline's figure and the case's, as people read them."""
+    words = SHIFT_WORDS[row.outcome].format(operation=operation, operations=operations(operation))
+    before, after = row.baseline_value or 0.0, row.value or 0.0
+    if row.unit == "%":
+        return words, f"{before:.1f} %", f"{after:.1f} %"
+    return words, figures.quantity(before, row.unit), figures.quantity(after, row.unit)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One bar: from where to where it reaches in µs per operation, what it is, and its figure in words."""
+
+    kind: Literal["baseline", "component", "rest", "case"]
+    label: str
+    start_us: float
+    end_us: float
+    text: str
+    interval: str = ""
+
+    @property
+    def change_us(self) -> float:
+        """What this step adds."""
+        return self.end_us - self.start_us
+
+
+def steps(found: Explanation) -> tuple[Step, ...]:
+    """The baseline's bar, a floating one for each component by size, what is left, the case's bar."""
+    at = found.baseline_us
+    bars = [Step("baseline", found.labels[1], 0.0, at, microseconds(at))]
+    for part in shown_components(found):
+        extra = part.difference
+        words = f"{signed(extra.point)} µs"
+        bars.append(Step("component", place(part), at, at + extra.point, words, ends(extra)))
+        at += extra.point
+    rest = found.case_us - at
+    bars.append(Step("rest", "everything else", at, found.case_us, f"{signed(rest)} µs"))
+    bars.append(Step("case", found.labels[0], 0.0, found.case_us, microseconds(found.case_us)))
+    return tuple(bars)
+
+
+def shown_components(found: Explanation) -> tuple[Row, ...]:
+    """The components that changed most, in order of size."""
+    changed = sum(abs(part.difference.point) for part in found.components)
+    large = [part for part in found.components if abs(part.difference.point) >= LEAST_STEP * changed]
+    return tuple(large[:MOST_STEPS])
+
+
+def place(part: Row) -> str:
+    """A component and its side: "kernel network, server"."""
+    return f"{part.word('component')}, {part.word('side')}"
+
+
+def _component_bars(group: Group) -> Panel:
+    """The cases' stacked bars, both sides on one scale."""
+    end_us = max(group.total(case, side) for case in group.us for side in group.sides())
+    drawings: list[Drawing] = []
+    for side in group.sides():
+        segments = [segment for case in group.us for segment in _stack(group, case, side)]
+        totals = {case: microseconds(group.total(case, side)) for case in group.us}
+        words = f"{side} CPU by component: {', '.join(f'{name} {us}' for name, us in totals.items())}"
+        drawings += _bars(words, segments, totals, end_us, title=capitalised(side))
+    shown = dict.fromkeys(name for side in group.sides() for name in group.components(side))
+    return Panel(
+        title=f"CPU time per {group.operation}, by component",
+        reading="Each bar is a case; its parts are in the order of the keys.",
+        drawings=tuple(drawings),
+        keys=tuple(Key(name, palette.component_ink(name).light) for name in shown),
+    )
+
+
+def _bars(
+    words: str, segments: Sequence[Segment], totals: dict[str, str], end_us: float, title: str = ""
+) -> Iterable[Drawing]:
+    return at_both_widths(
+        words,
+        lambda width: charts.bar_chart(segments, totals, end_us=end_us, width=width, label_width=LABEL_WIDTH),
+        title=title,
+    )
+
+
+def _stack(group: Group, case: str, side: Side) -> Iterator[Segment]:
+    at = 0.0
+    for name in group.components(side):
+        us = group.us[case].get((side, name), 0.0)
+        description = f"{case}, {side}: {name} {microseconds(us)}"
+        yield Segment(case, at, at + us, palette.component_ink(name).light, description)
+        at += us
+
+
+def _waterfall_panel(found: Explanation) -> Panel:
+    """The steps of the waterfall as bars, each beginning where the one before it ends."""
+    bars = steps(found)
+    end_us = max(max(bar.start_us, bar.end_us) for bar in bars)
+    said = ", ".join(f"{bar.label} {bar.text}" for bar in bars)
+    words = f"From {found.labels[1]} to {found.labels[0]}: {said}"
+    return Panel(
+        title=f"CPU time per {found.operation}, step by step",
+        reading=f"Client and server together. The whole difference: {microseconds(found.extra.point)} "
+        f"{ends(found.extra)}. Orange: more than the baseline; green: less.",
+        drawings=tuple(_bars(words, [*map(_bar, bars)], {bar.label: bar.text for bar in bars}, end_us)),
+    )
+
+
+def _bar(bar: Step) -> Segment:
+    ink = palette.BASELINE
+    if bar.kind in ("component", "rest"):
+        ink = palette.MORE if bar.change_us > 0 else palette.LESS
+    description = f"{bar.label}: {bar.text} {bar.interval}".strip()
+    low, high = sorted((bar.start_us, bar.end_us))
+    return Segment(bar.label, low, high, ink.light, description, faint=bar.kind == "rest")
+
+
+TOPIC = Topic("explain", "Where the cost goes", rows, sections, sentences, COLUMNS)

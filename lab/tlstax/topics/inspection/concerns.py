@@ -1,0 +1,504 @@
+"""What is unsafe about a server as it was seen, what its connects pay for, and how it is used. Pure.
+
+A client follows issuers' names from the server's certificate on (RFC 5280, 6.1; RFC 8446, 4.4.2): what
+else is sent costs bytes, and what is missing is an authority that it cannot reach.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tlstax.contract import TlsView
+from tlstax.findings.core.remedies import Remedy, entry_for
+from tlstax.results.inspection import (
+    Asked,
+    Certificate,
+    Concern,
+    ConnectPhase,
+    Danger,
+    Program,
+    ServerWord,
+    Use,
+)
+from tlstax.study.key_groups import group_name
+from tlstax.study.workloads.sessions import FEW_STATEMENTS
+from tlstax.support.text import counted, enumerated, shortened
+
+SOON = timedelta(days=30)
+"""Within which a certificate's end is reported."""
+
+OLD_VERSIONS = ("TLS 1.0", "TLS 1.1")
+"""Deprecated (RFC 8996)."""
+
+LEAST_RSA_BITS = 2048
+"""112 bits of security (NIST SP 800-57, part 1)."""
+
+BROKEN_HASHES = ("MD5", "SHA1")
+"""By which nobody may sign any more (RFC 9155)."""
+
+SELF_MADE = "_Auto_Generated_CA_Certificate"
+"""In the issuer of what MySQL makes where it has none (manual, "Creating SSL and RSA Certificates")."""
+
+X509_V3 = 3
+"""The version that has extensions (RFC 5280, 4.1.2.1); old roots are of version 1, and are not verified."""
+
+MOST_NAMES = 3
+"""Of many, in a sentence."""
+
+VERIFY = "clients that verify certificates refuse it, and those that do not could be talking to anybody"
+
+ORDER = ("unsafe", "soon unsafe", "weak")
+
+MEASURED = {"RSA 4096": "two to four times the server's CPU of a connection with RSA 2048"}
+"""What a connection with a longer key costs MySQL 9.7 and 8.0.33 (docs/pool-or-reconnect.md)."""
+
+SLOW_CURVES = ("P-384", "P-521", "X448")
+SLOW_KEYS = {
+    f"EC {curve}": "several times what a signature with EC P-256 costs, for which OpenSSL has code of its own"
+    for curve in ("P-384", "P-521", "secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1")
+}
+"""Only for P-256 does OpenSSL have code in assembly: `openssl speed ecdsap256 ecdsap384` shows it."""
+
+CONNECTIONS, HANDSHAKES = "Connections", "Ssl_finished_accepts"
+
+
+def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """From the server's own certificate to issuer after issuer, as far as they were sent."""
+    if not chain:
+        return ()
+    way = [chain[0]]
+    while not way[-1].is_self_signed:
+        issuer = next((own for own in chain if own.subject == way[-1].issuer and own not in way), None)
+        if issuer is None:
+            break
+        way.append(issuer)
+    return tuple(way)
+
+
+def missing_issuer(chain: Sequence[Certificate]) -> str:
+    """The name of the authority whose certificate was not sent; empty where the path ends in a root."""
+    way = path(chain)
+    return "" if not way or way[-1].is_self_signed else way[-1].issuer
+
+
+def duplicates(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that were sent before, each as often as it was sent again."""
+    return tuple(
+        own for place, own in enumerate(chain) if own.sha256 in {old.sha256 for old in chain[:place]}
+    )
+
+
+def unrelated(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
+    """Those that did not issue anything on the path, each once."""
+    way = {own.sha256 for own in path(chain)}
+    return tuple({own.sha256: own for own in chain if own.sha256 not in way}.values())
+
+
+def is_out_of_order(chain: Sequence[Certificate]) -> bool:
+    """Whether the certificates of the path were not sent in its order."""
+    way = [own.sha256 for own in path(chain)]
+    sent = list(dict.fromkeys(own.sha256 for own in chain))
+    return [sha256 for sha256 in sent if sha256 in way] != way
+
+
+@dataclass(frozen=True)
+class Mender:
+    """Makes concerns of one server, each with the lines that mend it there."""
+
+    version: str
+
+    def concern(self, danger: Danger, what: str, why: str, remedy: str, by: Remedy | None = None) -> Concern:
+        """A concern; `by` names the entry of the table of remedies whose lines go with it."""
+        entry = entry_for(by, self.version) if by is not None else None
+        steps = entry.steps if entry is not None else ()
+        words = f"{remedy} ({entry.says})" if entry is not None and entry.says else remedy
+        return Concern(danger=danger, what=what, why=why, remedy=words, steps=steps)
+
+
+def concerns(  # noqa: PLR0913 (each is another thing that was seen)
+    word: ServerWord,
+    asked: Sequence[Asked],
+    chain: Sequence[Certificate],
+    programs: Sequence[Program] = (),
+    *,
+    host: str,
+    offers_tls: bool,
+    now: datetime,
+    refused: str = "",
+    refused_certificate: str = "",
+    is_verified: bool = False,
+) -> tuple[Concern, ...]:
+    """All of them, the gravest first. `host` is by what name the server was asked.
+
+    `refused` is why a client left to itself agrees to no TLS there, `refused_certificate` why one that
+    verifies as the user does refuses the certificate; both are empty where they do not. `is_verified` says
+    that one was verified.
+    """
+    mend = Mender(word.version)
+    found = [*_of_refusal(mend, refused, refused_certificate, asked)]
+    found += [*_of_plaintext(mend, word, offers_tls=offers_tls), *_of_versions(mend, asked)]
+    found += _of_suites(mend, asked)
+    found += [concern for certificate in path(chain) for concern in _of_certificate(mend, certificate, now)]
+    found += [concern for certificate in chain[:1] for concern in _of_identity(mend, certificate, host)]
+    found += _of_chain(mend, chain, is_verified=is_verified or bool(refused_certificate))
+    found += _of_programs(programs, chain, now)
+    return tuple(sorted(found, key=lambda concern: ORDER.index(concern.danger)))
+
+
+def _of_refusal(
+    mend: Mender, refused: str, refused_certificate: str, asked: Sequence[Asked]
+) -> Iterator[Concern]:
+    taken = [own.name for own in asked if own.topic in {"version", "suite", "group"} and own.agreed]
+    default = next((own for own in asked if own.topic == "default"), None)
+    why = refused or (default.why_not if default is not None and not default.agreed else "")
+    if why:
+        takes = f"takes {enumerated(taken)}" if taken else "took nothing else that was asked for either"
+        keys = {own.agreed.certificate_key for own in asked if own.agreed and own.agreed.certificate_key}
+        takes += f", with a key of {enumerated(sorted(keys))}" if keys else ""
+        old = all(name in OLD_VERSIONS for name in taken)
+        yield mend.concern(
+            "unsafe",
+            "clients left to themselves agree to no TLS with it",
+            f"{why}; it {takes}",
+            "upgrade the server, or have it offer TLS 1.2 and TLS 1.3"
+            if old
+            else "give it a key that clients take: EC P-256, or RSA 2048",
+            "versions" if old else "certificate",
+        )
+    if refused_certificate:
+        yield mend.concern(
+            "unsafe",
+            "a client that verifies as you do refuses the certificate",
+            refused_certificate,
+            "a certificate and its chain that clients can verify, in the file that ssl_cert names",
+            "certificate",
+        )
+
+
+def _of_plaintext(mend: Mender, word: ServerWord, *, offers_tls: bool) -> Iterator[Concern]:
+    if not offers_tls:
+        yield mend.concern(
+            "unsafe",
+            "the server offers no TLS",
+            "statements, rows and logins can be read and changed on the way",
+            "give the server a certificate",
+            "certificate",
+        )
+    elif not word.requires_tls and word.requires_tls is not None:
+        yield mend.concern(
+            "weak",
+            "connections in the clear are accepted",
+            "a client that is not told to encrypt, or whose offer somebody takes away, does not",
+            "have it require TLS",
+            "require TLS",
+        )
+
+
+def _of_versions(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
+    old = [own.name for own in asked if own.topic == "version" and own.agreed and own.name in OLD_VERSIONS]
+    if old:
+        yield mend.concern(
+            "unsafe",
+            f"{' and '.join(old)} {'is' if len(old) == 1 else 'are'} accepted",
+            "deprecated, with hashes that are broken (RFC 8996)",
+            "have it take TLS 1.2 and TLS 1.3 alone",
+            "versions",
+        )
+
+
+def _of_suites(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
+    if any(own.name == "RSA key exchange" and own.agreed for own in asked):
+        yield mend.concern(
+            "weak",
+            "TLS 1.2 accepts key exchange by RSA",
+            "whoever gets the server's key later can read what was recorded before: no forward secrecy",
+            "name the suites of TLS 1.2 with ECDHE (TLS 1.3 has no others)",
+            "ciphers",
+        )
+
+
+def has_weak_key(certificate: Certificate) -> bool:
+    """Whether its key has less than 112 bits of security (NIST SP 800-57, part 1)."""
+    bits = re.fullmatch(r"(?:RSA|RSA-PSS|DSA) (\d+)", certificate.key)
+    return bits is not None and int(bits[1]) < LEAST_RSA_BITS
+
+
+def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> Iterator[Concern]:
+    named = f"the certificate of {certificate.subject or 'the server'}"
+    begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
+    if ends <= now:
+        yield mend.concern("unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate")
+    elif ends - now <= SOON:
+        what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
+        yield mend.concern("soon unsafe", what, VERIFY, "renew it", "certificate")
+    if begins > now:
+        what = f"{named} is not valid before {begins:%-d %B %Y}"
+        yield mend.concern("unsafe", what, VERIFY, "set the clocks, or renew it", "certificate")
+    if has_weak_key(certificate):
+        yield mend.concern(
+            "unsafe",
+            f"{named} has a key of {certificate.key}",
+            "it has less than 112 bits of security (NIST SP 800-57)",
+            "make a key of EC P-256, which also costs less, or of RSA 2048",
+            "certificate",
+        )
+    if certificate.signature in BROKEN_HASHES and not certificate.is_self_signed:
+        yield mend.concern(
+            "unsafe",
+            f"{named} is signed with {certificate.signature}",
+            "somebody may have made another one with the same signature (RFC 9155)",
+            "have it signed with SHA-256",
+            "certificate",
+        )
+    if certificate.version < X509_V3 and not certificate.is_self_signed:
+        yield mend.concern(
+            "weak",
+            f"{named} is X.509 version {certificate.version}",
+            "it has no names and no purpose (subjectAltName, extendedKeyUsage), by which clients verify",
+            "have one of version 3 issued, with the host in subjectAltName",
+            "certificate",
+        )
+
+
+def _of_chain(mend: Mender, chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Concern]:
+    """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2).
+
+    A root need not be sent, and looks from outside as an intermediate does that was forgotten: only what is
+    sent without any issuer is doubted, and by no one who could verify it.
+    """
+    issuer = missing_issuer(chain)
+    if issuer and len(path(chain)) == 1 and not is_verified and SELF_MADE not in issuer:
+        yield mend.concern(
+            "weak",
+            f"the server sends its own certificate alone, without that of {issuer}, who issued it",
+            f"unless {issuer} is a root that clients have, none that verifies can tell that the server is "
+            "the right one",
+            f"append the certificate of {issuer} to the file that ssl_cert names, if it is no root; "
+            "--ssl-ca=root.pem tells whether clients with that root accept it",
+            "certificate",
+        )
+    if is_out_of_order(chain):
+        yield mend.concern(
+            "weak",
+            "the certificates are not sent in the order in which they issued each other",
+            "clients with TLS 1.2 may refuse that (RFC 5246, 7.4.2)",
+            "in the file that ssl_cert names: the server's own first, then its issuer's, and so on",
+            "certificate",
+        )
+    ballast = [own.subject for own in unrelated(chain)]
+    twice = [own.subject for own in dict.fromkeys(duplicates(chain))]
+    for names, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
+        if names:
+            yield mend.concern(
+                "weak",
+                f"the server sends the certificate{'s' if len(names) > 1 else ''} of "
+                f"{shortened(names, MOST_NAMES)} {what}",
+                "each full handshake carries them, and clients with TLS 1.2 may refuse them",
+                "take them out of the file that ssl_cert names",
+                "certificate",
+            )
+
+
+def _of_programs(
+    programs: Sequence[Program], chain: Sequence[Certificate], now: datetime
+) -> Iterator[Concern]:
+    """Who is connected over TLS although nobody may be taken for the server by this certificate."""
+    ended = any(datetime.fromisoformat(certificate.not_after) <= now for certificate in chain[:1])
+    blind = [program for program in programs if program.tls and program.transport != "Socket"]
+    if not ended or not blind:
+        return
+    number = sum(program.connections for program in blind)
+    names = enumerated(dict.fromkeys(program.program or program.client or "unnamed" for program in blind))
+    yield Concern(
+        danger="unsafe",
+        what=f"{counted(number, 'connection')} of {names} verify nobody",
+        why="they came over TLS although the certificate has ended, so anybody in between could answer them",
+        remedy="have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
+    )
+
+
+def _of_identity(mend: Mender, certificate: Certificate, host: str) -> Iterator[Concern]:
+    """Whether clients that verify could: by the authority, by the name, and by the purpose."""
+    if certificate.purposes and "serverAuth" not in certificate.purposes:
+        yield mend.concern(
+            "unsafe",
+            f"the certificate is for {enumerated(certificate.purposes)}, and not for servers",
+            VERIFY,
+            "have one issued with the purpose serverAuth (extendedKeyUsage)",
+            "certificate",
+        )
+    if SELF_MADE in certificate.issuer:
+        yield mend.concern(
+            "weak",
+            "the server made its certificate and its authority by itself",
+            "no client knows that authority, so none can tell the server from somebody in between",
+            "give clients its ca.pem and --ssl-mode=VERIFY_CA, or use an authority that they know",
+        )
+    elif not is_for(certificate, host):
+        names = shortened(certificate.names, MOST_NAMES) or certificate.subject or "nobody"
+        yield mend.concern(
+            "weak",
+            f"the certificate is for {names}, and not for {host}",
+            "clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
+            "name the host in it (subjectAltName)",
+            "certificate",
+        )
+
+
+def is_for(certificate: Certificate, host: str) -> bool:
+    """Whether a certificate is for this host: one of its names, where * is one label (RFC 6125, 6.4.3).
+
+    Without any, its subject's common name counts, as OpenSSL has it (X509_check_host(3)).
+    """
+    common = re.search(r"(?:^|,)CN=([^,]+)", certificate.subject)
+    names = certificate.names or ((common[1],) if common else ())
+    _, dot, rest = host.lower().partition(".")
+    accepted = {host.lower(), f"*.{rest}"} if dot else {host.lower()}
+    return any(name.lower() in accepted for name in names)
+
+
+def payments(
+    version: str,
+    asked: Sequence[Asked],
+    chain: Sequence[Certificate],
+    connect: Sequence[ConnectPhase],
+    watched: Use | None,
+) -> tuple[Concern, ...]:
+    """Those that were seen at a server that says so of its version, what concerns most clients first."""
+    return (
+        *_of_use(watched),
+        *_of_second_hello(asked, connect),
+        *_of_resumption(version, asked),
+        *_of_key_exchange(version, asked, connect),
+        *_of_key(version, chain),
+    )
+
+
+def _of_use(watched: Use | None) -> Iterator[Concern]:
+    a_connection = watched.statements_per_connect if watched is not None else None
+    if watched is not None and a_connection is not None and a_connection < FEW_STATEMENTS:
+        costs = "making a TLS connection costs the server as much as a transaction of some 14 statements"
+        if watched.tls_share == 0:
+            costs = "none of them uses TLS, which would make each connection several times as costly"
+        yield Concern(
+            danger="costly",
+            what=f"clients make {watched.connects_per_s:.3g} connections a second, for {a_connection:.3g} "
+            "statements each",
+            why=costs,
+            remedy="keep connections: a pool in the application, or a proxy that keeps them (ProxySQL)",
+        )
+
+
+def _of_second_hello(asked: Sequence[Asked], connect: Sequence[ConnectPhase]) -> Iterator[Concern]:
+    default = next((own.agreed for own in asked if own.topic == "default"), None)
+    if default is None or not default.hello_retry:
+        return
+    whole = f" of {connect[0].round_trips:.3g}" if connect else ""
+    yield Concern(
+        danger="costly",
+        what="clients left to themselves are asked for a second ClientHello",
+        why=f"one round trip{whole} of each connect, resumed or not",
+        remedy="P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
+    )
+
+
+def _of_resumption(version: str, asked: Sequence[Asked]) -> Iterator[Concern]:
+    versions = {own.name: own for own in asked if own.topic == "version"}
+    entry = entry_for("resumption", version)
+    for own in asked:
+        spoken = versions.get(own.name)
+        if own.topic == "resumption" and not own.agreed and spoken is not None and spoken.agreed:
+            yield Concern(
+                danger="costly",
+                what=f"sessions of {own.name} are not resumed",
+                why="each connect pays for a signature and a key exchange",
+                remedy=f"{entry.says or 'have the server resume them'}; and clients that keep sessions",
+                steps=entry.steps,
+            )
+
+
+def _of_key_exchange(
+    version: str, asked: Sequence[Asked], connect: Sequence[ConnectPhase]
+) -> Iterator[Concern]:
+    """What clients left to themselves get costs more than it need, for both sides."""
+    default = next((own.agreed for own in asked if own.topic == "default"), None)
+    slow = _slow_exchange(default) if default is not None else ""
+    if not slow:
+        return
+    measured = "".join(
+        f"{tls.median_us / 1000:.3g} of {connect[0].median_us / 1000:.3g} ms of a connect from here are TLS; "
+        for tls in connect
+        if tls.name == "tls_handshake"
+    )
+    is_dhe = slow.startswith("DHE")
+    yield Concern(
+        danger="costly",
+        what=f"clients left to themselves exchange keys by {slow}",
+        why=f"{measured}P-256 and X25519 take a fraction of the time, on both sides",
+        remedy="have the server take suites with ECDHE, or TLS 1.3"
+        if is_dhe
+        else "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
+        steps=entry_for("ciphers", version).steps if is_dhe else (),
+    )
+
+
+def _slow_exchange(default: TlsView) -> str:
+    """The key exchange, where it is one of those that cost several times what P-256 does; else empty."""
+    group = group_name(default.group)
+    if default.cipher.startswith("DHE-") or group.startswith(("ffdhe", "dh_")):
+        return f"DHE{f' ({group})' if group else ''}"
+    return group if group in SLOW_CURVES else ""
+
+
+def _of_key(version: str, chain: Sequence[Certificate]) -> Iterator[Concern]:
+    for certificate in chain[:1]:
+        if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
+            more = "more of the server's CPU than a connection with RSA 2048"
+            costs = SLOW_KEYS.get(certificate.key) or MEASURED.get(certificate.key, more)
+            yield Concern(
+                danger="costly",
+                what=f"the server signs each full handshake with {certificate.key}",
+                why=costs,
+                remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
+                steps=entry_for("certificate", version).steps,
+            )
+
+
+def use(
+    before: Mapping[str, int], after: Mapping[str, int], over_s: float, own_statements: int = 0
+) -> Use | None:
+    """The rates over so many seconds; None where the server counts no connections.
+
+    With nothing `before` they are those since the server's start. None, too, where the counters went back:
+    the server was started meanwhile, or somebody reset them. `own_statements` were asked to find out, and do
+    not count.
+    """
+    if over_s <= 0 or CONNECTIONS not in after:
+        return None
+    done = {name: value - before.get(name, 0) for name, value in after.items()}
+    if any(value < 0 for value in done.values()):
+        return None
+    connects, handshakes = done[CONNECTIONS], done.get(HANDSHAKES)
+    statements = max(0, done["Questions"] - own_statements) if "Questions" in done else None
+    return Use(
+        over_s=over_s,
+        connects_per_s=connects / over_s,
+        statements_per_s=_rate(statements, over_s),
+        statements_per_connect=_share(statements, connects),
+        tls_share=_share(handshakes, connects),
+        resumed_share=_share(done.get("Ssl_session_cache_hits"), handshakes),
+        received_bytes_per_s=_rate(done.get("Bytes_received"), over_s),
+        sent_bytes_per_s=_rate(done.get("Bytes_sent"), over_s),
+        aborted_connects_per_s=_rate(done.get("Aborted_connects"), over_s),
+    )
+
+
+def _rate(count: int | None, over_s: float) -> float | None:
+    return None if count is None else count / over_s
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    return part / whole if part is not None and whole else None

@@ -1,0 +1,214 @@
+"""What a connection and its statements are made of, as far as the parts differ in what they cost. Pure.
+
+Costs are taken to add up: a connection in the clear, on top of it a handshake (RFC 8446, 2; RFC 5246, 7.3),
+on top of that what a key and a group take more than the common ones. A resumed session proves nobody by a
+certificate; in TLS 1.3 it still agrees on a key by a group (psk_dhe_ke, RFC 8446, 4.2.9), in TLS 1.2 it does
+not (RFC 5246, F.1.4). Statements and their bytes cost the same whatever came before, more under TLS. What
+another login or a path adds, it adds to connections and statements alike.
+
+A server that does not accept the client's first group asks for a second ClientHello, in which the client
+sends its ticket again (RFC 8446, 4.1.2 and 4.2.11): some 200 bytes that a full handshake does not have.
+
+Each further certificate of a chain is read and verified by the client. A client that proves itself adds a
+certificate and a signature (RFC 8446, 4.4.2 and 4.4.3), which the server verifies; what that leaves to do
+where the session is resumed is a part of its own.
+
+Bytes of an answer beyond its first 16 KiB cost something else than those: a record of TLS holds no more (RFC
+8446, 5.1), and so much the server gathers before it writes (net_buffer_length, MySQL reference manual). For
+an answer that is longer the connection's buffers grow, once (max_allowed_packet, ibidem): their memory is
+new to the first statement, and there for those that follow.
+
+The statements of a long connection cost less than its first: with several at once, the longer each lasts, the
+fewer handshakes of others come between its statements, and the less often a server is woken.
+
+Compression adds to a connection, to a statement and to a KiB of its answer. What zlib takes for a KiB
+depends on what came before it, in which it looks for the same, up to the 32 KiB of its window (RFC 1951,
+2); between the sizes of STEPS_KIB each costs alike. TLS then has only what is left to encrypt; and a
+statement that is both compressed and encrypted costs a client more than either adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from math import inf
+
+from tlstax.study.level_names import (
+    COMPRESSIONS,
+    DEFAULT_AUTH,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
+    authority_key,
+)
+from tlstax.study.mixes import P256, Mix
+from tlstax.study.server_words import key_of
+
+CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
+COMPRESSION = "compression"
+BEYOND = "KiB beyond 16"
+"""Of each answer."""
+
+FIRST_STATEMENTS = 8
+LATER = f"statement beyond {FIRST_STATEMENTS}"
+"""Of each connection."""
+
+TICKET_AGAIN = "ticket again"
+"""Of a resumed session whose client puts its own choice of groups first; next to nothing where the server
+accepts that."""
+
+BUFFER = "buffer KiB"
+"""By how much a connection's buffers grow."""
+
+GATHERED_KIB = 16
+
+STEPS_KIB = tuple(pairwise((0.0, 8.0, 16.0, 32.0, inf)))
+
+LEFT_OF_DIGITS = 0.5
+"""What a compression leaves of the answers, which are random digits; as good as none does better
+(log 10 / log 256 is 0.42)."""
+
+UNDER_TLS, THROUGH = " under TLS", " through "
+
+Parts = Mapping[str, float]
+"""How much of each part a mix has, by its name."""
+
+
+def parts_of(mix: Mix) -> dict[str, float]:
+    """The parts of one connection of the mix with all its statements."""
+    asked = _statements(mix)
+    parts: dict[str, float] = {CONNECTION: 1, **asked}
+    if BEYOND in asked:
+        parts[BUFFER] = asked[BEYOND] / mix.statements
+    if mix.path != DIRECT:
+        parts |= {f"{name}{THROUGH}{mix.path}": amount for name, amount in parts.items()}
+    if mix.auth != DEFAULT_AUTH:
+        parts[f"login {mix.auth}"] = 1
+    encrypted = asked
+    if mix.compression != "off":
+        packed = f"{STATEMENT} under {mix.compression}"
+        parts |= {f"{COMPRESSION} {mix.compression}": 1, packed: mix.statements, **dict(_steps(mix))}
+        encrypted = {**_statements(mix, LEFT_OF_DIGITS), packed: mix.statements}
+    if mix.tls == "off":
+        return parts
+    return {
+        **parts,
+        **dict(_handshake(mix)),
+        **{f"{name}{UNDER_TLS}": amount for name, amount in encrypted.items()},
+    }
+
+
+def _statements(mix: Mix, left: float = 1) -> dict[str, float]:
+    """What all statements of the mix have: themselves, and the bytes that they return, or what is `left`."""
+    kib = left * mix.answer_bytes / 1024
+    first = min(mix.statements, FIRST_STATEMENTS)
+    amounts = {
+        STATEMENT: float(first),
+        LATER: float(mix.statements - first),
+        KIB: mix.statements * min(kib, GATHERED_KIB),
+        BEYOND: mix.statements * max(0.0, kib - GATHERED_KIB),
+    }
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _steps(mix: Mix) -> Iterator[tuple[str, float]]:
+    """The KiB of all answers that are compressed, step by step."""
+    kib = mix.answer_bytes / 1024
+    for low, high in STEPS_KIB:
+        if kib > low:
+            yield step_name(low, high, mix.compression), mix.statements * (min(kib, high) - low)
+
+
+def step_name(low: float, high: float, algorithm: str) -> str:
+    """The part of the KiB of an answer that lie between these: "KiB under zlib", "KiB 8 to 16 under zlib"."""
+    where = f" {low:g} to {high:g}" if high < inf else f" beyond {low:g}"
+    return f"{KIB}{where if low else ''} under {algorithm}"
+
+
+def _handshake(mix: Mix) -> Iterator[tuple[str, float]]:
+    """What TLS takes before the first statement, where there is TLS."""
+    resumed = " resumed" if mix.resumption == "on" else ""
+    yield f"TLS {mix.tls}{resumed}", 1
+    if not resumed and mix.certificate != DEFAULT_CERTIFICATE:
+        yield f"key {mix.certificate}", 1
+    if not resumed and mix.chain > 1:
+        yield f"chain {authority_key(mix.certificate)}", mix.chain - 1
+    if mix.client_certificate == "on":
+        yield f"client {mix.certificate}{resumed}", 1
+    if mix.group != P256 and not (resumed and mix.tls == "1.2"):
+        yield f"group {mix.group}", 1
+    if resumed and mix.tls == "1.3" and mix.group == "default":
+        yield TICKET_AGAIN, 1
+
+
+def of_path(parts: Parts) -> dict[str, float]:
+    """The parts that a path's own programs take; empty where there is none."""
+    return {name: amount for name, amount in parts.items() if THROUGH in name}
+
+
+def statements_alone(mix: Mix) -> dict[str, float]:
+    """The parts of the mix on connections that are there already."""
+    return {name: amount for name, amount in parts_of(mix).items() if name.startswith((STATEMENT, KIB))}
+
+
+def part_words(name: str) -> str:
+    """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
+    kind, _, rest = name.partition(" ")
+    if name in _STATEMENTS_WORDS or kind not in _PART_WORDS:
+        return _STATEMENTS_WORDS.get(name, name)
+    return _PART_WORDS[kind](rest)
+
+
+def _handshake_words(version: str) -> str:
+    number, _, resumed = version.partition(" ")
+    if resumed:
+        return f"a resumed handshake of TLS {number}"
+    return f"a full handshake of TLS {number}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
+
+
+def _client_words(proof: str) -> str:
+    key, _, resumed = proof.partition(" ")
+    return f"a client certificate with {key_of(key)}{', ' if resumed else ''}{resumed}"
+
+
+def _group_words(group: str) -> str:
+    named = "the client's first group" if group == "default" else group
+    return f"{named} in place of P-256"
+
+
+_PART_WORDS: dict[str, Callable[[str], str]] = {
+    "TLS": _handshake_words,
+    "key": lambda key: f"{key_of(key)} in place of {key_of(DEFAULT_CERTIFICATE)}",
+    "chain": lambda key: f"further certificate of an authority with {key_of(key)}",
+    "client": _client_words,
+    "group": _group_words,
+    "login": lambda plugin: f"a login by {plugin}",
+    COMPRESSION: lambda algorithm: f"{algorithm}, agreed on and made ready",
+}
+"""By the first word of a part's name, the rest of it in words."""
+
+
+def _step_words(low: float, high: float) -> str:
+    if not low:
+        return f"KiB of the first {high:g}"
+    return f"KiB {low:g} to {high:g}" if high < inf else f"KiB beyond the first {low:g}"
+
+
+_STATEMENTS_WORDS = {
+    CONNECTION: "a connection, in the clear",
+    TICKET_AGAIN: "its ticket again, where a second ClientHello is asked for",
+    KIB: "KiB of answers",
+    BEYOND: "KiB of answers beyond the first 16 of each",
+    BUFFER: "KiB by which the connection's buffers grow",
+    BEYOND + UNDER_TLS: "KiB beyond the first 16 of each, under TLS",
+    LATER: f"statement beyond the first {FIRST_STATEMENTS}",
+    LATER + UNDER_TLS: f"statement beyond the first {FIRST_STATEMENTS}, under TLS",
+    **{
+        f"{STATEMENT} under {algorithm}{UNDER_TLS}": f"statement under {algorithm} and TLS at once"
+        for algorithm in COMPRESSIONS[1:]
+    },
+    **{
+        step_name(low, high, algorithm): f"{_step_words(low, high)} of each, under {algorithm}"
+        for algorithm in COMPRESSIONS[1:]
+        for low, high in STEPS_KIB
+    },
+}

@@ -1,0 +1,45 @@
+"""What a run shows of distances, figure by figure, for tests that know each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tlstax.findings.core.series import Series
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, Told
+from tlstax.topics.distance.curves import CLAIM, LIMIT, TOPIC, Figure, Known
+from told_runs import run_of
+
+
+def told_of(series: Series, records: Iterable[TrialRecord] = ()) -> Told:
+    """All that the run shows whose trials measured this series."""
+    run = run_of(series)
+    run.stored.measured = tuple(records)  # type: ignore[misc] # A stand-in has no such property.
+    return TOPIC.told(run)
+
+
+def of(known: Known, figure: Figure) -> Interval:
+    """A figure that must be there."""
+    found = known.interval(figure)
+    assert found is not None
+    return found
+
+
+def judged(known: Known, figure: Figure) -> str:
+    """What is said of a figure that must be there."""
+    row = known.row(figure)
+    assert row is not None
+    return row.judgement
+
+
+def limit(known: Known) -> float | None:
+    """What round trips alone would make of the loss."""
+    row = known.row(LIMIT)
+    return None if row is None else row.value
+
+
+def claims_of(told: Told) -> list[tuple[Row, Row]]:
+    """Each claim in its two meanings: in time, in proportion."""
+    rows = told.of(role=CLAIM)
+    return list(zip(rows[::2], rows[1::2], strict=True))

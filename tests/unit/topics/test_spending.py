@@ -1,0 +1,126 @@
+"""What cases take, which make connections, and which kept ones belong to them: by hand."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from tlstax.findings.core.series import Series, frozen
+from tlstax.study import Case, Level, load_study
+from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.topics.distance import spending
+
+STUDY = load_study("tunnels").model_copy(
+    update={"baseline": {"path": "direct", "tls": "off", "certificate": "rsa-2048", "instance": 1}}
+)
+PLAIN: dict[str, Level] = {
+    "server": "a",
+    "path": "direct",
+    "tls": "off",
+    "certificate": "rsa-2048",
+    "instance": 1,
+    "workload": "reconnect",
+    "connections": 8,
+}
+
+
+def levels_of(**more: Level) -> dict[str, Level]:
+    return {**PLAIN, **more}
+
+
+def own(reconnect: bool) -> UserWorkload:
+    statement = {"sql": "SELECT 1", "parameters": {}}
+    told = {"name": "mine", "transactions": [{"statements": [statement]}], "reconnect": reconnect}
+    return UserWorkload.model_validate(told)
+
+
+@pytest.mark.parametrize(
+    ("workload", "makes"), [("reconnect", True), ("storm", True), ("point-select", False), ("mine", False)]
+)
+def test_which_workloads_make_connections(workload: str, *, makes: bool) -> None:
+    assert spending.makes_connections(levels_of(workload=workload), STUDY) is makes
+
+
+@pytest.mark.parametrize("reconnect", [True, False])
+def test_a_users_own_workload_says_so_itself(*, reconnect: bool) -> None:
+    study = STUDY.model_copy(update={"workloads": {"mine": own(reconnect)}})
+    assert spending.makes_connections(levels_of(workload="mine"), study) is reconnect
+
+
+def test_twins_tell_nothing_of_their_own() -> None:
+    nameless = {name: level for name, level in PLAIN.items() if name != "instance"}
+    all_levels = [PLAIN, levels_of(instance=2), nameless, levels_of(tls="1.3")]
+    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in all_levels}
+    series = Series(study=STUDY, cases=cases, values={}, controls={})
+    assert list(spending.first_processes(series)) == [PLAIN, nameless, levels_of(tls="1.3")]
+
+
+def test_a_place_is_what_neighbours_share_whatever_they_do() -> None:
+    more = levels_of(rounds=3, queries=5, protocol="text", rtt_ms=45)
+    assert spending.place_of(more, STUDY) == (("rtt_ms", 45), ("server", "a"))
+    assert spending.place_of(PLAIN, STUDY) == (("server", "a"),)
+
+
+def test_a_treatment_is_what_may_differ_from_the_baseline() -> None:
+    few = {name: level for name, level in PLAIN.items() if name != "certificate"}
+    assert spending.treatment_of(few, STUDY) == (("instance", 1), ("path", "direct"), ("tls", "off"))
+
+
+def test_a_treatment_is_called_by_what_is_not_usual() -> None:
+    first = levels_of(tls="1.3", certificate="rsa-4096", path="haproxy")
+    assert spending.treatment_label(first, STUDY) == "TLS 1.3, RSA 4096 certificate, through HAProxy"
+    assert spending.treatment_label(levels_of(tls="1.3"), STUDY) == "TLS 1.3, RSA 2048 certificate"
+    by_path = STUDY.model_copy(update={"baseline": {"path": "direct"}})
+    assert spending.treatment_label(PLAIN, by_path) == "the baseline"
+    twin = spending.treatment_label({**first, "instance": 2}, STUDY)
+    assert twin != "TLS 1.3, RSA 4096 certificate, through HAProxy", "a second process is not usual"
+
+
+def test_the_round_trip_time_is_that_asked_for() -> None:
+    assert (spending.rtt_of(PLAIN), spending.rtt_of(levels_of(rtt_ms=45))) == (0.0, 45.0)
+
+
+KEPT = levels_of(workload="point-select")
+
+
+def kept(**more: Level) -> dict[str, Level]:
+    return {**KEPT, **more}
+
+
+def test_the_kept_case_beside_has_the_same_treatment_and_as_many_connections() -> None:
+    made = levels_of(tls="1.3")
+    few, same, many = (kept(tls="1.3", connections=number) for number in (1, 8, 64))
+    assert spending.kept_beside(made, [few, same, many], STUDY) is same
+    assert spending.kept_beside(made, [many, few], STUDY) is few, "or the fewest"
+    assert spending.kept_beside(made, [kept(), kept(tls="1.2")], STUDY) is None
+    assert spending.kept_beside(made, [kept(tls="1.3", server="b")], STUDY) is None
+    assert spending.kept_beside(made, [], STUDY) is None
+
+
+def test_what_bears_on_the_handshake_alone_may_differ_where_nothing_is_alike() -> None:
+    made = levels_of(tls="1.3", certificate="rsa-4096")
+    other, own_key = kept(tls="1.3"), kept(tls="1.3", certificate="rsa-4096", connections=64)
+    assert spending.kept_beside(made, [other], STUDY) is other
+    assert spending.kept_beside(made, [other, own_key], STUDY) is own_key
+    assert spending.kept_beside(made, [kept(path="haproxy", tls="1.3")], STUDY) is None
+
+
+def test_a_study_of_one_number_of_connections_names_none() -> None:
+    made = {name: level for name, level in PLAIN.items() if name != "connections"}
+    one, two = kept(connections=1), kept(connections=2)
+    assert spending.kept_beside(made, [two, one], STUDY) is one
+    bare = {name: level for name, level in KEPT.items() if name != "connections"}
+    assert spending.kept_beside(levels_of(connections=1), [bare, kept(connections=0)], STUDY) is bare
+    assert spending.kept_beside(levels_of(connections=9), [kept(connections=2), bare], STUDY) is bare
+
+
+def test_arithmetic_goes_block_by_block() -> None:
+    values = {frozen(PLAIN): {0: {"ops_per_s": 5.0}, 1: {"other": 1.0}, 2: {"ops_per_s": 7.0}}}
+    series = Series(study=STUDY, cases={}, values=values, controls={})
+    assert spending.column(series, PLAIN, "ops_per_s") == {0: 5.0, 2: 7.0}
+    assert spending.column(series, KEPT, "ops_per_s") == {}
+    assert spending.scaled({0: 2.0, 1: 3.0}, 5.0) == {0: 10.0, 1: 15.0}
+    one, other = {3: 8.0, 0: 2.0, 1: 0.0, 2: 2.0}, {0: 1.0, 1: 1.0, 2: 0.0, 3: 2.0, 4: 9.0}
+    assert spending.log_quotients(one, other) == {0: log(2.0), 3: log(4.0)}
+    assert spending.log_quotients({0: 0.5}, {0: 0.25}) == {0: log(2.0)}

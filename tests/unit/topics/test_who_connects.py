@@ -1,0 +1,279 @@
+"""Which drivers could connect to a server, and at what the others fail, from what both are known to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from inspected_servers import certificate
+from known_ones import SUITES, known_driver, known_drivers, login
+from tlstax.contract import TlsView
+from tlstax.results.inspection import Asked, Way, WhoConnects
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.support.errors import UserMistake
+from tlstax.topics.inspection.known_drivers import known_drivers as shipped
+from tlstax.topics.inspection.who_connects import Seen, who_connects
+
+VIEWS = {
+    "TLS 1.2": ("TLSv1.2", "ECDHE-RSA-AES128-GCM-SHA256"),
+    "TLS 1.3": ("TLSv1.3", "TLS_AES_128_GCM_SHA256"),
+}
+TAKEN = ("TLS 1.2", "TLS 1.3", "TLS_AES_128_GCM_SHA256", "ECDHE with AES-GCM", "P-256")
+ALL = (*TAKEN, "TLS 1.0", "TLS 1.1", "TLS_AES_256_GCM_SHA384", "DHE", "RSA key exchange", "X25519")
+
+
+def topic(name: str) -> str:
+    if name.startswith("TLS 1"):
+        return "version"
+    return "group" if name in {"P-256", "X25519"} else "suite"
+
+
+def asked(name: str, *, taken: bool, could_ask: bool = True, has_ecdhe: bool = True) -> Asked:
+    suites = {"RSA key exchange": "AES128-GCM-SHA256", "DHE": "DHE-RSA-AES128-GCM-SHA256"}
+    version, cipher = VIEWS.get(name, ("TLSv1.2", suites.get(name, "ECDHE-RSA-AES128-GCM-SHA256")))
+    if name.startswith("TLS_"):
+        version, cipher = "TLSv1.3", name
+    if not has_ecdhe and version == "TLSv1.2":
+        cipher = suites["RSA key exchange"]
+    view = TlsView(version=version, cipher=cipher, resumed=False) if taken else None
+    return Asked.model_validate(
+        {"topic": topic(name), "name": name, "agreed": view, "could_ask": could_ask or taken}
+    )
+
+
+def seen(*taken: str, unsure: tuple[str, ...] = (), key: str = "RSA 2048", **more: Any) -> Seen:
+    """A server that takes these things, by default those of MySQL 9.7."""
+    names = taken or TAKEN
+    at = Seen(
+        version="9.7.4",
+        host="db",
+        offers_tls=True,
+        requires_tls=False,
+        plugin="caching_sha2_password",
+        asked=tuple(
+            asked(
+                name,
+                taken=name in names,
+                could_ask=name not in unsure,
+                has_ecdhe="ECDHE with AES-GCM" in names,
+            )
+            for name in ALL
+        ),
+        chain=(certificate(key),),
+        is_known_authority=False,
+        now=datetime(2026, 11, 27, tzinfo=UTC),
+    )
+    return replace(at, **more)
+
+
+def told(server: Seen, **driver: Any) -> WhoConnects:
+    return who_connects(known_drivers(known_driver(**driver)), server)
+
+
+def fate(way: Way) -> str:
+    """What is told of the one driver."""
+    if way.obstacles:
+        (obstacle,) = way.obstacles
+        return obstacle.at
+    return "unknown" if way.unknown else "encrypted" if way.encrypted else "in clear"
+
+
+def test_a_driver_of_today_connects_to_a_server_of_today() -> None:
+    found = told(seen())
+    assert (fate(found.by_default), fate(found.over_tls)) == ("encrypted", "encrypted")
+
+
+RSA_ALONE = ("TLS 1.2", "RSA key exchange")
+MARIA = {"logins": (login("mariadb-11.8"),)}
+ONLY_12 = {"mysql-9.7": ("TLS 1.2",)}
+ECDHE_ALONE = tuple(suite for suite in SUITES if suite != "AES128-GCM-SHA256")
+
+
+@pytest.mark.parametrize(
+    ("server", "driver", "fails_at"),
+    [
+        (seen("TLS 1.0", "TLS 1.1", "RSA key exchange"), {}, "version"),
+        (
+            seen("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256"),
+            {"versions": {"mysql-9.7": ("TLS 1.2",)}},
+            "version",
+        ),
+        (seen(*RSA_ALONE), {"cipher_suites": ECDHE_ALONE}, "suite"),
+        (seen(*RSA_ALONE), {}, "encrypted"),
+        (seen("TLS 1.3", "TLS_AES_256_GCM_SHA384", "P-256"), {"cipher_suites": SUITES[:1]}, "suite"),
+        (seen(), {"groups": ("x25519",)}, "group"),
+        (seen(unsure=("X25519",)), {"groups": ("x25519",)}, "unknown"),
+        (seen("nothing"), {}, "unknown"),
+        (seen(key="EC P-256"), {}, "encrypted"),
+        (seen(key="EC P-384"), {}, "signature"),
+        (seen(key="MLDSA65"), {}, "signature"),
+        (seen(key="MLDSA65"), {"signatures": ("mldsa65",)}, "unknown"),
+        (seen(key="MLDSA65", version="11.8.9-MariaDB"), MARIA | {"signatures": ("mldsa65",)}, "encrypted"),
+        (
+            seen("TLS 1.2", "ECDHE with AES-GCM", "P-256", key="MLDSA65"),
+            {"signatures": ("mldsa65",)},
+            "signature",
+        ),
+        (seen(key="Dilithium"), {}, "unknown"),
+        (seen(key="RSA 1024"), {}, "key"),
+        (seen(key="RSA 1024"), {"takes_rsa_1024": True}, "encrypted"),
+        (seen(key="RSA 512"), {"takes_rsa_1024": True}, "unknown"),
+        (seen(key="RSA 1536"), {}, "unknown"),
+        # A version that could not be asked for may be the one that both take.
+        (seen("TLS 1.2", "ECDHE with AES-GCM", "P-256", unsure=("TLS 1.3",)), {}, "unknown"),
+    ],
+)
+def test_a_handshake_fails_at_what_is_not_common(server: Seen, driver: dict[str, Any], fails_at: str) -> None:
+    found = told(server, **driver)
+    assert (fate(found.by_default), fate(found.over_tls)) == (fails_at, fails_at)
+
+
+def test_one_that_does_not_encrypt_connects_in_the_clear_or_is_refused() -> None:
+    plain = {"logins": (login(encrypts=False),)}
+    assert fate(told(seen(), **plain).by_default) == "in clear"
+    assert fate(told(seen(requires_tls=True), **plain).by_default) == "plaintext"
+    assert fate(told(seen(requires_tls=True), **plain).over_tls) == "encrypted"
+
+
+def test_without_tls_all_go_in_the_clear() -> None:
+    found = told(seen(offers_tls=False))
+    assert (fate(found.by_default), fate(found.over_tls)) == ("in clear", "no TLS")
+    assert found.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("verifies", "changed", "fails_at"),
+    [
+        (("authority",), {}, "certificate"),
+        (("authority",), {"is_known_authority": True}, "encrypted"),
+        (("authority",), {"is_known_authority": None}, "unknown"),
+        (("host",), {"host": "other.example"}, "certificate"),
+        (("host",), {}, "encrypted"),
+        (("expiry",), {"now": datetime(2029, 1, 1, tzinfo=UTC)}, "certificate"),
+        ((), {"now": datetime(2029, 1, 1, tzinfo=UTC), "host": "other.example"}, "encrypted"),
+    ],
+)
+def test_a_certificate_is_refused_by_what_a_driver_verifies(
+    verifies: tuple[str, ...], changed: dict[str, Any], fails_at: str
+) -> None:
+    server = replace(seen(), **changed)
+    assert fate(told(server, verifies=verifies).over_tls) == fails_at
+    assert fate(told(server, verifies=verifies).by_default) == "encrypted"
+    assert fate(told(server, verifies_by_default=verifies).by_default) == fails_at
+
+
+def test_a_server_that_proves_itself_by_the_password_needs_no_authority() -> None:
+    own = {"verifies": ("authority", "host"), "logins": (login(takes_unknown=True),)}
+    assert fate(told(seen(), **own).over_tls) == "encrypted"
+    assert fate(told(seen(is_known_authority=True, host="other.example"), **own).over_tls) == "certificate"
+    ended = seen(now=datetime(2029, 1, 1, tzinfo=UTC))
+    assert fate(told(ended, **own).over_tls) == "unknown"
+    java = {"verifies": ("expiry",), "logins": (login(takes_unknown=True),)}
+    assert fate(told(ended, **java).over_tls) == "certificate"
+
+
+def test_the_servers_lines_are_left_out_where_they_mend_nothing() -> None:
+    (obstacle,) = told(seen(), versions={"mysql-9.7": ()}).over_tls.obstacles
+    assert (obstacle.at, obstacle.server, obstacle.says) == ("version", (), "")
+    (only_13,) = told(seen("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256"), versions=ONLY_12).over_tls.obstacles
+    assert any("tls_version" in line for step in only_13.server for line in step.lines)
+
+
+def test_one_that_has_no_word_for_tls_alone_needs_an_authority() -> None:
+    assert fate(told(seen(), can_require=False).over_tls) == "certificate"
+    assert fate(told(seen(is_known_authority=True), can_require=False).over_tls) == "unknown"
+    # Nothing but an authority brings it to TLS, whichever versions the server takes.
+    assert fate(told(seen("TLS 1.0", "RSA key exchange"), can_require=False).over_tls) == "certificate"
+
+
+def test_a_login_is_told_by_the_nearest_server_and_the_accounts_plugin() -> None:
+    native = login("mysql-5.6", "mysql_native_password", encrypts=False, over_tls="no such plugin")
+    logins = {"logins": (login(), native)}
+    old = seen(version="8.0.33", plugin="mysql_native_password")
+    assert fate(told(old, **logins).over_tls) == "login"
+    assert fate(told(seen(), **logins).over_tls) == "encrypted"
+    assert fate(told(seen(plugin="sha256_password"), **logins).over_tls) == "unknown"
+    assert fate(told(seen(version="11.8.9-MariaDB"), **logins).over_tls) == "unknown"
+    assert fate(told(seen(plugin=None), **logins).over_tls) == "encrypted"
+    clear = {"logins": (login(encrypts=False),)}
+    assert fate(told(seen(), **clear).by_default) == "in clear"
+    assert fate(told(seen(plugin=None), **clear).by_default) == "unknown"
+
+
+def test_whether_it_encrypts_is_told_by_the_nearest_server() -> None:
+    old = seen(version="5.5.34", plugin="mysql_native_password")
+    assert fate(told(old).by_default) == "in clear"
+    assert fate(told(seen(version="5.7.44", plugin="mysql_native_password")).by_default) == "in clear"
+    assert fate(told(seen(version="10.0.0")).by_default) == "encrypted"
+
+
+def test_in_the_clear_an_empty_cache_may_keep_it_out() -> None:
+    cold = {"logins": (login(encrypts=False, cold_in_clear="no public key"),)}
+    found = told(seen(), **cold).by_default
+    assert fate(found) == "login"
+    assert "remembers" in found.obstacles[0].why
+    never = {"logins": (login(encrypts=False, in_clear="no plugin", cold_in_clear="no plugin"),)}
+    assert "remembers" not in told(seen(), **never).by_default.obstacles[0].why
+
+
+def test_some_offer_by_the_version_that_the_server_says_it_has() -> None:
+    offers = {"mysql-9.7": ("TLS 1.2", "TLS 1.3"), "mariadb-11.8": ("TLS 1.0",)}
+    native = login("mariadb-11.8", "mysql_native_password")
+    known = {"versions": offers, "logins": (login(), native)}
+    assert fate(told(seen(), **known).over_tls) == "encrypted"
+    maria = seen(version="10.5.23-MariaDB", plugin="mysql_native_password")
+    assert fate(told(maria, **known).over_tls) == "version"
+
+
+def test_a_change_locks_out_those_who_can_connect_now() -> None:
+    known = known_drivers(
+        known_driver("new-1", signatures=("rsa_pss_rsae_sha256", "mldsa65")),
+        known_driver("old-1", versions={"mysql-9.7": ("TLS 1.2",)}, cipher_suites=("AES128-GCM-SHA256",)),
+        known_driver("out-1", versions={"mysql-9.7": ("TLS 1.0",)}),
+    )
+    found = who_connects(known, seen(*TAKEN, "RSA key exchange"))
+    assert {own.change: own.drivers for own in found.changes} == {
+        "TLS 1.3 alone": ("old-1",),
+        "no RSA key exchange": ("old-1",),
+        "an ML-DSA certificate": ("old-1",),
+    }
+    assert [own.kept for own in found.changes] == [("new-1",), ("new-1",), ()]
+    assert found.changes[-1].unknown == ("new-1",)
+    assert [own.change for own in who_connects(known, seen("TLS 1.2", "RSA key exchange")).changes] == [
+        "no RSA key exchange"
+    ]
+    only_13 = seen("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256", key="MLDSA65")
+    kinds = [own.change for own in who_connects(known, only_13).changes]
+    assert "TLS 1.3 alone" not in kinds
+    assert "an ML-DSA certificate" not in kinds
+
+
+def test_the_lines_are_for_the_drivers_that_need_them() -> None:
+    go, rust = "go-sql-driver-1.9", "sqlx-0.8"
+    known = known_drivers(*(known_driver(name, cipher_suites=ECDHE_ALONE) for name in (go, rust)))
+    (obstacle,) = who_connects(known, seen(*RSA_ALONE)).over_tls.obstacles
+    assert obstacle.drivers == (go, rust)
+    (step,) = obstacle.client
+    assert step.where.startswith(f"{go}:")
+    assert step.lines == ("GODEBUG=tlsrsakex=1",)
+    assert obstacle.unmended == (rust,)
+    assert any("ssl_cipher" in line for own in obstacle.server for line in own.lines)
+
+
+def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at() -> None:
+    known = shipped()
+    assert [driver.name for driver in known.drivers] == list(DRIVERS)
+    for driver in known.drivers:
+        assert driver.logins, driver.name
+        assert {own.server for own in driver.logins} <= set(known.servers)
+        assert "127.0.0" not in driver.model_dump_json(), "words of one connection"
+    assert known.text().startswith('{"schema":1')
+
+
+def test_one_driver_alone_may_be_asked_about() -> None:
+    assert [own.name for own in shipped().only(["pymysql-1.2"]).drivers] == ["pymysql-1.2"]
+    with pytest.raises(UserMistake, match=r"pymysql-1\.9"):
+        shipped().only(["pymysql-1.9"])
