@@ -26,7 +26,7 @@ from tlstax.topics.core.topic import Run, Topic
 RATE = "ops_per_s"
 IN_ALL, ALL_OF_THEM = "server_locks_per_op", "locks of a case"
 CALL, LIBRARY, FUNCTION, MOVED, NOT_FREE = "call", "library", "function", "moved_per_op", "contended_per_op"
-FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "times_slower"
+FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "counting_times_slower"
 
 LEAST = 0.005
 """Fewer calls in an operation than one in two hundred are not told from none."""
@@ -294,8 +294,8 @@ COLUMNS = (
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),
     Column(CALL, "TEXT", "the kind of call: what it locks, or a wait"),
-    Column(LIBRARY, "TEXT", "the file that the function is of"),
-    Column(FUNCTION, "TEXT", "the function that calls; empty: it has no name there"),
+    Column(LIBRARY, "TEXT", "the file that the function is in"),
+    Column(FUNCTION, "TEXT", "the function; empty: it has no name there"),
     Column(MOVED, "REAL", "calls in an operation that found that another thread took the lock last", "1"),
     Column(NOT_FREE, "REAL", "calls in an operation that found the lock taken", "1"),
 )

@@ -169,11 +169,11 @@ def test_the_page_has_them_folded() -> None:
 
 def test_what_counting_costs_is_told_where_the_case_was_measured_too() -> None:
     run = counted()
-    assert only(run)[0].number("times_slower") is None
+    assert only(run)[0].number("counting_times_slower") is None
     own = next(record for record in run.trials if record.locks is not None)
     beside = own.model_copy(update={"locks": None, "trial": own.trial.model_copy(update={"block": 7})})
     case, _ = only(with_trials(run, [*run.trials, beside]))
-    assert case.number("times_slower") == pytest.approx(1, abs=0.1)
+    assert case.number("counting_times_slower") == pytest.approx(1, abs=0.1)
 
 
 def test_locks_that_were_waited_for_are_told_for_each_operation() -> None:

@@ -86,7 +86,7 @@ def test_a_connection_is_worth_the_ratio_of_prices_pooled_connections_the_ladder
 def test_nineteen_times_as_many_make_its_share_a_twentieth() -> None:
     row = found("1.3")["operations_needed"]
     needed = interval(row)
-    assert (row.number("share"), row.of, row.value) == (0.05, "value", needed.point)
+    assert (row.number("making_share"), row.of, row.value) == (0.05, "value", needed.point)
     assert needed.point == pytest.approx(19 * 20.0)
     assert (needed.low, needed.high) == pytest.approx((380 * exp(-HALF), 380 * exp(HALF)), rel=1e-5)
     assert STUDY.pool is not None
