@@ -126,7 +126,7 @@ def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]
     case = {name: level for name, level in ladder[0].items() if name != factor}
     more: dict[str, More] = {
         OVER: factor,
-        SIZES: ", ".join(map(str, sorted(steps))),
+        SIZES: tuple(sorted(steps)),
         PEAK: mean.peak if coherence.low is not None and coherence.low > 0 else None,
         MISFIT: max(abs(rate / mean.at(size) - 1) for size, rate in rates.items()),
     }
@@ -177,7 +177,7 @@ def _short(value: float) -> str:
 
 COLUMNS = (
     Column(OVER, "TEXT", "the factor whose sizes a law is over: connections or server_cpus"),
-    Column(SIZES, "TEXT", "the sizes, with commas"),
+    Column(SIZES, "TEXT", "the sizes of it"),
     Column(PEAK, "REAL", "at which size throughput is highest; empty: it never falls, as far as is known"),
     Column(MISFIT, "REAL", "how far any size is off the law at most, relative: 0.02 is 2 %", "1"),
 )

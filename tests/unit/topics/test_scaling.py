@@ -97,7 +97,7 @@ def test_each_case_has_its_law_and_its_interval_over_blocks() -> None:
     assert [row.unit for row in tls] == ["1/s", "1", "1"]
     for row, planted in zip(tls, PLANTED, strict=True):
         assert row.value == pytest.approx(planted)
-        assert (row.blocks, row.more[OVER], row.more["sizes"]) == (3, "connections", "1, 2, 4, 8, 16, 32, 64")
+        assert (row.blocks, row.more[OVER], row.more["sizes"]) == (3, "connections", SIZES)
         assert row.case == {name: level for name, level in levels_of(1).items() if name != "connections"}
         assert row.number(PEAK) == pytest.approx(PLANTED.peak, rel=1e-6)
         assert row.number(MISFIT) == pytest.approx(0, abs=1e-9)
@@ -133,7 +133,7 @@ def test_processors_are_a_ladder_too() -> None:
         cases[frozen(levels)] = Case(levels=levels, role="treatment")
         values[frozen(levels)] = {block: {"ops_per_s": PLANTED.at(size)} for block in range(3)}
     ((_, contention, _),) = laws(Series(STUDY, cases, values, {}))
-    assert (contention.more[OVER], contention.more["sizes"]) == ("server_cpus", "1, 2, 4, 8")
+    assert (contention.more[OVER], contention.more["sizes"]) == ("server_cpus", (1, 2, 4, 8))
     assert contention.case["connections"] == 64
     assert contention.value == pytest.approx(0.05)
 
@@ -177,7 +177,7 @@ def test_each_size_of_processors_and_connections_has_a_table_of_its_own() -> Non
     """Two factors, and two ladders of one: four laws of which none is beside another's sizes."""
     series = series_of({"1.3": PLANTED})
     (own,) = laws(series)
-    more = [{}, {"sizes": "1, 2, 4, 8"}, {OVER: "server_cpus"}]
+    more = [{}, {"sizes": (1, 2, 4, 8)}, {OVER: "server_cpus"}]
     rows = [row.model_copy(update={"more": {**row.more, **changed}}) for changed in more for row in own]
     (section,) = shown(TOPIC, Told(title=TOPIC.title, rows=tuple(rows)), series)
     assert [block.title for block in section.blocks if isinstance(block, Table)] == [
