@@ -82,7 +82,7 @@ def _case(
         value=sum(map(_locks, counts)) / operations if operations else 0.0,
         more={
             TRIALS.name: len(counts),
-            "operations": operations,
+            "watched_operations": operations,
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
             SLOWER: _times_slower(records, not_counted),
@@ -289,7 +289,7 @@ def explained_section(told: Told) -> Section:
 
 COLUMNS = (
     TRIALS,
-    Column("operations", "INTEGER", "how many operations they watched"),
+    Column("watched_operations", "INTEGER", "how many operations they watched"),
     Column(FEWEST, "REAL", "locks in an operation of the trial with the fewest", "1"),
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),

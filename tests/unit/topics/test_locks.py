@@ -86,7 +86,7 @@ def only(run: StoredRun) -> tuple[Row, tuple[Row, ...]]:
 
 def test_locks_are_summed_up_over_a_cases_trials() -> None:
     case, takers = only(counted())
-    assert (case.more["trials"], case.more["operations"]) == (2, 150)
+    assert (case.more["trials"], case.more["watched_operations"]) == (2, 150)
     assert (case.outcome, case.value) == ("server_locks_per_op", pytest.approx((501 + 250) / 150))
     assert (case.number("least_per_op"), case.number("most_per_op")) == pytest.approx((5.0, 5.01))
     assert [(row.word("call"), row.word("library"), row.word("function"), row.value) for row in takers] == [
@@ -179,7 +179,7 @@ def test_what_counting_costs_is_told_where_the_case_was_measured_too() -> None:
 def test_locks_that_were_waited_for_are_told_for_each_operation() -> None:
     case, takers = only(counted_once(of_operations(100, site("mutex", "mysqld", "x", 300, contended=25))))
     assert takers[0].number("contended_per_op") == pytest.approx(0.25)
-    assert (case.more["trials"], case.more["operations"]) == (1, 100)
+    assert (case.more["trials"], case.more["watched_operations"]) == (1, 100)
 
 
 def test_a_case_that_did_nothing_took_nothing() -> None:
