@@ -22,8 +22,15 @@ PLAINTEXT = "plaintext"
 PART_ROLE, SIDE_ROLE = "table, part", "table, side"
 """Roles of rows: how the trials of a part came out, and those that stand for a side of a table there."""
 
-TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = "table", "part", "side", "against", "until_s", "trials"
-STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "operations"
+TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = (
+    "published_table",
+    "part",
+    "table_side",
+    "against",
+    "until_s",
+    "trials",
+)
+STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "round_operations"
 INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "published", "published_points"
 
 COLUMNS = (
