@@ -108,7 +108,7 @@ def test_a_run_counts_every_case_twice_and_compares_none_of_it(
     plaintext, tls = told.of(role=ALL_OF_THEM)
     for case in (plaintext, tls):
         assert case.more["trials"] == 2
-        assert case.number("times_slower") is not None
+        assert case.number("counting_times_slower") is not None
     takers = [row for row in told.rows if row.word("function") == TAKER]
     assert [row.value for row in takers] == [PLANTED, PLANTED]
     assert (tls.value or 0) > (plaintext.value or 0)

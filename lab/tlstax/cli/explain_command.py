@@ -14,6 +14,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.terminal import printed_section
 from tlstax.results.explanation import Explanation
+from tlstax.results.rows import ToldOfRun
 from tlstax.study import Case, Role
 from tlstax.study.labels import CONTROL_MARK
 from tlstax.topics import locks
@@ -36,7 +37,8 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     if not stored.profiled and any(record.locks is not None for record in stored.trials):
         own = chosen_case(study, case) if case is not None else None
         told = locks.explained(Run(stored), own, other)
-        return _shown(told, partial(printed_section, locks.explained_section(told)), as_json=as_json)
+        text_of = partial(printed_section, locks.explained_section(told))
+        return _shown(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
     others: Sequence[Explanation] = ()
     if case is not None:
         explanation = explain(stored, chosen_case(study, case), other)

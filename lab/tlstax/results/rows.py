@@ -122,13 +122,14 @@ class Told(Frozen):
         )
 
 
-class ToldOfRun(Told):
+class ToldOfRun(Frozen):
     """What a command tells of one topic of a run: `explain`, of one that counted locks, who takes more."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
+    told: Told
 
 
 def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:

@@ -13,7 +13,7 @@ from tlstax.plan import order as plan_order
 from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import Row, Told, ToldOfRun
+from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Levels, Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
@@ -26,7 +26,7 @@ from tlstax.topics.core.topic import Run, Topic
 RATE = "ops_per_s"
 IN_ALL, ALL_OF_THEM = "server_locks_per_op", "locks of a case"
 CALL, LIBRARY, FUNCTION, MOVED, NOT_FREE = "call", "library", "function", "moved_per_op", "contended_per_op"
-FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "times_slower"
+FEWEST, MOST, SLOWER = "least_per_op", "most_per_op", "counting_times_slower"
 
 LEAST = 0.005
 """Fewer calls in an operation than one in two hundred are not told from none."""
@@ -82,7 +82,7 @@ def _case(
         value=sum(map(_locks, counts)) / operations if operations else 0.0,
         more={
             TRIALS.name: len(counts),
-            "operations": operations,
+            "watched_operations": operations,
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
             SLOWER: _times_slower(records, not_counted),
@@ -184,7 +184,7 @@ def _rate(per_op: float | None) -> Number:
     return Number(per_op or None, said=lambda rate: "<0.01" if rate < LEAST else f"{rate:.2f}")
 
 
-def explained(run: Run, case: Case | None = None, baseline: Case | None = None) -> ToldOfRun:
+def explained(run: Run, case: Case | None = None, baseline: Case | None = None) -> Told:
     """Which functions take the locks that an operation takes more than in another case, or its own baseline.
 
     Without a case, it is that with the most more. After the row of all locks comes a row for each function
@@ -219,9 +219,8 @@ def explained(run: Run, case: Case | None = None, baseline: Case | None = None) 
         own, beside = max(pairs, key=lambda pair: (pair[0].value or 0.0) - (pair[1].value or 0.0))
     changes = _changes(own, _of_case(found, own), beside, _of_case(found, beside))
     in_all = own.model_copy(update={"baseline": beside.case, "baseline_value": beside.value})
-    return ToldOfRun(
-        run=run.stored.header.run,
-        title=f"{own.label} against {beside.label}",
+    return Told(
+        title=f"{own.label} against {beside.label}, run {run.stored.header.run}",
         sentences=(_sentence(own, beside, changes),),
         rows=(in_all, *changes),
     )
@@ -267,7 +266,7 @@ def _sentence(case: Row, baseline: Row, changes: Sequence[Row]) -> str:
     return f"{said}: {abs(more):.1f} {'more' if more > 0 else 'fewer'}, {signed} in {who}"
 
 
-def explained_section(told: ToldOfRun) -> Section:
+def explained_section(told: Told) -> Section:
     """The same as blocks for a terminal."""
     changes = told.rows[1:]
     shown = changes[:CHANGES_SHOWN]
@@ -284,14 +283,13 @@ def explained_section(told: ToldOfRun) -> Section:
     note = (f"{left} more functions; --json has all of them.",) if left else ()
     heads = ("a call that", "more", "here", "baseline")
     table = Table("Functions that take more or fewer", heads, lines, note, of="function", literal=True)
-    which = Words(f"{told.title}, run {told.run}", aside=True)
     blocks = table if changes else Words("No function takes more or fewer.")
-    return Section((which, blocks), f"{capitalised(told.sentences[0])}.")
+    return Section((Words(told.title, aside=True), blocks), f"{capitalised(told.sentences[0])}.")
 
 
 COLUMNS = (
     TRIALS,
-    Column("operations", "INTEGER", "how many operations were watched, or a round has"),
+    Column("watched_operations", "INTEGER", "how many operations they watched"),
     Column(FEWEST, "REAL", "locks in an operation of the trial with the fewest", "1"),
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),

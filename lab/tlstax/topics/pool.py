@@ -28,7 +28,7 @@ from tlstax.topics.core.topic import Run, Topic
 CPU = "server_cpu_us_per_op"
 WORKLOAD = "workload"
 WORTH, NEEDED = "operations_worth", "operations_needed"
-POOLED = "pooled_connections"
+POOLED, SHARE = "pooled_connections", "making_share"
 OF_KEPT, OF_MADE = "kept_to_plaintext", "made_to_plaintext"
 
 Steps = Mapping[int, dict[str, Level]]
@@ -41,8 +41,8 @@ def rows(run: Run) -> Iterator[Row]:
     `operations_worth` is what making one connection costs the server, in operations on connections that are
     kept: CPU time per operation, of the workloads `made` and `kept`, in the same blocks and with as many
     connections, pooled over these. From `operations_needed` operations on each connection, making it is less
-    than `share` of what the server spends. What TLS does to either has a row each, but in plaintext. The
-    case lacks the workload and the connections.
+    than `making_share` of what the server spends. What TLS does to either has a row each, but in plaintext.
+    The case lacks the workload and the connections.
     """
     if run.study.pool is not None:
         yield from _savings(run.series, run.study.pool)
@@ -78,7 +78,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
             "kept": pool.kept,
             "made": pool.made,
             POOLED: tuple(ratios),
-            "making_share": pool.share,
+            SHARE: pool.share,
         }
         label = ", ".join(part for part in (subject_label(case, series.study), tls_label(case)) if part)
         for outcome, interval in found.items():
@@ -112,7 +112,7 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
             f"{side}: to make one connection costs the server as much CPU time as {prices} of "
             f"{workloads.in_words(worth[0].word('kept'))} on a connection that is kept; with more than "
             f"{enumerated([_enough(interval) for interval in needed])} on each, making it is less than "
-            f"{percent(worth[0].number('share') or 0.0)} of what the server spends"
+            f"{percent(worth[0].number(SHARE) or 0.0)} of what the server spends"
         )
 
 
@@ -153,7 +153,7 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     pooled_over = (row.more[POOLED] for row in told.rows)
     steps = sorted({step for several in pooled_over if isinstance(several, tuple) for step in several})
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
-    until = f"until {percent(first.number('share') or 0.0)}"
+    until = f"until {percent(first.number(SHARE) or 0.0)}"
     reading = (
         f"CPU time of the server per operation, at {connections}. Worth: one connection made, in operations "
         f"on one that is kept. {until.capitalize()}: with that number on each connection, making it is that "
@@ -180,12 +180,7 @@ COLUMNS = (
     Column("kept", "TEXT", "the workload on connections that are kept"),
     Column("made", "TEXT", "the workload that makes connections"),
     Column(POOLED, "TEXT", "the numbers of connections that a ratio is pooled over"),
-    Column(
-        "making_share",
-        "REAL",
-        "the share of the server's time that making a connection is to stay below",
-        "1",
-    ),
+    Column(SHARE, "REAL", "the share of the server's time that making a connection is to stay below", "1"),
 )
 
 TOPIC = Topic("pool", "What keeping connections saves", rows, sections, sentences, COLUMNS)

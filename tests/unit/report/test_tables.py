@@ -15,6 +15,7 @@ from tlstax.report.run_tables import TABLES, Tabulated, rows_csv, rows_json
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.export import exported
 from tlstax.topics.core.columns import Column, Table
+from tlstax.topics.index import TOPICS
 from turned_runs import in_turns_and_watched
 
 Row = dict[str, Any]
@@ -170,3 +171,11 @@ def test_a_value_of_another_type_is_refused(type_: Any, value: object) -> None:
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), None])
 def test_what_is_no_number_is_empty(value: object) -> None:
     assert Column("x", "REAL", "").holds(value) is None
+
+
+def test_topics_that_share_a_column_mean_the_same_by_it() -> None:
+    of_topics = {(topic.name, column) for topic in TOPICS for column in topic.columns}
+    meant: dict[str, set[Column]] = {}
+    for _, column in of_topics:
+        meant.setdefault(column.name, set()).add(column)
+    assert {name: columns for name, columns in meant.items() if len(columns) > 1} == {}

@@ -50,7 +50,7 @@ def found_in(
     planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
     measured = {frozen(case.levels): blocks(of) for case, of in values}
     controls = {frozen(cases(study)[0].levels): blocks(control)} if control else {}
-    return TOPIC.told(run_of(Series(study, planned, measured, controls), records))
+    return TOPIC.told(run_of(Series(study, planned, measured, controls), measured=records))
 
 
 def retries(*records: TrialRecord, **given: Any) -> Told:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
 import pytest
 
 from fake_trials import fake_run
+from tlstax.cli.documents import PRINTED, schema_of
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
@@ -82,7 +86,7 @@ def only(run: StoredRun) -> tuple[Row, tuple[Row, ...]]:
 
 def test_locks_are_summed_up_over_a_cases_trials() -> None:
     case, takers = only(counted())
-    assert (case.more["trials"], case.more["operations"]) == (2, 150)
+    assert (case.more["trials"], case.more["watched_operations"]) == (2, 150)
     assert (case.outcome, case.value) == ("server_locks_per_op", pytest.approx((501 + 250) / 150))
     assert (case.number("least_per_op"), case.number("most_per_op")) == pytest.approx((5.0, 5.01))
     assert [(row.word("call"), row.word("library"), row.word("function"), row.value) for row in takers] == [
@@ -165,17 +169,17 @@ def test_the_page_has_them_folded() -> None:
 
 def test_what_counting_costs_is_told_where_the_case_was_measured_too() -> None:
     run = counted()
-    assert only(run)[0].number("times_slower") is None
+    assert only(run)[0].number("counting_times_slower") is None
     own = next(record for record in run.trials if record.locks is not None)
     beside = own.model_copy(update={"locks": None, "trial": own.trial.model_copy(update={"block": 7})})
     case, _ = only(with_trials(run, [*run.trials, beside]))
-    assert case.number("times_slower") == pytest.approx(1, abs=0.1)
+    assert case.number("counting_times_slower") == pytest.approx(1, abs=0.1)
 
 
 def test_locks_that_were_waited_for_are_told_for_each_operation() -> None:
     case, takers = only(counted_once(of_operations(100, site("mutex", "mysqld", "x", 300, contended=25))))
     assert takers[0].number("contended_per_op") == pytest.approx(0.25)
-    assert (case.more["trials"], case.more["operations"]) == (1, 100)
+    assert (case.more["trials"], case.more["watched_operations"]) == (1, 100)
 
 
 def test_a_case_that_did_nothing_took_nothing() -> None:
@@ -252,13 +256,13 @@ def case_of(workload: str, tls: str) -> Case:
     return next(case for case in cases(TAX) if wanted.items() <= case.levels.items())
 
 
-def changes(found: ToldOfRun) -> list[tuple[str, float | None, float | None]]:
+def changes(found: Told) -> list[tuple[str, float | None, float | None]]:
     return [(row.word("function"), row.value, row.baseline_value) for row in found.rows[1:]]
 
 
 def test_the_case_with_the_most_more_is_explained_and_by_whom() -> None:
     found = explained(RUN)
-    assert found.title == "reconnecting, TLS 1.3 against reconnecting, plaintext"
+    assert found.title.startswith("reconnecting, TLS 1.3 against reconnecting, plaintext, run ")
     assert (found.rows[0].value, found.rows[0].baseline_value) == (114.0, 80.0)
     assert changes(found) == [(FETCH, 35.0, 0.0), (QUERY, 72.0, 73.0)]
     for row in found.rows:
@@ -293,3 +297,11 @@ def test_the_text_names_who_takes_them() -> None:
     assert "libcrypto.so.3: EVP_MD_fetch" in text
     alike = explained_section(explained(RUN, case_of("point-select", "1.3")))
     assert "No function takes more or fewer" in printed_section(alike)
+
+
+def test_the_document_is_what_its_schema_says() -> None:
+    (schema,) = (schema_of(printed) for printed in PRINTED if printed.name == "explain-locks")
+    document = json.loads(ToldOfRun(run="r", told=explained(RUN)).model_dump_json(by_alias=True))
+    jsonschema.validate(document, schema)
+    assert next(iter(document)) == "schema"
+    assert document["told"]["rows"][1]["more"]["function"] == FETCH

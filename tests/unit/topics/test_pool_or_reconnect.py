@@ -76,7 +76,9 @@ def test_a_connection_is_worth_so_many_operations_and_little_after_nineteen_time
     assert own.low < worth < own.high
     needed = found["operations_needed"].value or 0.0
     assert needed == pytest.approx(19 * own.point)
-    assert own.point / (own.point + needed) == pytest.approx(row.number("share")) == pytest.approx(0.05)
+    assert (
+        own.point / (own.point + needed) == pytest.approx(row.number("making_share")) == pytest.approx(0.05)
+    )
     assert row.word("pooled_connections") == "1, 8"
 
 

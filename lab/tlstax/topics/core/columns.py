@@ -48,7 +48,7 @@ GROUP = Column("group_words", "TEXT", "what the case shares with others of its g
 TRIALS = Column("trials", "INTEGER", "how many valid trials the row is from")
 """What several topics' rows have."""
 
-SIDE = Column("side", "TEXT", "client or server; of a published table the side of it")
+SIDE = Column("side", "TEXT", "client or server; of a published table, its side")
 """Of topics that tell both processes apart."""
 
 

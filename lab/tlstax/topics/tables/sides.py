@@ -36,7 +36,7 @@ INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "publi
 COLUMNS = (
     Column(TABLE, "TEXT", "the number of a published table"),
     Column(PART, "TEXT", "the part of the study that was measured in its place"),
-    Column(SIDE, "TEXT", "client or server; of a published table the side of it"),
+    Column(SIDE, "TEXT", "client or server; of a published table, its side"),
     Column(UNTIL, "REAL", "when the step ends that a row of the table is of", "s"),
     Column(STANDING, "TEXT", "what the trials of a side were found to be: valid, invalid, unknown, not run"),
     Column(RAN, "TEXT", "what was seen on their connections: plaintext, TLSv1.3 or both"),
@@ -45,7 +45,7 @@ COLUMNS = (
     Column(LEFT_OUT, "INTEGER", "how many trials that are not valid are left out, as valid ones are shown"),
     Column(INVALID, "INTEGER", "how many trials of a part are invalid"),
     Column(UNKNOWN, "INTEGER", "of how many trials of a part that is not known"),
-    Column(OPERATIONS, "INTEGER", "how many operations were watched, or a round has"),
+    Column(OPERATIONS, "INTEGER", "how many operations a round has"),
     Column(POINTS, "REAL", "the published difference, in percentage points"),
 )
 
