@@ -7,13 +7,29 @@ from typing import Literal
 from pydantic import ConfigDict, Field, PositiveInt
 
 from tlstax.contract import Frozen
+from tlstax.records.capture import Frame, Hello, StatementSeen
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.captures import FirstBytes
 from tlstax.results.interval import ClaimVerdict, Interval, Judgement
-from tlstax.results.published_tables import Tables
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level, Role, Study
 from tlstax.study.published import StatementKind
+
+
+class FirstBytes(Frozen):
+    """What a tap saw first of one connection of a case, and `says` what can be read of it.
+
+    `offered` is what the client offered first, `statements` are the first ones that could be read.
+    `after_login` are the first bytes after the login (after the handshake where the login is encrypted),
+    `in_window` the first of the work.
+    """
+
+    case: dict[str, Level]
+    label: str
+    says: str
+    offered: Hello | None
+    statements: tuple[StatementSeen, ...]
+    after_login: tuple[Frame, ...]
+    in_window: tuple[Frame, ...]
 
 
 class Finding(Frozen):
@@ -156,7 +172,6 @@ class RunDocument(Frozen):
     never_valid: tuple[NeverValid, ...] = ()
     statements: tuple[StatementResult, ...] = ()
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
-    tables: Tables | None = None
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     trials: TrialCounts
     caveats: tuple[str, ...] = ()

@@ -14,8 +14,7 @@ from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
 from tlstax.records.capture import Capture, Conversation, Frame, Hello, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.captures import FirstBytes
-from tlstax.results.document import RunDocument
+from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, Told
 from tlstax.study import Levels
 from tlstax.study.case_levels import CaseLevels
@@ -25,10 +24,8 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
-from tlstax.topics.core.hexdump import hexdump
-from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
 from tlstax.topics.core.section import Block, Dump, Folded, Heading, Items, OnPage, Roomy, Section, Words
-from tlstax.topics.core.table import Cell, Number
+from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 CAPTURED, NOT_CAPTURED = "captured", "not captured"
@@ -340,3 +337,16 @@ COLUMNS = (
 )
 
 TOPIC = Topic("captures", "What crossed the wire", rows, sections, sentences, COLUMNS)
+
+
+_A_LINE = 16
+_A_GROUP = 8
+
+
+def hexdump(data: bytes) -> Iterator[str]:
+    """A line for every sixteen bytes; what is not printable ASCII is a dot."""
+    for place in range(0, len(data), _A_LINE):
+        line = data[place : place + _A_LINE]
+        groups = (line[at : at + _A_GROUP].hex(" ") for at in (0, _A_GROUP))
+        shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in line)
+        yield f"{place:08x}  {'  '.join(f'{group:<23}' for group in groups)}  |{shown}|"

@@ -27,6 +27,7 @@ from tlstax.topics.core.topic import Topic
 from tlstax.topics.distance import curves, tunnels
 from tlstax.topics.drivers import topic as drivers
 from tlstax.topics.explain import sections as explain
+from tlstax.topics.tables import topic as tables
 
 COMPARED: tuple[Topic, ...] = (
     CONTRASTS,
@@ -57,7 +58,7 @@ BESIDE: tuple[Topic, ...] = (
 )
 """What is known beside comparisons."""
 
-TOPICS = (*COMPARED, *BESIDE)
+TOPICS = (tables.TOPIC, *COMPARED, *BESIDE)
 
 
 def own_columns() -> Iterator[Column]:

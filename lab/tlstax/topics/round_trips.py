@@ -22,9 +22,8 @@ from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
-from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
 from tlstax.topics.core.section import OnPage, Section
-from tlstax.topics.core.table import Cell, Number
+from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 CONNECT, TCP, GREETING, TLS, LOGIN, QUERY = "connect", "TCP", "greeting", "TLS", "login", "query"

@@ -19,9 +19,8 @@ from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, TRIALS, Column
-from tlstax.topics.core.lines import MOST_ROWS, Line, Lines
 from tlstax.topics.core.section import OnPage, Section
-from tlstax.topics.core.table import Cell, Number
+from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 RATE = "connections_per_s"

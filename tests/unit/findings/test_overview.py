@@ -14,7 +14,7 @@ from fake_trials import fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
 from tlstax.findings.core.outcomes import is_large
 from tlstax.report.formats.render import render
-from tlstax.report.overview.grids import contrast_tables
+from tlstax.report.overview import contrast_tables
 from tlstax.report.page.processors import processes
 from tlstax.study import load_study
 from tlstax.study.changes import without_plaintext

@@ -17,15 +17,14 @@ from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import series, valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.results.captures import FirstBytes
 from tlstax.results.document import (
     Finding,
+    FirstBytes,
     NeverValid,
     RunDocument,
     StatementResult,
 )
 from tlstax.results.interval import Interval
-from tlstax.results.published_tables import Tables
 from tlstax.study import Contrast, Study, load_study, override
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer import document as subject
@@ -183,7 +182,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     answers: dict[str, Any] = {
         "never_valid": (NeverValid.model_construct(),),
         "statements": (StatementResult.model_construct(),),
-        "published_tables": Tables.model_construct(),
         "first_bytes": (FirstBytes.model_construct(),),
         "of_external": ("of turns",),
     }
@@ -202,31 +200,20 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     return asked, answers
 
 
-def test_each_topic_is_asked_for_this_run_and_shown_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_topic_is_asked_for_this_run_and_shown_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked, answers = stand_in(monkeypatch)
-    contrast = Contrast(factor="tls", baseline="off")
-    study = STUDY.model_copy(update={"contrasts": (contrast,)})
-    stored = run_of(2, record_of(2, 1, profiled=True), study=study)
+    stored = run_of(2)
     found = subject.document(stored)
-    assert shown(found) == {
-        name: answer for name, answer in answers.items() if name != "of_external" and "caveats" not in name
-    }
-    assert found.caveats == ("of the run", "of turns", "of profiling")
-    assert found.caveats == ("of the run", "of turns", "of drivers")
-    measured = series(study, stored.measured, valid_values(study, stored.measured))
-    of_series, of_run, of_both = (measured,), (stored,), (measured, stored.measured)
-    values = valid_values(study, stored.measured)
-    estimated = estimates(study, stored.measured, values)
+    assert shown(found) == {name: answer for name, answer in answers.items() if name != "of_external"}
+    assert found.caveats == ("of the run", "of turns")
+    values = valid_values(STUDY, stored.measured)
+    estimated = estimates(STUDY, stored.measured, values)
     assert asked == {
-        **dict.fromkeys(("never_valid", "first_bytes", "explanations", "profiling"), of_run),
-        **dict.fromkeys(("statements", "tunnels"), of_series),
-        **dict.fromkeys(("published_tables", "agreements", "distances", "drivers"), of_both),
-        **dict.fromkeys(("published_tables", "distances", "hello_retries"), of_both),
-        **dict.fromkeys(("never_valid", "round_trips", "captures"), of_run),
-        **dict.fromkeys(("statements", "savings"), of_series),
-        **dict.fromkeys(("published_tables", "agreements", "hello_retries", "drivers"), of_both),
-        "of_run": (stored, estimated, caveats.busy_clients(study, estimated, values)),
-        "of_external": of_run,
+        **dict.fromkeys(("never_valid", "first_bytes", "of_external"), (stored,)),
+        "statements": (series(STUDY, stored.measured, values),),
+        "of_run": (stored, estimated, caveats.busy_clients(STUDY, estimated, values)),
     }
 
 
@@ -235,7 +222,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
     return {
         "never_valid": found.never_valid,
         "statements": found.statements,
-        "published_tables": found.tables,
         "first_bytes": found.first_bytes,
     }
 

@@ -18,7 +18,7 @@ from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.csv_table import csv_table
-from tlstax.report.formats.json_document import json_document
+from tlstax.report.formats.render import json_document
 from tlstax.report.page.page import page
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.document import document

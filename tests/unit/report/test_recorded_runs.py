@@ -14,7 +14,7 @@ import pytest
 
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.blocks_csv import blocks_csv
+from tlstax.report.formats.csv_table import blocks_csv
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.report.run_tables import TABLES, Tabulated, rows_csv, rows_json
 from tlstax.results.document import RunDocument

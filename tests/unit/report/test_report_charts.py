@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tlstax.report.published.charts import load_chart
 from tlstax.topics.core import charts
 from tlstax.topics.core.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
 from tlstax.topics.core.marks import BlockPoint, BlockStrip, Curve, Line, Point, RatioMark, Segment, Style
 from tlstax.topics.core.palette import every_ink
 from tlstax.topics.core.panel import svg
+from tlstax.topics.tables.charts import load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
 CONTROL = Style("plaintext again", "#8491a0", "circle", hollow=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.findings.published.arithmetic import claim_result, is_average_row, table_faults
+from tlstax.results.rows import Row
 from tlstax.study import (
     Claim,
     Column,
@@ -17,6 +17,7 @@ from tlstax.study import (
     study_toml,
 )
 from tlstax.support.errors import UserMistake
+from tlstax.topics.tables.arithmetic import claim_row, fault_rows, is_average_row
 
 STUDY = load_study("crud-tls")
 TEXT = study_toml(STUDY)
@@ -47,7 +48,7 @@ IDLE = (0.1, 0.0, 0.2, 0.0, 0.0, 99.7)
 
 
 def faults(table: ProcessorTable, *times: TimeTable) -> dict[str, str]:
-    return {fault.kind: fault.sentence for fault in table_faults(table, times) if fault.side == "off"}
+    return {row.judgement: row.caveats[0] for row in fault_rows(table, times) if row.more["side"] == "off"}
 
 
 def test_a_table_in_which_nothing_is_wrong_has_no_fault() -> None:
@@ -114,13 +115,13 @@ def test_a_claim_is_held_against_its_own_table(
     kind: str, value: float, at_s: float | None, verdict: str, says: str
 ) -> None:
     claim = Claim(says="so", side="off", column="system", kind=kind, value=value, at_s=at_s)  # type: ignore[arg-type]
-    found = claim_result(claim, table_of(*ROWS))
-    assert (found.verdict, found.sentence) == (verdict, says)
+    found = claim_row(claim, table_of(*ROWS))
+    assert (found.judgement, found.caveats) == (verdict, (says,))
 
 
 def test_the_published_tables_contradict_their_text_in_two_places() -> None:
-    results = [claim_result(claim, table) for table in STUDY.processor_tables for claim in table.claims]
-    wrong = {result.table: result.sentence for result in results if result.verdict == "wrong"}
+    results = [claim_row(claim, table) for table in STUDY.processor_tables for claim in table.claims]
+    wrong = {row.more["table"]: row.caveats[0] for row in results if row.judgement == "wrong"}
     assert wrong == {
         "II": "the text has 25.78 at 30 s; its own Table II has 29.11 at 15 s",
         "IV": "the text has 3.38 at 45 s; its own Table IV has 3.86 at 20 s",
@@ -128,14 +129,19 @@ def test_the_published_tables_contradict_their_text_in_two_places() -> None:
     assert len(results) == 16
 
 
+def at(row: Row) -> tuple[object, object]:
+    """The table and the side of a fault."""
+    return row.more["table"], row.more["side"]
+
+
 def test_the_published_tables_keep_averages_as_data_and_end_after_one_round() -> None:
-    found = [fault for table in STUDY.processor_tables for fault in table_faults(table, STUDY.time_tables)]
-    averages = {(fault.table, fault.side) for fault in found if fault.kind == "average row"}
+    found = [fault for table in STUDY.processor_tables for fault in fault_rows(table, STUDY.time_tables)]
+    averages = {at(row) for row in found if row.judgement == "average row"}
     whole = {(table, side) for table in ("IV", "V") for side in ("No SSL", "SSL")}
     assert averages == {("II", "No SSL"), ("III", "SSL"), *whole}
-    assert {fault.table for fault in found if fault.kind == "too short"} == {"II", "III", "IV", "V"}
-    assert not [fault for fault in found if fault.kind == "sum"]
-    idle = {(fault.table, fault.side) for fault in found if fault.kind == "idle rows"}
+    assert {row.more["table"] for row in found if row.judgement == "too short"} == {"II", "III", "IV", "V"}
+    assert not [row for row in found if row.judgement == "sum"]
+    idle = {at(row) for row in found if row.judgement == "idle rows"}
     assert idle == {
         ("II", "No SSL"),
         *((table, side) for table in ("III", "IV") for side in ("No SSL", "SSL")),

@@ -18,8 +18,7 @@ from tlstax.run.resume import spent_s
 from tlstax.study import Study, override
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
-from tlstax.topics.captures import NOT_CAPTURED, TOPIC, first_bytes
-from tlstax.topics.core.hexdump import hexdump
+from tlstax.topics.captures import NOT_CAPTURED, TOPIC, first_bytes, hexdump
 from tlstax.topics.core.topic import Run
 
 TRIALS = captures(TAX)

@@ -11,8 +11,7 @@ from fake_trials import crashed, fake_header, fake_record, tax_truth
 from tlstax.plan.order import captures as planned
 from tlstax.records.capture import Capture, Conversation, Frame, StatementSeen, TlsSeen, Traffic
 from tlstax.records.trial import Changes, StoredRun, TrialRecord, Verdict
-from tlstax.results.captures import FirstBytes
-from tlstax.results.document import RunDocument
+from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.study import Study, load_study, override
 from tlstax.topics.captures import CAPTURED, NOT_CAPTURED, TOPIC, first_bytes

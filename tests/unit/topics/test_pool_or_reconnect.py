@@ -11,7 +11,7 @@ from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown
-from tlstax.report.overview.section import page_sections
+from tlstax.report.overview import page_sections
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval

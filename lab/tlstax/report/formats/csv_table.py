@@ -10,13 +10,14 @@ they have anything. docs/tables.md has every column.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
-from tlstax.report.published.csv_rows import amount, levels
-from tlstax.report.published.csv_rows import rows as rows_of_published_tables
+from tlstax.findings.core.series import BlockRow
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import More, Row, text_of
+from tlstax.results.interval import Interval
+from tlstax.results.rows import More, Of, Row, text_of
 from tlstax.study import Level
 from tlstax.study.labels import CONTROL_MARK
 from tlstax.topics.core.columns import Value, Values
@@ -54,8 +55,6 @@ def finding_rows(document: RunDocument) -> Iterator[Values]:
         known = finding.model_dump(include=set(Row.model_fields) - {"case", "baseline", "interval"})
         row = Row(**known, case=finding.case, baseline=finding.baseline, interval=finding.ratio, of="ratio")
         yield {**common, "topic": "", **_values(row)}
-    for values in rows_of_published_tables(document):
-        yield {**common, **values}
     for name, told in document.topics.items():
         for row in told.rows:
             yield {**common, "topic": name, **_values(row), "role": row.role or name}
@@ -66,11 +65,11 @@ def _values(row: Row) -> Values:
         "outcome": row.outcome,
         "unit": row.unit,
         "role": row.role,
-        **levels("case", _without_mark(row.case)),
-        **levels("baseline", _without_mark(row.baseline)),
+        **_levels("case", row.case),
+        **_levels("baseline", row.baseline),
         "value": row.value,
         "baseline_value": row.baseline_value,
-        **amount(row.interval, row.of),
+        **_amount(row.interval, row.of),
         "blocks": row.blocks,
         "noise_floor": row.noise_floor,
         "judgement": row.judgement,
@@ -80,9 +79,17 @@ def _values(row: Row) -> Values:
     }
 
 
-def _without_mark(case: Mapping[str, Level]) -> dict[str, Level]:
-    """The levels without the mark of a control, which has no column."""
-    return {name: level for name, level in case.items() if name not in CONTROL_MARK}
+def _levels(side: str, case: Mapping[str, Level]) -> Values:
+    """A column for each level of a case, or of what it is compared with; the mark of a control has none."""
+    return {f"{side}_{name}": level for name, level in case.items() if name not in CONTROL_MARK}
+
+
+def _amount(known: Interval | None, of: Of) -> Values:
+    """A figure, the ends of its interval and its confidence; nothing where there is none."""
+    if known is None:
+        return {}
+    ends: Values = {of: known.point, f"{of}_low": known.low, f"{of}_high": known.high}
+    return {**ends, "confidence": known.confidence}
 
 
 def _cell(value: More) -> Value:
@@ -98,3 +105,38 @@ def harmless(value: Value) -> Value:
         return value
     text = printable(value)
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+DIGITS = 6
+"""Significant digits: rounding is then far below the scatter of any trial."""
+
+
+def blocks_csv(rows: Sequence[BlockRow], outcomes: Sequence[str]) -> str:
+    """The rows with a column for each factor that varies among them, and two for each outcome.
+
+    The second is named for the outcome with `_ratio`: to the baseline of the same block. What was not
+    measured is empty. Blocks count from 1.
+    """
+    factors = _varying(rows)
+    several = any(row.machine for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [column for name in outcomes for column in (name, f"{name}_ratio")]
+    writer.writerow(["role", *factors, *(["machine"] if several else []), "block", *columns])
+    for row in rows:
+        levels = [row.levels.get(factor, "") for factor in factors]
+        machine = [row.machine] if several else []
+        writer.writerow([row.role, *levels, *machine, row.block + 1, *_cells(row, outcomes)])
+    return text.getvalue()
+
+
+def _varying(rows: Sequence[BlockRow]) -> tuple[str, ...]:
+    """The factors of which not all rows have the same level, by name."""
+    names = sorted({name for row in rows for name in row.levels})
+    return tuple(name for name in names if len({row.levels.get(name) for row in rows}) > 1)
+
+
+def _cells(row: BlockRow, outcomes: Sequence[str]) -> Iterator[str]:
+    for name in outcomes:
+        for found in (row.values, row.ratios):
+            yield f"{found[name]:.{DIGITS}g}" if name in found else ""

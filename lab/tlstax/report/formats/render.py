@@ -6,11 +6,11 @@ from typing import Literal, get_args
 
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.csv_table import csv_table
-from tlstax.report.formats.json_document import json_document
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.screen import screen
 from tlstax.report.formats.terminal import terminal
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.untrusted import escaped_json
 from tlstax.topics.flames import Draw
 
 Format = Literal["terminal", "html", "md", "csv", "json"]
@@ -50,3 +50,8 @@ def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own,
             return csv_table(document)
         case "json":
             return json_document(document)
+
+
+def json_document(document: RunDocument) -> str:
+    """One JSON document, indented, with a line break at its end."""
+    return escaped_json(document.model_dump_json(by_alias=True, indent=2) + "\n")

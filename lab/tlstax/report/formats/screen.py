@@ -22,7 +22,7 @@ from tlstax.report.formats.terminal import (
     value_cells,
 )
 from tlstax.report.formats.topics import after_groups_on_screen, before_groups_on_screen
-from tlstax.report.overview.text import notes_of_statements, where_the_rest_is
+from tlstax.report.overview import notes_of_statements, where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics import hello_retry

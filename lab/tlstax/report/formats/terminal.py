@@ -19,7 +19,7 @@ from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
-from tlstax.report.overview.text import where_the_rest_is
+from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import some_of

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.outcomes import asks_for_counts
 from tlstax.records.trial import StoredRun
-from tlstax.report.overview import section as overview
-from tlstax.report.overview.text import notes_of_statements
-from tlstax.report.published import section as published
+from tlstax.report import overview
+from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
@@ -17,11 +16,12 @@ from tlstax.topics.core.section import Detail, Items, Section
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.index import BESIDE, COMPARED
 from tlstax.topics.published import notes as published_notes
+from tlstax.topics.tables import topic as tables
 
 
 def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
     """Published tables, then what compares the study as a whole; of that nothing without a finding."""
-    yield from published.table_sections(document, detail)
+    yield from _of([tables.TOPIC], document)
     if document.findings:
         yield from overview.sections(document, detail)
         yield from _of(COMPARED, document)
@@ -29,7 +29,7 @@ def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
 
 def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     """The same where all of a run is to fit a screen: what it was not asked for is left out."""
-    yield from published.table_sections(document, "short")
+    yield from _of([tables.TOPIC], document)
     if not document.findings:
         return
     if not made_anew(document):  # Else the answer has the overview's figures.
@@ -40,7 +40,8 @@ def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
 
 def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
     """The same on the page, with an overview that is drawn, also without a finding."""
-    yield from published.table_sections(document, "page")
+    if tables.TOPIC.name in document.topics:
+        yield from tables.page_sections(document.topics[tables.TOPIC.name], document)
     yield from overview.page_sections(stored, document)
     yield from _of(COMPARED, document)
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tlstax import __version__
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import MINUS, capitalised, known_to, percent
-from tlstax.report.page.templates import style, template
+from tlstax.report.page.html import style, template
 from tlstax.results.interval import Interval
 from tlstax.results.live import LiveRatio, LiveRun
 from tlstax.support.text import counted, duration

@@ -10,7 +10,7 @@ from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
-from tlstax.report.overview.grids import wants_overview
+from tlstax.report.overview import wants_overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.report.page.flames import FlameSection, flame_section
 from tlstax.report.page.processors import processes, processors

@@ -11,7 +11,6 @@ from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge, seconds_needed
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.series import seconds_of_a_block
-from tlstax.findings.published.tables import published_tables
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, NeverValid, RunDocument
 from tlstax.results.interval import Interval
@@ -59,14 +58,13 @@ def document(stored: StoredRun) -> RunDocument:
         never_valid=never_valid(stored),
         statements=statements(measured),
         trust_file=header.trust,
-        tables=published_tables(measured, stored.measured),
         first_bytes=first_bytes(stored),
         trials=counts_of(stored.measured),
         caveats=(
             *caveats.of_run(stored, found, busy),
-            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
-            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
             *_of_how_it_ran(stored, topics),
+            *(topics["profiling"].rows[0].caveats if "profiling" in topics else ()),
+            *(restless(study, topics["drivers"].rows) if "drivers" in topics else ()),
         ),
     )
 

@@ -16,7 +16,7 @@ from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study
 from tlstax.study.labels import CONTROL_MARK, finding_levels, full_label, group_label, label
@@ -25,6 +25,7 @@ from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core.columns import SIDE, Column
+from tlstax.topics.core.figures import ends
 from tlstax.topics.core.topic import Run
 from tlstax.topics.explain.costs import Costs, Noise, by_component, common_blocks, mean
 from tlstax.topics.explain.culprit import culprit, culprit_alone, extra_stacks, functions
@@ -287,7 +288,7 @@ def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
                 **part.more,
                 "function": frame.function,
                 "library": frame.library,
-                "through": through or None,
+                "through": through,
             },
         }
     )
@@ -482,13 +483,6 @@ def sentences(found: Explanation) -> tuple[str, ...]:
     return (_spread(found, clear),)
 
 
-def ends(amount: Interval) -> str:
-    """The ends of an interval, or nothing where there is none: "[+1.2 … +3.4]"."""
-    if amount.low is None or amount.high is None:
-        return ""
-    return f"[{signed(amount.low)} … {signed(amount.high)}]"
-
-
 def operations(operation: str) -> str:
     """What an operation is called where there are several."""
     return {"query": "queries"}.get(operation, f"{operation}s")
@@ -521,7 +515,7 @@ def _evidence(found: Explanation) -> str:
     noise = found.whole.noise_floor
     beside = f"; two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""
     base = microseconds(found.baseline_us)
-    return f"{signed(found.extra.point)} µs {ends(found.extra)} on top of {base}{beside}"
+    return f"{signed(found.extra.point)} µs {ends(found.extra, signed)} on top of {base}{beside}"
 
 
 def _named(found: Explanation, row: Row) -> str:
@@ -533,8 +527,8 @@ def _named(found: Explanation, row: Row) -> str:
     own, share = row.difference, row.number("share") or 0.0
     if not found.whole_is_told:
         return (
-            f"{who} costs {signed(own.point)} µs {ends(own)} of CPU per {found.operation}: {where}; the rest "
-            "is inconclusive"
+            f"{who} costs {signed(own.point)} µs {ends(own, signed)} of CPU per {found.operation}: {where}; "
+            "the rest is inconclusive"
         )
     extra = f"of the {number(found.extra.point)} µs of extra CPU per {found.operation}"
     if share >= ALL:
@@ -547,7 +541,7 @@ def _parts_of(found: Explanation, clear: Sequence[Row]) -> Iterator[str]:
     yield (
         f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
         f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
-        f"{ends(found.extra)}"
+        f"{ends(found.extra, signed)}"
     )
     yield from _largest_of(clear)
 
@@ -564,7 +558,8 @@ def _spread(found: Explanation, clear: Sequence[Row]) -> str:
     largest = "".join(f"; {words}" for words in _largest_of(clear))
     return (
         f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount)} on top of {microseconds(found.baseline_us)}){why}{largest}"
+        f"({signed(amount.point)} {ends(amount, signed)} on top of {microseconds(found.baseline_us)}){why}"
+        f"{largest}"
     )
 
 

@@ -24,7 +24,7 @@ from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
 from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Number, Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.explain.explanation import COLUMNS, by_rank, ends, explanations, operations, rows
+from tlstax.topics.explain.explanation import COLUMNS, by_rank, explanations, operations, rows
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the tables."""
@@ -214,7 +214,7 @@ def steps(found: Explanation) -> tuple[Step, ...]:
     for part in shown_components(found):
         extra = part.difference
         words = f"{signed(extra.point)} µs"
-        bars.append(Step("component", place(part), at, at + extra.point, words, ends(extra)))
+        bars.append(Step("component", place(part), at, at + extra.point, words, figures.ends(extra, signed)))
         at += extra.point
     rest = found.case_us - at
     bars.append(Step("rest", "everything else", at, found.case_us, f"{signed(rest)} µs"))
@@ -280,7 +280,7 @@ def _waterfall_panel(found: Explanation) -> Panel:
     return Panel(
         title=f"CPU time per {found.operation}, step by step",
         reading=f"Client and server together. The whole difference: {microseconds(found.extra.point)} "
-        f"{ends(found.extra)}. Orange: more than the baseline; green: less.",
+        f"{figures.ends(found.extra, signed)}. Orange: more than the baseline; green: less.",
         drawings=tuple(_bars(words, [*map(_bar, bars)], {bar.label: bar.text for bar in bars}, end_us)),
     )
 

@@ -6,11 +6,12 @@ import pytest
 
 from fake_trials import untrue
 from observed_windows import seconds, ticks
-from tlstax.findings.published.load_differences import load_differences
-from tlstax.findings.published.sides import Measured
 from tlstax.records.trial import TrialRecord
-from tlstax.results.published_tables import DifferenceHere, DifferenceResult
+from tlstax.results.rows import Row
 from tlstax.study import Claim, Column, Part, ProcessorTable, load_study
+from tlstax.topics.tables.answers import said, sentence_of, verdict_of
+from tlstax.topics.tables.loads import load_differences
+from tlstax.topics.tables.sides import Measured
 from watched_trials import system, unwatched, watched
 
 STUDY = load_study("crud-tls")
@@ -50,13 +51,12 @@ def table_of(*claims: Claim) -> ProcessorTable:
 
 def differences(
     *records: TrialRecord, claims: tuple[Claim, ...] = HIGHER, parts: tuple[Part, ...] = (ENGINE,)
-) -> list[DifferenceResult]:
+) -> list[Row]:
     return list(load_differences(table_of(*claims), Measured(STUDY, parts, records)))
 
 
-def here(*records: TrialRecord, claims: tuple[Claim, ...] = HIGHER) -> DifferenceHere:
-    (found,) = differences(*records, claims=claims)
-    (part,) = found.parts
+def here(*records: TrialRecord, claims: tuple[Claim, ...] = HIGHER) -> Row:
+    (part,) = differences(*records, claims=claims)
     return part
 
 
@@ -75,27 +75,37 @@ def controls(*per_cent: float, client: str = "engine") -> tuple[TrialRecord, ...
 
 
 def test_a_planted_difference_is_found_as_it_was_published() -> None:
-    (found,) = differences(*PLAIN, *ENCRYPTED)
-    assert (found.table, found.label, found.outcome) == ("II", "CPU use", "machine_system_percent")
-    assert found.says == "CPU use: %system is higher with TLS on average (12.5 beside 10)"
-    assert (found.side, found.against, found.published) == ("TLS", "plain", (10.0, 12.5))
-    assert (found.verdict, found.sentence) == ("right", "right: +3.0 points (+2.6 to +3.4)")
-    (part,) = found.parts
-    assert (part.part, part.answer, part.noise_floor, part.why) == ("a", "right", None, "")
-    assert part.sentence == "right: +3.0 points (+2.6 to +3.4)"
-    assert part.difference is not None
-    assert (part.difference.point, part.difference.blocks) == (pytest.approx(3.0), 3)
-    assert part.difference.confidence == 0.95
-    assert part.difference.low == pytest.approx(3.0 - HALF, rel=1e-4)
+    part = here(*PLAIN, *ENCRYPTED)
+    assert (part.role, part.label, part.outcome) == (
+        "table, difference",
+        "CPU use",
+        "machine_system_percent",
+    )
+    assert part.caveats == (
+        "CPU use: %system is higher with TLS on average (12.5 beside 10)",
+        "right: +3.0 points (+2.6 to +3.4)",
+    )
+    assert part.more == {
+        "table": "II",
+        "part": "a",
+        "side": "TLS",
+        "against": "plain",
+        "published_points": 2.5,
+    }
+    assert (part.judgement, part.noise_floor, part.unit) == ("right", None, "points")
+    assert (verdict_of([part]), sentence_of([part])) == ("right", "right: +3.0 points (+2.6 to +3.4)")
+    assert (part.known.point, part.known.blocks) == (pytest.approx(3.0), 3)
+    assert part.known.confidence == 0.95
+    assert part.known.low == pytest.approx(3.0 - HALF, rel=1e-4)
 
 
 def test_what_was_published_as_lower_is_wrong_where_it_is_higher() -> None:
-    (found,) = differences(*PLAIN, *ENCRYPTED, claims=LOWER)
-    assert found.says == "CPU use: %system is lower with TLS on average (8 beside 10)"
-    assert found.verdict == "wrong"
+    found = here(*PLAIN, *ENCRYPTED, claims=LOWER)
+    assert found.caveats[0] == "CPU use: %system is lower with TLS on average (8 beside 10)"
+    assert found.judgement == "wrong"
     less = [watched(*system(7.0), tls="1.3", block=block) for block in range(3)]
-    assert here(*PLAIN, *less, claims=LOWER).answer == "right"
-    assert here(*PLAIN, *less).answer == "wrong"
+    assert here(*PLAIN, *less, claims=LOWER).judgement == "right"
+    assert here(*PLAIN, *less).judgement == "wrong"
 
 
 def test_only_means_that_the_text_has_for_two_sides_and_that_differ_are_asked_of() -> None:
@@ -109,19 +119,20 @@ def test_only_means_that_the_text_has_for_two_sides_and_that_differ_are_asked_of
         claim("TLS", 0.5, column="user"),
         claim("plain", 0.25, column="user"),
     )
-    assert [(one.outcome, one.side, one.published) for one in differences(claims=several)] == [
-        ("machine_system_percent", "TLS", (10.0, 12.5)),
-        ("machine_system_percent", "old TLS", (10.0, 9.0)),
-        ("machine_user_percent", "TLS", (0.25, 0.5)),
+    assert [
+        (row.outcome, row.more["side"], row.more["published_points"]) for row in differences(claims=several)
+    ] == [
+        ("machine_system_percent", "TLS", 2.5),
+        ("machine_system_percent", "old TLS", -1.0),
+        ("machine_user_percent", "TLS", 0.25),
     ]
 
 
 def test_the_column_that_was_published_is_measured() -> None:
     idle = (claim("plain", 90.0, column="idle"), claim("TLS", 87.0, column="idle"))
     part = here(*PLAIN, *ENCRYPTED, claims=idle)
-    assert part.answer == "right"
-    assert part.difference is not None
-    assert part.difference.point == pytest.approx(-3.0)
+    assert part.judgement == "right"
+    assert part.known.point == pytest.approx(-3.0)
 
 
 def test_each_part_is_judged_by_its_own_trials_of_the_table() -> None:
@@ -131,46 +142,45 @@ def test_each_part_is_judged_by_its_own_trials_of_the_table() -> None:
         for tls, each in (("off", 20.0), ("1.3", 19.0))
         for block in range(3)
     ]
-    (found,) = differences(*PLAIN, *ENCRYPTED, elsewhere, *slapped, parts=(ENGINE, OTHER))
-    assert [(part.part, part.answer) for part in found.parts] == [("a", "right"), ("b", "wrong")]
-    assert found.verdict == "right in some parts, wrong in others"
+    found = differences(*PLAIN, *ENCRYPTED, elsewhere, *slapped, parts=(ENGINE, OTHER))
+    assert [(part.more["part"], part.judgement) for part in found] == [("a", "right"), ("b", "wrong")]
+    assert verdict_of(found) == "right in some parts, wrong in others"
 
 
 def test_a_part_that_cannot_tell_says_why() -> None:
     unrun = here(*PLAIN)
-    assert (unrun.part, unrun.answer, unrun.why) == ("a", "not tested", "it was not run")
+    assert (unrun.more["part"], unrun.judgement) == ("a", "not tested")
+    assert said(unrun) == "not tested: it was not run"
     untrue_plain = [untrue(record, "it was not so") for record in PLAIN]
-    assert here(*untrue_plain, *ENCRYPTED).sentence == "not tested: its trials are invalid"
+    assert said(here(*untrue_plain, *ENCRYPTED)) == "not tested: its trials are invalid"
     nobody = "nobody watched the processors in both of a block"
-    assert here(*PLAIN, *map(unwatched, ENCRYPTED)).why == nobody
+    assert said(here(*PLAIN, *map(unwatched, ENCRYPTED))) == f"not tested: {nobody}"
     apart = here(PLAIN[0], ENCRYPTED[1])
-    assert (apart.part, apart.why, apart.difference) == ("a", nobody, None)
+    assert (said(apart), apart.interval, apart.noise_floor) == (f"not tested: {nobody}", None, None)
     one = here(PLAIN[0], ENCRYPTED[0], PLAIN[1], unwatched(ENCRYPTED[1]))
-    assert one.sentence == "inconclusive: +2.90 points in one block alone"
+    assert said(one) == "inconclusive: +2.90 points in one block alone"
 
 
 def test_a_difference_within_what_the_control_strays_is_not_told() -> None:
     """The control strays by 3.5 in each block, with no scatter."""
     part = here(*BASELINE, *ENCRYPTED, *controls(13.5, 13.5, 13.5))
     assert part.noise_floor == pytest.approx(3.5)
-    assert part.answer == "inconclusive"
-    assert part.sentence == (
-        "inconclusive: +3.0 points (+2.6 to +3.4), within the noise floor of ±3.5 points"
-    )
+    assert part.judgement == "inconclusive"
+    assert said(part) == ("inconclusive: +3.0 points (+2.6 to +3.4), within the noise floor of ±3.5 points")
     near = here(*BASELINE, *ENCRYPTED, *controls(10.5, 10.5, 10.5))
-    assert (near.noise_floor, near.answer) == (pytest.approx(0.5), "right")
-    assert near.sentence == "right: +3.0 points (+2.6 to +3.4)"
+    assert (near.noise_floor, near.judgement) == (pytest.approx(0.5), "right")
+    assert said(near) == "right: +3.0 points (+2.6 to +3.4)"
 
 
 def test_a_difference_of_the_published_size_may_be_ruled_out() -> None:
     """2.5 points more were published; none are seen, give or take less than half a point."""
     none = [watched(*system(each), tls="1.3", block=b) for b, each in enumerate((9.9, 10.0, 10.1))]
     part = here(*BASELINE, *none)
-    assert part.answer == "wrong"
-    assert part.sentence.startswith("wrong: ")
-    assert part.sentence.endswith(", which rules +2.50 points out")
+    assert part.judgement == "wrong"
+    assert said(part).startswith("wrong: ")
+    assert said(part).endswith(", which rules +2.50 points out")
     strayed = here(*BASELINE, *none, *controls(12.5, 12.5, 12.5))
-    assert strayed.answer == "inconclusive", "the control strays by as much"
+    assert strayed.judgement == "inconclusive", "the control strays by as much"
 
 
 def test_a_control_that_strays_both_ways_has_the_floor_of_its_scatter() -> None:

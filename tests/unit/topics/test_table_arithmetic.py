@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.findings.published.arithmetic import claim_result, is_average_row, table_faults
-from tlstax.results.published_tables import ClaimResult
+from tlstax.results import rows
 from tlstax.study import Claim, Column, ProcessorTable, TimeRow, TimeTable
+from tlstax.topics.tables.arithmetic import claim_row, fault_rows, is_average_row
 
 Row = tuple[float | str, ...]
 
@@ -36,65 +36,70 @@ def table_of(*rows: Row) -> ProcessorTable:
     )
 
 
-def claimed(table: ProcessorTable, kind: str, value: float, **more: object) -> ClaimResult:
+def claimed(table: ProcessorTable, kind: str, value: float, **more: object) -> rows.Row:
     fields = {"says": "so", "side": "off", "column": "system", "kind": kind, "value": value, **more}
-    return claim_result(Claim.model_validate(fields), table)
+    return claim_row(Claim.model_validate(fields), table)
 
 
 def faults(table: ProcessorTable, *times: TimeTable) -> dict[str, str]:
-    return {fault.kind: fault.sentence for fault in table_faults(table, times) if fault.side == "off"}
+    return {row.judgement: row.caveats[0] for row in fault_rows(table, times) if row.more["side"] == "off"}
 
 
 def test_a_result_has_its_place_and_its_figures() -> None:
     right = claimed(table_of(*ROWS), "highest", 30.0, at_s=20.0)
-    assert (right.table, right.says, right.verdict) == ("I", "so", "right")
-    assert (right.found, right.found_at_s) == (30.0, 20.0)
+    assert (right.label, right.judgement, right.outcome, right.unit) == (
+        "so",
+        "right",
+        "machine_system_percent",
+        "%",
+    )
+    assert (right.value, right.more) == (30.0, {"table": "I", "side": "off", "until_s": 20.0})
     wrong = claimed(table_of(*ROWS), "highest", 31.0, at_s=20.0)
-    assert (wrong.verdict, wrong.found, wrong.found_at_s) == ("wrong", 30.0, 20.0)
-    assert wrong.sentence == "the text has 31.00 at 20 s; its own Table I has 30.00 at 20 s"
+    assert (wrong.judgement, wrong.value, wrong.more["until_s"]) == ("wrong", 30.0, 20.0)
+    assert wrong.caveats[0] == "the text has 31.00 at 20 s; its own Table I has 30.00 at 20 s"
     no_time = claimed(table_of(*ROWS), "highest", 31.0)
-    assert no_time.sentence == "the text has 31.00; its own Table I has 30.00 at 20 s"
+    assert no_time.caveats[0] == "the text has 31.00; its own Table I has 30.00 at 20 s"
     mean = claimed(table_of(*ROWS), "mean", 18.0)
-    assert (mean.verdict, mean.found, mean.found_at_s) == ("right", 18.0, None)
-    assert claimed(table_of(*ROWS), "mean", 18.5).found_at_s is None
+    assert (mean.judgement, mean.value, mean.more["until_s"]) == ("right", 18.0, None)
+    assert claimed(table_of(*ROWS), "mean", 18.5).more["until_s"] is None
 
 
 def test_the_highest_may_be_there_twice_and_any_of_its_times_is_right() -> None:
     twice = table_of(ROWS[3], *ROWS)
-    assert claimed(twice, "highest", 30.0, at_s=25.0).found_at_s == 25.0
-    assert claimed(twice, "highest", 30.0, at_s=5.0).found_at_s == 5.0
+    assert claimed(twice, "highest", 30.0, at_s=25.0).more["until_s"] == 25.0
+    assert claimed(twice, "highest", 30.0, at_s=5.0).more["until_s"] == 5.0
     first = claimed(twice, "highest", 30.0)
-    assert (first.verdict, first.found_at_s) == ("right", 5.0)
+    assert (first.judgement, first.more["until_s"]) == ("right", 5.0)
     elsewhere = claimed(twice, "highest", 30.0, at_s=10.0)
-    assert (elsewhere.verdict, elsewhere.found_at_s) == ("wrong", 5.0)
+    assert (elsewhere.judgement, elsewhere.more["until_s"]) == ("wrong", 5.0)
 
 
 def test_a_figure_is_right_to_half_of_its_last_digit() -> None:
     table = table_of(*ROWS)
     for off, verdict in ((0.004, "right"), (-0.004, "right"), (0.0060, "wrong"), (-0.0060, "wrong")):
-        assert claimed(table, "highest", 30.0 + off).verdict == verdict
-        assert claimed(table, "mean", 18.0 + off).verdict == verdict
-    assert claimed(table, "mean", 18.005).verdict == "right"
+        assert claimed(table, "highest", 30.0 + off).judgement == verdict
+        assert claimed(table, "mean", 18.0 + off).judgement == verdict
+    assert claimed(table, "mean", 18.005).judgement == "right"
 
 
 def test_gaps_are_no_values() -> None:
     table = table_of(GAP, *ROWS)
-    assert claimed(table, "highest", 30.0).found_at_s == 25.0
-    assert claimed(table, "mean", 18.0).verdict == "right"
+    assert claimed(table, "highest", 30.0).more["until_s"] == 25.0
+    assert claimed(table, "mean", 18.0).judgement == "right"
 
 
 def test_where_the_last_row_is_an_average_the_text_may_mean_either() -> None:
     """The last row tells 18.04, rows before it make 18.00: with one more row they would make 18.01."""
     table = table_of(*ROWS, (31.25, 0.0, 18.04, 1.0, 0.0, 49.71))
     before = claimed(table, "mean", 18.0)
-    assert (before.verdict, before.found) == ("right", 18.0)
-    assert before.sentence == "the mean of its rows before the last in Table I is 18.00"
+    assert (before.judgement, before.value) == ("right", 18.0)
+    assert before.caveats[0] == "the mean of its rows before the last in Table I is 18.00"
     last = claimed(table, "mean", 18.04)
-    assert (last.verdict, last.found) == ("right", 18.04)
-    assert last.sentence == "its last row, an average in Table I is 18.04"
+    assert (last.judgement, last.value) == ("right", 18.04)
+    assert last.caveats[0] == "its last row, an average in Table I is 18.04"
     wrong = claimed(table, "mean", 17.0)
-    assert (wrong.verdict, wrong.found) == ("wrong", 18.0)
-    assert wrong.sentence == (
+    assert (wrong.judgement, wrong.value) == ("wrong", 18.0)
+    assert wrong.caveats[0] == (
         "the text has 17.00; in its own Table I the mean of its rows "
         "before the last is 18.00 and its last row, "
         "an average is 18.04"
@@ -103,7 +108,7 @@ def test_where_the_last_row_is_an_average_the_text_may_mean_either() -> None:
 
 def test_a_column_of_gaps_has_no_mean() -> None:
     nothing = claimed(table_of(GAP, GAP), "mean", 1.0)
-    assert (nothing.verdict, nothing.found) == ("wrong", None)
+    assert (nothing.judgement, nothing.value) == ("wrong", None)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +255,7 @@ def test_only_rounds_of_the_same_cases_tell_how_long_a_table_ought_to_be() -> No
 
 def test_faults_are_told_of_each_side() -> None:
     table = table_of(*ROWS).model_copy(update={"rows": {"off": (IDLE, *ROWS), "on": (IDLE, *ROWS)}})
-    assert [(fault.table, fault.side, fault.kind) for fault in table_faults(table, ())] == [
+    assert [(row.more["table"], row.more["side"], row.judgement) for row in fault_rows(table, ())] == [
         ("I", "off", "idle rows"),
         ("I", "on", "idle rows"),
     ]

@@ -13,40 +13,45 @@ from fake_crud_study import QUERIES, REASON, ROUNDS, STUDY, crud_document, crud_
 from observed_windows import seconds, ticks, window
 from report_runs import HOSTILE, changed
 from tlstax.findings.core.outcomes import outcomes
-from tlstax.findings.published.processor_tables import steps
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import RunDocument
-from tlstax.results.published_tables import DifferenceResult, MeasuredProcessors, PartOfTime, Tables
+from tlstax.results.rows import Row
 from tlstax.topics.answer.document import document
+from tlstax.topics.tables.answers import DIFFERENCE, said, sentence_of, verdict_of
+from tlstax.topics.tables.layout import Place, View
+from tlstax.topics.tables.loads import MEMORY, steps
+from tlstax.topics.tables.sides import PART_ROLE, Shown
+from tlstax.topics.tables.times import reading
 
 
-def tables(found: RunDocument) -> Tables:
-    assert found.tables is not None
-    return found.tables
+def of_line(found: RunDocument, label: str) -> list[Row]:
+    """What each part says of a difference."""
+    return [row for row in found.topics["tables"].of(role=DIFFERENCE) if row.label == label]
 
 
-def of_line(found: RunDocument, label: str) -> DifferenceResult:
-    return next(one for one in tables(found).differences if one.label == label)
+def of_load(found: RunDocument, table: str) -> list[Row]:
+    return [row for row in found.topics["tables"].of(role=DIFFERENCE) if row.word("table") == table]
 
 
-def of_load(found: RunDocument, table: str) -> DifferenceResult:
-    return next(one for one in tables(found).differences if one.table == table)
+def times(found: RunDocument, label: str, part: str) -> list[Place]:
+    return sides(found, "VI", part, label)
 
 
-def times(found: RunDocument, label: str, part: str) -> PartOfTime:
-    line = next(line for line in tables(found).times[0].lines if line.label == label)
-    return next(own for own in line.parts if own.part == part)
+def loads(found: RunDocument, table: str, part: str) -> list[Place]:
+    return sides(found, table, part)
 
 
-def loads(found: RunDocument, table: str, part: str) -> tuple[MeasuredProcessors, ...]:
-    whole = next(one for one in tables(found).processors if one.published.number == table)
-    return next(own for own in whole.parts if own.part == part).sides
+def sides(found: RunDocument, number: str, key: str, label: str = "") -> list[Place]:
+    study = found.design
+    table = next(one for one in (*study.time_tables, *study.processor_tables) if one.number == number)
+    part = next(one for one in study.parts if one.key == key)
+    return View(found.topics["tables"], study).sides(table, part, label)
 
 
-def answers(found: DifferenceResult) -> dict[str, str]:
-    return {here.part: here.answer for here in found.parts}
+def answers(found: list[Row]) -> dict[str, str]:
+    return {here.word("part"): here.judgement for here in found}
 
 
 INCONCLUSIVE = dict.fromkeys("bcd", "inconclusive") | {"a": "not tested"}
@@ -58,52 +63,63 @@ def test_a_planted_cost_is_found_in_times_and_in_loads() -> None:
     found = crud_document()
     select = of_line(found, "SELECT")
     assert answers(select) == {"a": "not tested", "b": "right", "c": "right", "d": "right"}
-    assert select.verdict == "right"
-    assert select.published == (61.164, 68.137)
-    ratio = times(found, "SELECT", "b").ratios["SSL required"]
+    assert verdict_of(select) == "right"
+    assert select[0].caveats[0].endswith("(68.137 s beside 61.164 s, +11 %)")
+    assert select[1].more["published"] == pytest.approx(68.137 / 61.164)
+    ratio = times(found, "SELECT", "b")[1].ratio
+    assert ratio is not None
     assert ratio.low is not None
     assert ratio.high is not None
     assert ratio.low < 1.1 < ratio.high
     load = of_load(found, "II")
     assert answers(load) == answers(select)
-    assert load.parts[1].difference is not None
-    assert load.parts[1].difference.point == pytest.approx(3.0)
+    assert load[1].known.point == pytest.approx(3.0)
 
 
 def test_a_planted_nothing_is_not_found() -> None:
     found = crud_document()
     for label in ("INSERT", "UPDATE"):
         assert answers(of_line(found, label)) == RULED_OUT
-        assert of_line(found, label).verdict == "wrong"
+        assert verdict_of(of_line(found, label)) == "wrong"
     assert "right" not in answers(of_line(found, "DELETE")).values(), "0.62 %, hardly more than is known"
     for table in ("III", "IV", "V"):
         assert answers(of_load(found, table)) == RULED_OUT
     everything = of_line(found, "Mean response time")
-    assert everything.says == "Mean response time: 4 of 4 take longer with SSL required"
-    assert everything.parts[1].sentence.startswith("wrong: as published in 1 (SELECT), otherwise in ")
+    assert everything[0].caveats[0] == "Mean response time: 4 of 4 take longer with SSL required"
+    assert said(everything[1]).startswith("wrong: as published in 1 (SELECT), otherwise in ")
     alike = crud_document(slower=1.0)
     assert answers(of_line(alike, "SELECT")) == answers(of_load(alike, "II")) == RULED_OUT
 
 
 def test_what_goes_the_other_way_is_wrong() -> None:
     found = crud_document(slower=0.9)
-    assert of_line(found, "SELECT").verdict == "wrong"
-    assert of_line(found, "Mean response time").verdict == "wrong"
+    assert verdict_of(of_line(found, "SELECT")) == "wrong"
+    assert verdict_of(of_line(found, "Mean response time")) == "wrong"
 
 
 def test_a_method_that_compares_tls_with_tls_tests_nothing_and_is_shown_all_the_same() -> None:
     found = crud_document()
-    plain, encrypted = times(found, "SELECT", "a").sides
+    plain, encrypted = times(found, "SELECT", "a")
     assert (plain.shown.standing, plain.shown.why, plain.shown.ran) == ("invalid", REASON, "TLSv1.3")
     assert (encrypted.shown.standing, encrypted.shown.ran) == ("valid", "TLSv1.3")
-    assert plain.seconds is not None
-    assert plain.seconds.point == pytest.approx(QUERIES / 160 * 1.1, rel=0.01)
-    assert of_line(found, "SELECT").parts[0].sentence == "not tested: TLS was compared with TLS"
+    seconds_here = plain.measured("round_s")
+    assert seconds_here is not None
+    assert seconds_here.value == pytest.approx(QUERIES / 160 * 1.1, rel=0.01)
+    assert said(of_line(found, "SELECT")[0]) == "not tested: TLS was compared with TLS"
     (plain_load, encrypted_load) = loads(found, "II", "a")
-    assert plain_load.mean == encrypted_load.mean
-    assert plain_load.rss_bytes == 400_000_000
-    part = tables(found).parts[0]
-    assert (part.key, part.valid, part.invalid, part.reasons) == ("a", 16, 16, (REASON,))
+    for column in ("user", "system", "idle"):
+        plain_mean, encrypted_mean = (
+            side.measured(f"machine_{column}_percent") for side in (plain_load, encrypted_load)
+        )
+        assert plain_mean is not None
+        assert encrypted_mean is not None
+        assert plain_mean.value == encrypted_mean.value
+    memory = plain_load.measured(MEMORY)
+    assert memory is not None
+    assert memory.value == 400_000_000
+    part = found.topics["tables"].of(role=PART_ROLE)[0]
+    assert (part.word("part"), part.value, part.more["invalid_trials"]) == ("a", 16, 16)
+    assert part.more["why"] == REASON
 
 
 def test_a_side_with_valid_trials_is_shown_by_them_alone() -> None:
@@ -113,15 +129,14 @@ def test_a_side_with_valid_trials_is_shown_by_them_alone() -> None:
         return record.model_copy(update={"verdict": verdict}) if is_first else record
 
     found = document(changed(crud_run(), spoilt))
-    shown = times(found, "SELECT", "d").sides[0].shown
-    assert (shown.standing, shown.trials, shown.left_out, shown.why) == ("valid", 3, 1, "")
+    assert times(found, "SELECT", "d")[0].shown == Shown("valid", trials=3, left_out=1, ran="plaintext")
 
 
 def test_one_block_alone_tells_nothing() -> None:
     found = document(crud_run(blocks=1))
     select = of_line(found, "SELECT")
     assert answers(select) == INCONCLUSIVE
-    assert "in one block alone" in select.sentence
+    assert "in one block alone" in sentence_of(select)
 
 
 def test_rows_are_of_whole_steps_and_means_over_the_trials_that_reached_them() -> None:
@@ -130,12 +145,12 @@ def test_rows_are_of_whole_steps_and_means_over_the_trials_that_reached_them() -
     long = long.model_copy(update={"window": window(*seconds(*rising))})
     short = short.model_copy(update={"window": window(*seconds(*[ticks(system=20, idle=80)] * 7))})
     first, second = steps([long, short], 5)
-    assert (first.from_s, first.to_s, first.trials) == (0, 5, 2)
-    assert first.values["system"] == pytest.approx((2 + 20) / 2)
-    assert (second.to_s, second.trials) == (10, 1), "seven seconds are less than half of a second step"
-    assert second.values["system"] == pytest.approx(6)
+    assert first[:2] == (5, 2)
+    assert first[2]["system"] == pytest.approx((2 + 20) / 2)
+    assert second[:2] == (10, 1), "seven seconds are less than half of a second step"
+    assert second[2]["system"] == pytest.approx(6)
     early = CpuSlice(at_s=4.9999, took_s=1.0, machine=ticks(idle=100))
-    assert steps([long.model_copy(update={"window": window(early)})], 5) == ()
+    assert steps([long.model_copy(update={"window": window(early)})], 5) == []
 
 
 def test_a_round_takes_what_the_client_prints_or_its_share_of_the_window() -> None:
@@ -155,9 +170,12 @@ def test_a_round_takes_what_the_client_prints_or_its_share_of_the_window() -> No
 
 
 def test_seconds_of_other_rounds_are_not_compared() -> None:
-    same = tables(crud_document()).times[0].reading
+    def read(found: RunDocument) -> str:
+        return reading(found.design.time_tables[0], found.topics["tables"].rows)
+
+    same = read(crud_document())
     assert same.startswith(f"A round has {QUERIES:,} operations, there as here")
-    other = tables(document(crud_run(blocks=2, queries=500))).times[0].reading
+    other = read(document(crud_run(blocks=2, queries=500)))
     assert other.startswith("A round has 500 operations here and 10,000 there")
     assert "the ratios alone are" in other
 
@@ -165,23 +183,24 @@ def test_seconds_of_other_rounds_are_not_compared() -> None:
 def test_a_study_without_parts_is_one() -> None:
     engine = tuple(t for t in STUDY.treatments if t["client"] == "engine")
     found = document(crud_run(STUDY.model_copy(update={"parts": (), "treatments": engine})))
-    assert [(part.key, part.title) for part in tables(found).parts] == [("all", "this run")]
-    assert of_line(found, "SELECT").sentence.startswith("right: +")
+    parts = found.topics["tables"].of(role=PART_ROLE)
+    assert [(part.word("part"), part.label) for part in parts] == [("all", "this run")]
+    assert sentence_of(of_line(found, "SELECT")).startswith("right: +")
 
 
 def test_what_was_not_run_is_not_tested() -> None:
     run = crud_run(blocks=2)
     kept = tuple(r for r in run.trials if r.trial.case.levels["client"] != "mysqlslap-9.7")
     found = document(run.model_copy(update={"trials": kept}))
-    assert of_line(found, "SELECT").parts[2].sentence == "not tested: it was not run"
+    assert said(of_line(found, "SELECT")[2]) == "not tested: it was not run"
     assert loads(found, "II", "c")[0].shown.standing == "not run"
     nothing = document(run.model_copy(update={"trials": ()}))
-    assert of_line(nothing, "SELECT").verdict == "not tested"
+    assert verdict_of(of_line(nothing, "SELECT")) == "not tested"
 
 
 def test_a_study_without_tables_has_none() -> None:
     bare = {"processor_tables": (), "time_tables": ()}
-    assert document(crud_run(STUDY.model_copy(update=bare), blocks=1)).tables is None
+    assert "tables" not in document(crud_run(STUDY.model_copy(update=bare), blocks=1)).topics
 
 
 @cache
@@ -226,7 +245,8 @@ def test_spreadsheets_get_every_cell() -> None:
     assert len(published) == printed
     times_here = [r for r in rows if r["role"] == "table, measured" and r["outcome"] == "round_s"]
     assert len(times_here) == 4 * 4 * 2
-    bad = [r for r in times_here if "; invalid: " in r["caveats"]]
+    bad = [r for r in rows if r["role"] == "table, side" and r["standing"] == "invalid"]
+    assert {r["why"] for r in bad} == {REASON}
     assert {(r["case_client"], r["case_tls_switch"], r["case_tls"]) for r in bad} == {
         ("mysqlslap-8.0.33", "client", "off")
     }
@@ -239,8 +259,9 @@ def test_programs_get_the_tables_as_they_are() -> None:
     shown = document(stored)
     text = render(stored, shown, "json")
     assert RunDocument.model_validate_json(text) == shown
-    told = json.loads(text)["tables"]
-    assert set(told) == {"parts", "processors", "times", "claims", "faults", "differences"}
+    told = json.loads(text)["topics"]["tables"]["rows"]
+    roles = ("part", "side", "published", "measured", "ratio", "difference", "claim", "claim here", "fault")
+    assert {row["role"] for row in told} == {f"table, {role}" for role in roles}
 
 
 @pytest.mark.parametrize("form", ["terminal", "md", "html", "csv"])
@@ -272,6 +293,6 @@ def test_a_run_that_was_watched_by_nobody_has_times_and_no_loads() -> None:
 
     found: StoredRun = changed(crud_run(blocks=2), blind)
     shown = document(found)
-    assert loads(shown, "II", "b")[0].mean is None
-    assert of_load(shown, "II").parts[1].sentence.startswith("not tested: nobody watched")
-    assert of_line(shown, "SELECT").parts[1].ratio is not None
+    assert loads(shown, "II", "b")[0].measured("machine_system_percent") is None
+    assert said(of_load(shown, "II")[1]).startswith("not tested: nobody watched")
+    assert of_line(shown, "SELECT")[1].interval is not None

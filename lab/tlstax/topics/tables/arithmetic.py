@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isclose
 from statistics import fmean, pstdev
 
-from tlstax.results.published_tables import ClaimResult, FaultKind, TableFault
+from tlstax.results.rows import Row
 from tlstax.study import (
     PROCESSOR_COLUMNS,
     Claim,
@@ -15,6 +15,10 @@ from tlstax.study import (
     ProcessorTable,
     TimeTable,
 )
+from tlstax.topics.tables.sides import SIDE, TABLE, UNTIL
+
+CLAIM, FAULT = "table, claim", "table, fault"
+"""Roles of rows. The judgement of a claim is "right" or "wrong", that of a fault its kind."""
 
 ROUNDING = 0.005
 """Half of the last digit that is printed."""
@@ -41,17 +45,19 @@ TINY = 1e-9
 Cells = Sequence[float | str]
 
 
-def claim_result(claim: Claim, table: ProcessorTable) -> ClaimResult:
-    """Whether the table has what its text says of it."""
+def claim_row(claim: Claim, table: ProcessorTable) -> Row:
+    """Whether the table has what its text says of it: what was found, and in a caveat why."""
     judge = _of_highest if claim.kind == "highest" else _of_mean
     is_right, found, found_at_s, sentence = judge(claim, table)
-    return ClaimResult(
-        table=table.number,
-        says=claim.says,
-        verdict="right" if is_right else "wrong",
-        sentence=sentence,
-        found=found,
-        found_at_s=found_at_s,
+    return Row(
+        role=CLAIM,
+        outcome=f"machine_{claim.column}_percent",
+        unit="%",
+        label=claim.says,
+        value=found,
+        judgement="right" if is_right else "wrong",
+        caveats=(sentence,),
+        more={TABLE: table.number, SIDE: claim.side, UNTIL: found_at_s},
     )
 
 
@@ -85,11 +91,11 @@ def _of_mean(claim: Claim, table: ProcessorTable) -> tuple[bool, float | None, f
     return False, first, None, f"the text has {_figure(claim.value)}; in its own Table {table.number} {said}"
 
 
-def table_faults(table: ProcessorTable, times: Sequence[TimeTable]) -> Iterator[TableFault]:
+def fault_rows(table: ProcessorTable, times: Sequence[TimeTable]) -> Iterator[Row]:
     """Everything in a table that cannot be what it seems, side by side."""
     for side in table.sides:
         rows = table.rows[side.name]
-        found: dict[FaultKind, str] = {
+        found = {
             "average row": _average_words(table, rows),
             "idle rows": _idle_words(table, rows),
             "sum": _sum_words(table, rows),
@@ -97,7 +103,8 @@ def table_faults(table: ProcessorTable, times: Sequence[TimeTable]) -> Iterator[
         }
         for kind, sentence in found.items():
             if sentence:
-                yield TableFault(table=table.number, side=side.name, kind=kind, sentence=sentence)
+                known = {TABLE: table.number, SIDE: side.name}
+                yield Row(role=FAULT, judgement=kind, caveats=(sentence,), more=known)
 
 
 def is_average_row(rows: Sequence[Cells]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intervals import known
-from tlstax.findings.published.answers import answer_to_difference, answer_to_ratio
+from tlstax.topics.tables.answers import answer_to_difference, answer_to_ratio
 
 INCONCLUSIVE = "inconclusive"
 

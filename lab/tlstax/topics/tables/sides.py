@@ -1,4 +1,4 @@
-"""Which trials stand for a side of a published table in a part of the run, and what they really were. Pure.
+"""Which trials stand for a side of a published table in a part of the run, and what they really were.
 
 A part whose trials are not valid is shown all the same, and said to be what it is: that others compared TLS
 with TLS is seen from just such trials. A side that has valid trials is shown by them alone.
@@ -13,12 +13,72 @@ from dataclasses import dataclass
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.records.trial import TrialRecord
-from tlstax.results.published_tables import PartResult, Shown, Standing
+from tlstax.results.rows import More, Row
 from tlstax.study import Choice, Level, Levels, Part, Study, within
+from tlstax.topics.core.columns import Column
 
 PLAINTEXT = "plaintext"
 
+PART_ROLE, SIDE_ROLE = "table, part", "table, side"
+"""Roles of rows: how the trials of a part came out, and those that stand for a side of a table there."""
+
+TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = "table", "part", "side", "against", "until_s", "trials"
+STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "operations"
+INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "published", "published_points"
+
+COLUMNS = (
+    Column(TABLE, "TEXT", "the number of a published table"),
+    Column(PART, "TEXT", "the part of the study that was measured in its place"),
+    Column(SIDE, "TEXT", "the side of the table"),
+    Column(UNTIL, "REAL", "when the step ends that a row of the table is of", "s"),
+    Column(STANDING, "TEXT", "what the trials of a side were found to be: valid, invalid, unknown, not run"),
+    Column(RAN, "TEXT", "what was seen on their connections: plaintext, TLSv1.3 or both"),
+    Column(WHY, "TEXT", "the most frequent reason why trials are not valid"),
+    Column(TRIALS, "INTEGER", "the number of trials that it is from"),
+    Column(LEFT_OUT, "INTEGER", "how many trials that are not valid are left out, as valid ones are shown"),
+    Column(INVALID, "INTEGER", "how many trials of a part are invalid"),
+    Column(UNKNOWN, "INTEGER", "of how many trials of a part that is not known"),
+    Column(OPERATIONS, "INTEGER", "how many operations a round has here"),
+    Column(POINTS, "REAL", "the published difference, in percentage points"),
+)
+
 Wanted = Mapping[str, Choice]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The trials that stand for one side of a table in one part: how many, and what was found of them.
+
+    `standing` is "valid", "invalid", "unknown" or "not run"; `why` the most frequent reason why they are not
+    valid; `left_out` counts trials that are not valid, where valid ones are shown. `ran` is what the server
+    or the client saw on the connections that did the work: "plaintext", "TLSv1.3", both; empty where neither
+    said.
+    """
+
+    standing: str
+    trials: int = 0
+    left_out: int = 0
+    why: str = ""
+    ran: str = ""
+
+    @classmethod
+    def of(cls, row: Row) -> Shown:
+        """What a row of a side says of it."""
+        left_out = round(row.number(LEFT_OUT) or 0)
+        return cls(row.word(STANDING), round(row.value or 0), left_out, row.word(WHY), row.word(RAN))
+
+    def row(self, case: dict[str, Level], label: str, more: Mapping[str, More]) -> Row:
+        """The same as a row of this place."""
+        known = {STANDING: self.standing, RAN: self.ran, WHY: self.why, LEFT_OUT: self.left_out}
+        return Row(
+            role=SIDE_ROLE,
+            outcome=TRIALS,
+            unit="1",
+            label=label,
+            case=case,
+            value=self.trials,
+            more={**more, **known},
+        )
 
 
 @dataclass(frozen=True)
@@ -62,19 +122,37 @@ def parts_of(study: Study) -> tuple[Part, ...]:
     return study.parts or (Part(key="all", title="this run"),)
 
 
-def part_result(part: Part, run: Measured) -> PartResult:
-    """How the trials of a part came out; of its levels, those that set it apart."""
+def part_row(part: Part, run: Measured) -> Row:
+    """How many trials of a part are valid; of its levels, those that set it apart."""
     own = [record for record in run.records if within(record.trial.case.levels, part.within)]
     reasons = Counter(reason for record in own for reason in record.verdict.reasons[:1])
-    return PartResult(
-        key=part.key,
-        title=part.title,
-        case={
-            name: _several(choice) for name, choice in part.within.items() if name in run.study.levels_of()
+    counts = counts_of(own)
+    return Row(
+        role=PART_ROLE,
+        outcome=TRIALS,
+        unit="1",
+        label=part.title,
+        case=case_of(own_levels(part, run.study)),
+        value=counts.valid,
+        more={
+            PART: part.key,
+            INVALID: counts.invalid,
+            UNKNOWN: counts.unknown,
+            WHY: next(iter(reason for reason, _ in reasons.most_common(1)), ""),
         },
-        **dict(counts_of(own)),
-        reasons=tuple(reason for reason, _ in reasons.most_common()),
     )
+
+
+def own_levels(part: Part, study: Study) -> dict[str, Choice]:
+    """Of a part's levels those of the study's factors."""
+    return {name: choice for name, choice in part.within.items() if name in study.levels_of()}
+
+
+def case_of(*chosen: Mapping[str, Choice]) -> dict[str, Level]:
+    """The levels of a case, those of later choices first; of a choice among several levels, none."""
+    known = {name: choice for own in chosen for name, choice in own.items()}
+    several = {name: choice if isinstance(choice, tuple) else (choice,) for name, choice in known.items()}
+    return {name: levels[0] for name, levels in several.items() if len(levels) == 1}
 
 
 def _side(records: Iterable[TrialRecord], wanted: Sequence[Wanted]) -> Side:
@@ -116,7 +194,7 @@ def _stands(record: TrialRecord, wanted: Sequence[Wanted]) -> bool:
     return case.role != "control" and all(within(case.levels, levels) for levels in wanted)
 
 
-def _standing(records: Sequence[TrialRecord]) -> Standing:
+def _standing(records: Sequence[TrialRecord]) -> str:
     verdicts = {record.verdict.value for record in records}
     if not verdicts:
         return "not run"
@@ -133,7 +211,3 @@ def _ran(record: TrialRecord) -> set[str]:
         return {seen.version for seen in record.done.window.handshakes}
     negotiated = record.ready.negotiated if record.ready is not None else ()
     return {view.version if (view := seen.server or seen.client) else PLAINTEXT for seen in negotiated}
-
-
-def _several(choice: Choice) -> tuple[Level, ...]:
-    return choice if isinstance(choice, tuple) else (choice,)

@@ -7,10 +7,11 @@ import pytest
 from fake_trials import untrue
 from observed_windows import seconds, ticks
 from tlstax.findings.core.series import Series
-from tlstax.findings.published.tables import published_tables
 from tlstax.records.trial import TrialRecord
-from tlstax.results.published_tables import ClaimHere, Tables
+from tlstax.results import rows as results
 from tlstax.study import Claim, Column, Part, ProcessorTable, Study, TimeRow, TimeTable, load_study
+from tlstax.topics.tables.topic import rows
+from told_runs import run_of
 from watched_trials import system, unwatched, watched
 
 STUDY = load_study("crud-tls")
@@ -58,66 +59,84 @@ def tables(
     *records: TrialRecord,
     loads: tuple[ProcessorTable, ...] = (LOADS,),
     times: tuple[TimeTable, ...] = (TIMES,),
-) -> Tables | None:
+) -> list[results.Row]:
     study: Study = STUDY.model_copy(update={"processor_tables": loads, "time_tables": times, "parts": PARTS})
-    return published_tables(Series(study=study, cases={}, values={}, controls={}), records)
+    return list(rows(run_of(Series(study=study, cases={}, values={}, controls={}), measured=records)))
 
 
-def found(*records: TrialRecord) -> Tables:
-    whole = tables(*records)
-    assert whole is not None
-    return whole
+def of(role: str, *records: TrialRecord) -> list[results.Row]:
+    return [row for row in tables(*records) if row.role == f"table, {role}"]
 
 
 def test_a_study_without_tables_has_none_and_one_kind_is_enough() -> None:
-    assert tables(loads=(), times=()) is None
-    loads, times = tables(times=()), tables(loads=())
-    assert loads is not None
-    assert times is not None
-    assert ([one.published for one in loads.processors], loads.times) == ([LOADS], ())
-    assert ([one.published for one in times.times], times.processors) == ([TIMES], ())
+    assert tables(loads=(), times=()) == []
+    assert {row.more["table"] for row in tables(times=()) if row.role == "table, published"} == {"II"}
+    assert {row.more["table"] for row in tables(loads=()) if row.role == "table, published"} == {"VI"}
 
 
 def test_every_part_and_table_is_there() -> None:
-    whole = found(watched(*system(8, 8)), untrue(watched(block=1), "it was not so"))
-    assert [(part.key, part.valid, part.invalid, part.reasons) for part in whole.parts] == [
-        ("a", 1, 1, ("it was not so",)),
-        ("b", 0, 0, ()),
+    trials = watched(*system(8, 8)), untrue(watched(block=1), "it was not so")
+    parts = of("part", *trials)
+    assert [(row.more["part"], row.value, row.more["invalid_trials"], row.more["why"]) for row in parts] == [
+        ("a", 1, 1, "it was not so"),
+        ("b", 0, 0, ""),
     ]
-    (loads,), (times,) = whole.processors, whole.times
-    assert (loads.published, times.published) == (LOADS, TIMES)
-    assert loads.parts[0].sides[0].mean is not None
-    assert loads.parts[0].sides[0].mean["system"] == pytest.approx(8.0)
-    assert times.lines[0].parts[0].sides[0].shown.trials == 1
-    assert [(fault.table, fault.side, fault.kind) for fault in whole.faults] == [
+    loads = {
+        (row.more["part"], row.more["side"]): row.value
+        for row in of("measured", *trials)
+        if row.outcome == "machine_system_percent" and "until_s" not in row.more
+    }
+    assert loads == {("a", "off"): pytest.approx(8.0)}
+    first = next(row for row in of("side", *trials) if row.label == "SELECT")
+    assert (first.more["part"], first.more["side"], first.value) == ("a", "off", 1)
+    faults = of("fault", *trials)
+    assert [(row.more["table"], row.more["side"], row.judgement) for row in faults] == [
         ("II", "off", "sum"),
         ("II", "off", "too short"),
         ("II", "on", "too short"),
     ]
 
 
+def test_every_printed_cell_is_a_row() -> None:
+    printed = of("published")
+    cells = [row for row in printed if row.more["table"] == "II"]
+    assert len(cells) == 6 * 5
+    assert (cells[0].value, cells[0].outcome, cells[0].more) == (
+        60.0,
+        "machine_user_percent",
+        {"table": "II", "side": "off", "until_s": 2.0},
+    )
+    assert cells[0].case == {"workload": "people-select", "tls": "off"}
+    times = [(row.label, row.more["side"], row.value, row.more["published"]) for row in printed[30:]]
+    assert times[:2] == [("SELECT", "off", 10.0, None), ("SELECT", "on", 12.0, 1.2)]
+
+
 def test_differences_of_times_come_before_those_of_loads() -> None:
-    assert [(one.table, one.label) for one in found().differences] == [
-        ("VI", "times"),
-        ("VI", "SELECT"),
-        ("VI", "INSERT"),
-        ("II", "CPU use"),
-    ]
+    told = dict.fromkeys((row.more["table"], row.label) for row in of("difference"))
+    assert list(told) == [("VI", "times"), ("VI", "SELECT"), ("VI", "INSERT"), ("II", "CPU use")]
 
 
 def test_claims_are_held_against_their_own_table() -> None:
-    claims = found().claims
-    assert [(one.table, one.says, one.verdict) for one in claims] == [
+    claims = of("claim")
+    assert [(row.more["table"], row.label, row.judgement) for row in claims] == [
         ("II", "mean off", "wrong"),
         ("II", "mean on", "wrong"),
         ("II", "highest off", "right"),
     ]
-    assert claims[0].found == pytest.approx(34 / 3)
+    assert claims[0].value == pytest.approx(34 / 3)
 
 
-def in_its_place(*records: TrialRecord) -> tuple[list[ClaimHere], ...]:
+Here = tuple[object, float | None, object, object]
+"""A part, its value, when its step ends, and what its trials are."""
+
+
+def in_its_place(*records: TrialRecord) -> list[list[Here]]:
     """What the parts show for each of the claims."""
-    return tuple(list(one.here) for one in found(*records).claims)
+    told: dict[str, list[Here]] = {}
+    for row in of("claim here", *records):
+        known = (row.more["part"], row.value, row.more["until_s"], row.more["standing"])
+        told.setdefault(row.label, []).append(known)
+    return list(told.values())
 
 
 def test_what_was_measured_stands_in_the_place_of_a_claim() -> None:
@@ -125,25 +144,18 @@ def test_what_was_measured_stands_in_the_place_of_a_claim() -> None:
     trial = watched(*system(4, 4, 20, 40, 6, 6))
     other = watched(*system(50, 50), tls="1.3", client="mysqlslap-9.7")
     off, on, highest = in_its_place(trial, other)
-    assert [here.part for here in off] == ["a", "b"]
-    assert (off[0].value, off[0].at_s) == (pytest.approx(80 / 6), None)
-    assert (off[0].shown.standing, off[0].shown.trials) == ("valid", 1)
-    assert (off[1].value, off[1].shown.standing) == (None, "not run")
-    assert (on[0].value, on[0].shown.standing) == (None, "not run")
-    assert (on[1].part, on[1].value) == ("b", pytest.approx(50.0))
-    assert (highest[0].part, highest[0].value, highest[0].at_s) == ("a", pytest.approx(30.0), 4.0)
-    assert highest[0].shown.standing == "valid"
-    assert (highest[1].value, highest[1].at_s, highest[1].shown.standing) == (None, None, "not run")
+    assert off == [("a", pytest.approx(80 / 6), None, "valid"), ("b", None, None, "not run")]
+    assert on == [("a", None, None, "not run"), ("b", pytest.approx(50.0), None, "valid")]
+    assert highest == [("a", pytest.approx(30.0), 4.0, "valid"), ("b", None, None, "not run")]
 
 
 def test_the_highest_is_that_of_its_own_column() -> None:
     """The second step has the most of the user, the first of the kernel."""
     busy = seconds(*[ticks(system=30, user=10, idle=60)] * 2, *[ticks(system=20, user=70, idle=10)] * 2)
     _, _, highest = in_its_place(watched(*busy))
-    assert (highest[0].value, highest[0].at_s) == (pytest.approx(30.0), 2.0)
+    assert highest[0] == ("a", pytest.approx(30.0), 2.0, "valid")
 
 
 def test_where_nobody_watched_no_value_stands_in_its_place() -> None:
     off, _, highest = in_its_place(unwatched(watched()))
-    assert (off[0].value, off[0].shown.standing) == (None, "valid")
-    assert (highest[0].value, highest[0].at_s, highest[0].shown.trials) == (None, None, 1)
+    assert off[0] == highest[0] == ("a", None, None, "valid")

@@ -6,18 +6,10 @@ import pytest
 
 from fake_trials import VALID, Truth, fake_record
 from tlstax.contract import Handshakes, Negotiated, TlsView
-from tlstax.findings.published.sides import (
-    Measured,
-    Side,
-    measured,
-    part_result,
-    parts_of,
-    why_not_tested,
-)
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord, Verdict
-from tlstax.results.published_tables import Shown, Standing
 from tlstax.study import Case, Level, Part, load_study
 from tlstax.study.design import Role
+from tlstax.topics.tables.sides import Measured, Shown, Side, measured, part_row, parts_of, why_not_tested
 
 STUDY = load_study("crud-tls")
 TRUTH = Truth(100.0, {}, 20.0, 10.0)
@@ -165,14 +157,23 @@ def test_a_part_counts_its_trials_and_tells_why_some_are_not_valid() -> None:
             record(invalid("elsewhere"), x=2),
         ),
     )
-    found = part_result(part, run)
-    assert (found.key, found.title) == ("a", "as published")
-    assert found.case == {"client": ("engine", "mysqlslap-9.7"), "tls": ("off",)}, "x is no factor of it"
-    assert (found.valid, found.invalid, found.unknown) == (1, 3, 1)
-    assert found.reasons == ("frequent", "rare")
+    found = part_row(part, run)
+    assert (found.label, found.case) == ("as published", {"tls": "off"}), "x is no factor, clients are two"
+    assert (found.outcome, found.value) == ("trials", 1)
+    assert found.more == {"part": "a", "invalid_trials": 3, "unknown_trials": 1, "why": "frequent"}
+    nothing = part_row(part, Measured(STUDY, (part,), ()))
+    assert (nothing.value, nothing.more["why"]) == (0, "")
 
 
-def of(standing: Standing, ran: str) -> Shown:
+def test_a_row_of_a_side_says_all_of_it() -> None:
+    side = Shown("invalid", trials=4, left_out=2, why="so", ran="TLSv1.3")
+    row = side.row({"tls": "1.3"}, "SELECT", {"table": "II", "part": "a", "side": "TLS"})
+    assert (row.role, row.label, row.case, row.value) == ("table, side", "SELECT", {"tls": "1.3"}, 4)
+    assert (row.more["table"], row.more["part"], row.more["side"]) == ("II", "a", "TLS")
+    assert Shown.of(row) == side
+
+
+def of(standing: str, ran: str) -> Shown:
     return Shown(standing=standing, trials=1, ran=ran)
 
 

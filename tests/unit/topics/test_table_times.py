@@ -8,11 +8,11 @@ import pytest
 
 from fake_trials import VALID, Truth, fake_record, untrue
 from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.published.sides import Measured
-from tlstax.findings.published.time_tables import time_table
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.results.published_tables import PartOfTime, TimeTableResult
+from tlstax.results.rows import Row
 from tlstax.study import Case, Column, Level, Part, TimeRow, TimeTable, load_study
+from tlstax.topics.tables.sides import Measured, Shown
+from tlstax.topics.tables.times import reading, time_rows
 
 STUDY = load_study("crud-tls")
 TRUTH = Truth(100.0, {}, 20.0, 10.0)
@@ -64,9 +64,7 @@ def lost(made: TrialRecord) -> TrialRecord:
     return made.model_copy(update={"done": None})
 
 
-def found(
-    *records: TrialRecord, table: TimeTable = TABLE, controls: tuple[float, ...] = ()
-) -> TimeTableResult:
+def found(*records: TrialRecord, table: TimeTable = TABLE, controls: tuple[float, ...] = ()) -> list[Row]:
     """The table; controls are so many times as slow as the plain case."""
     at = frozen(levels_of("off"))
     series = Series(
@@ -75,90 +73,109 @@ def found(
         values={at: {block: {"round_s": 1.0} for block in range(len(controls))}},
         controls={at: {block: {"round_s": each} for block, each in enumerate(controls)}} if controls else {},
     )
-    return time_table(table, Measured(STUDY, (ENGINE, OTHER), records), series)
+    return list(time_rows(table, Measured(STUDY, (ENGINE, OTHER), records), series))
 
 
-def first_part(
-    *records: TrialRecord, controls: tuple[float, ...] = (), table: TimeTable = TABLE
-) -> PartOfTime:
-    return found(*records, controls=controls, table=table).lines[0].parts[0]
+Sides = dict[str, Row]
+"""The rows of a role, by side."""
+
+
+def at(rows: list[Row], role: str, label: str = "SELECT", part: str = "a") -> Sides:
+    """The rows of a line and part."""
+    own = (row for row in rows if (row.role, row.label) == (f"table, {role}", label))
+    return {row.word("side"): row for row in own if row.more.get("part", "") == part}
+
+
+def seconds(rows: list[Row], label: str = "SELECT", part: str = "a") -> dict[str, float | None]:
+    return {side: row.value for side, row in at(rows, "measured", label, part).items()}
 
 
 def test_published_ratios_are_to_the_first_side() -> None:
     whole = found()
-    assert whole.published == TABLE
-    assert [line.label for line in whole.lines] == ["SELECT", "INSERT"]
-    assert whole.lines[0].published == SELECT.values
-    assert whole.lines[0].published_ratios == {"TLS": 1.5, "old TLS": 0.5}
-    assert whole.lines[1].published_ratios == {"TLS": 1.0}
+    select, insert = (at(whole, "published", label, "") for label in ("SELECT", "INSERT"))
+    assert {side: row.value for side, row in select.items()} == SELECT.values
+    assert {side: row.more["published"] for side, row in select.items()} == {
+        "plain": None,
+        "TLS": 1.5,
+        "old TLS": 0.5,
+    }
+    assert {side: row.more["published"] for side, row in insert.items()} == {"plain": None, "TLS": 1.0}
+    tls = select["TLS"]
+    assert (tls.outcome, tls.unit, tls.case) == ("round_s", "s", {"workload": "people-select", "tls": "1.3"})
 
 
 def test_a_side_takes_the_geometric_mean_of_its_blocks() -> None:
     """Of 2 and 8 s that is 4; the interval of two blocks is wide: t(1) at 98.75 % is 25.45."""
-    part = first_part(record("off", 2.0), record("off", 8.0, block=1), lost(record("off", 9.0, block=2)))
-    plain, encrypted, old = part.sides
-    assert [side.side for side in part.sides] == ["plain", "TLS", "old TLS"]
-    assert plain.seconds is not None
-    assert (plain.seconds.point, plain.seconds.blocks) == (pytest.approx(4.0), 2)
-    assert plain.seconds.low == pytest.approx(4.0 * exp(-25.4517 * log(4) / sqrt(2) / sqrt(2)), rel=1e-3)
-    assert (plain.shown.standing, plain.shown.trials, plain.shown.ran) == ("valid", 3, "plaintext")
-    assert (encrypted.seconds, encrypted.shown.standing, encrypted.operations) == (None, "not run", None)
-    assert old.shown.standing == "not run"
+    rows = found(record("off", 2.0), record("off", 8.0, block=1), lost(record("off", 9.0, block=2)))
+    assert list(at(rows, "side")) == ["plain", "TLS", "old TLS"]
+    (plain,) = at(rows, "measured").values()
+    assert (plain.more["side"], plain.outcome, plain.unit) == ("plain", "round_s", "s")
+    assert (plain.known.point, plain.known.blocks) == (pytest.approx(4.0), 2)
+    assert plain.known.low == pytest.approx(4.0 * exp(-25.4517 * log(4) / sqrt(2) / sqrt(2)), rel=1e-3)
+    sides = at(rows, "side")
+    assert Shown.of(sides["plain"]) == Shown("valid", trials=3, ran="plaintext")
+    assert sides["plain"].case == {"workload": "people-select", "client": "engine", "tls": "off"}
+    assert {row.more["standing"] for row in (sides["TLS"], sides["old TLS"])} == {"not run"}
+    assert sides["TLS"].more["operations"] is None
 
 
 def test_a_side_is_of_its_line_its_part_and_its_levels() -> None:
-    records = [
+    rows = found(
         record("off", 1.0),
         record("1.3", 2.0),
         record("off", 3.0, client="mysqlslap-9.7"),
         record("off", 5.0, workload="people-insert"),
-    ]
-    whole = found(*records)
-    seconds = [
-        [[side.seconds.point if side.seconds else None for side in part.sides] for part in line.parts]
-        for line in whole.lines
-    ]
-    assert [part.part for part in whole.lines[0].parts] == ["a", "b"]
-    assert seconds[0] == [[pytest.approx(1.0), pytest.approx(2.0), None], [pytest.approx(3.0), None, None]]
-    assert seconds[1] == [[pytest.approx(5.0), None, None], [None, None, None]]
+    )
+    assert seconds(rows) == {"plain": pytest.approx(1.0), "TLS": pytest.approx(2.0)}
+    assert seconds(rows, part="b") == {"plain": pytest.approx(3.0)}
+    assert seconds(rows, "INSERT") == {"plain": pytest.approx(5.0)}
+    assert seconds(rows, "INSERT", "b") == {}
 
 
 def test_ratios_are_taken_block_by_block() -> None:
     """By hand: 1.5 and 6 times as long make 3; blocks that lack one of the two do not count."""
-    part = first_part(
-        record("off", 2.0),
-        record("1.3", 3.0),
-        record("off", 10.0, block=1),
-        record("1.3", 60.0, block=1),
-        record("off", 7.0, block=2),
-        record("1.3", 7.0, block=3),
-        record("off", 7.0, block=4),
-        lost(record("1.3", 7.0, block=4)),
+    ratios = at(
+        found(
+            record("off", 2.0),
+            record("1.3", 3.0),
+            record("off", 10.0, block=1),
+            record("1.3", 60.0, block=1),
+            record("off", 7.0, block=2),
+            record("1.3", 7.0, block=3),
+            record("off", 7.0, block=4),
+            lost(record("1.3", 7.0, block=4)),
+        ),
+        "ratio",
     )
-    assert list(part.ratios) == ["TLS"], "the third side was not run"
-    assert (part.ratios["TLS"].point, part.ratios["TLS"].blocks) == (pytest.approx(3.0), 2)
-    apart = first_part(record("off", 2.0), record("1.3", 3.0, block=1), record("1.2", 4.0))
-    assert {name: ratio.point for name, ratio in apart.ratios.items()} == {"old TLS": pytest.approx(2.0)}
+    assert list(ratios) == ["TLS"], "the third side was not run"
+    tls = ratios["TLS"]
+    assert (tls.of, tls.known.point, tls.known.blocks) == ("ratio", pytest.approx(3.0), 2)
+    assert (tls.outcome, tls.more["against"], tls.baseline["tls"]) == ("round_s", "plain", "off")
+    apart = at(found(record("off", 2.0), record("1.3", 3.0, block=1), record("1.2", 4.0)), "ratio")
+    assert {name: row.known.point for name, row in apart.items()} == {"old TLS": pytest.approx(2.0)}
 
 
 def test_what_is_not_valid_has_a_ratio_all_the_same() -> None:
-    part = first_part(untrue(record("off", 2.0), "it was not so"), record("1.3", 3.0))
-    assert part.sides[0].shown.standing == "invalid"
-    assert part.ratios["TLS"].point == pytest.approx(1.5)
+    rows = found(untrue(record("off", 2.0), "it was not so"), record("1.3", 3.0))
+    assert at(rows, "side")["plain"].more["standing"] == "invalid"
+    assert at(rows, "ratio")["TLS"].known.point == pytest.approx(1.5)
 
 
 def test_the_noise_floor_is_from_the_control_of_the_first_side() -> None:
-    assert first_part(record("off", 2.0), controls=(1.1, 1.1)).noise_floor == pytest.approx(0.1)
-    assert first_part(record("off", 2.0), controls=(1.1,)).noise_floor is None, "one block has none"
-    assert first_part(record("off", 2.0)).noise_floor is None
-    assert first_part(record("1.3", 2.0), controls=(1.1, 1.1)).noise_floor is None, "it was not run"
-    insert = found(record("off", 2.0, workload="people-insert"), controls=(1.1, 1.1)).lines[1]
-    assert insert.parts[0].noise_floor is None, "it is not carried to another workload"
+    def floor(controls: tuple[float, ...] = (), label: str = "SELECT", **more: Level) -> float | None:
+        both = (record("off", 2.0, **more), record("1.3", 3.0, **more))
+        return at(found(*both, controls=controls), "ratio", label)["TLS"].noise_floor
+
+    assert floor((1.1, 1.1)) == pytest.approx(0.1)
+    assert floor((1.1,)) is None, "one block has none"
+    assert floor() is None
+    elsewhere = floor((1.1, 1.1), "INSERT", workload="people-insert")
+    assert elsewhere is None, "it is not carried to another workload"
 
 
 def test_operations_of_a_round_are_told_where_they_are_the_same() -> None:
-    def operations(*records: TrialRecord) -> int | None:
-        return first_part(*records).sides[0].operations
+    def operations(*records: TrialRecord) -> object:
+        return at(found(*records), "side")["plain"].more["operations"]
 
     one = record("off", 2.0, operations=500, rounds=3)
     assert one.job is not None
@@ -174,18 +191,22 @@ def test_operations_of_a_round_are_told_where_they_are_the_same() -> None:
 ELSEWHERE = "Another machine took the published times: compare ratios rather than seconds."
 
 
+def read(*records: TrialRecord, table: TimeTable = TABLE) -> str:
+    return reading(table, found(*records, table=table))
+
+
 def test_the_reading_says_what_may_be_compared() -> None:
-    assert found().reading == ELSEWHERE
+    assert read() == ELSEWHERE
     unknown = TABLE.model_copy(update={"queries": None})
-    assert found(record("off", 2.0), table=unknown).reading == ELSEWHERE
-    assert found(record("off", 2.0), record("1.3", 2.0)).reading == (
+    assert read(record("off", 2.0), table=unknown) == ELSEWHERE
+    assert read(record("off", 2.0), record("1.3", 2.0)) == (
         "A round has 10,000 operations, there as here; but another machine took the published times, so "
         "compare ratios rather than seconds."
     )
     others = [record("off", 2.0), record("1.3", 2.0, operations=500), record("1.2", 2.0, operations=1000)]
-    assert found(*others).reading == (
+    assert read(*others) == (
         "A round has 500 or 1,000 or 10,000 operations here and 10,000 there, and the time of an operation "
         "may change within a round: so seconds are not comparable, and the ratios alone are."
     )
     fewer = record("off", 2.0, operations=500, workload="people-insert", client="mysqlslap-9.7")
-    assert found(fewer).reading.startswith("A round has 500 operations here and 10,000 there, ")
+    assert read(fewer).startswith("A round has 500 operations here and 10,000 there, ")

@@ -1,1 +1,0 @@
-"""Published figures and tables beside what was measured."""

@@ -1,1 +1,0 @@
-"""A large study at a glance: pooled tables and heat maps."""

@@ -1,1 +1,0 @@
-"""Published figures and tables beside ours, as tables and charts."""
