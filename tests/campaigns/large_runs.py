@@ -16,11 +16,10 @@ import tempfile
 import time
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 from multiplied_runs import multiplied
 from tlstax.plan.order import trials_per_block
-from tlstax.report.formats.render import Format
+from tlstax.report.formats.render import FORMATS
 from tlstax.store import Store
 from tlstax.study import Study, load_study
 from tlstax.support.directories import data_dir
@@ -33,7 +32,7 @@ def main(count: int, study: Study, seed: int) -> int:
     home = Path(tempfile.mkdtemp(prefix="large"))
     try:
         _keep(home / "store.sqlite", count, study, seed)
-        for name in get_args(Format):
+        for name in FORMATS:
             _command(home, ["report", "last", "--format", name, "--output", str(home / f"run.{name}")])
             _say(f"{'':12}{(home / f'run.{name}').stat().st_size:,} bytes")
         _command(home, ["runs", "list"])

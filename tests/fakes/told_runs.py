@@ -16,7 +16,7 @@ from tlstax.topics.core.topic import Run, Topic
 from tlstax.topics.explain import explanation
 
 
-def run_of(series: Series, *, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
+def run_of(series: Series, measured: Sequence[TrialRecord] = (), **header: Any) -> Run:
     """A run with this series and these trials; its header has the series' study and what else is named."""
     known = SimpleNamespace(
         header=SimpleNamespace(**{"study": series.study, "trust": None, **header}), measured=measured

@@ -313,14 +313,7 @@ def run(
     """Measure what TLS costs a server: the built-in study `tax`."""
     from tlstax.cli.quantities import check_levels
 
-    check_levels(
-        "tax",
-        tls=tls,
-        tls_library=tls_library,
-        client_tls_library=client_tls_library,
-        connections=connections,
-        rtt_ms=rtt_ms,
-    )
+    check_levels("tax", context.params)
     from tlstax.cli.asked_cluster import asked_cluster
     from tlstax.cli.external_servers import external_options
     from tlstax.cli.run_command import RunOptions, run_command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from tlstax.contract import HIGHEST_RATE_PER_S, OpenLoop
 from tlstax.plan.cpu_shares import AskedCpus
@@ -59,10 +60,15 @@ def names(text: str, option: str) -> tuple[str, ...]:
     return found
 
 
-def check_levels(study: str, **typed: str | None) -> None:
+LEVELS = ("tls", "tls_library", "client_tls_library", "connections", "rtt_ms")
+"""Options whose levels are known without anything that measures."""
+
+
+def check_levels(study: str, typed: Mapping[str, str | None]) -> None:
     """UserMistake for a level that its factor does not have, before what it takes to measure is loaded."""
     known = load_study(study)
-    for factor, text in typed.items():
+    for factor in LEVELS:
+        text = typed.get(factor)
         if text is not None:
             override(known, factor, names(text, f"--{factor.replace('_', '-')}"))
 

@@ -11,7 +11,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.render import Format, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 from tlstax.support.collector import put_off
 from tlstax.support.errors import UserMistake
@@ -19,18 +19,12 @@ from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
 from tlstax.topics.tracked import TrackedFormat, tracked
 
-FORMATS: tuple[Format, ...] = get_args(Format)
 TRACKED: tuple[TrackedFormat, ...] = get_args(TrackedFormat)
 """What other tools read; only these have outcomes that are chosen."""
 
-BY_SUFFIX: dict[str, Format | TrackedFormat] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "md",
-    ".csv": "csv",
-    ".json": "json",
+BY_SUFFIX: dict[str, str] = {
+    **{suffix: name for name, form in FORMATS.items() for suffix in form.suffixes},
     ".prom": "openmetrics",
-    ".txt": "terminal",
 }
 """The format of a report by the name of its file, where --format does not say."""
 
@@ -73,7 +67,7 @@ def report_command(
     return 0
 
 
-def format_of_report(output: Path, otherwise: Format) -> Format | TrackedFormat:
+def format_of_report(output: Path, otherwise: str) -> str:
     """The format by the name of the file, if that says one. UserMistake for an unknown suffix."""
     return format_of_name(
         output,
@@ -113,5 +107,4 @@ def rendered(
     for form in TRACKED:
         if form == name:
             return tracked(stored, asked_outcomes(outcomes, stored.header.study), form)
-    (chosen,) = (form for form in FORMATS if form == name)
-    return render(stored, found, chosen, width=terminal_width(), colour=colour, verbose=verbose, draw=draw)
+    return render(stored, found, name, width=terminal_width(), colour=colour, verbose=verbose, draw=draw)

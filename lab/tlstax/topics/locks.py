@@ -296,8 +296,8 @@ COLUMNS = (
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),
     Column(CALL, "TEXT", "the kind of call: what it locks, or a wait"),
-    Column(LIBRARY, "TEXT", "the file that the function is of"),
-    Column(FUNCTION, "TEXT", "the function that calls; empty: it has no name there"),
+    Column(LIBRARY, "TEXT", "the file that the function is in"),
+    Column(FUNCTION, "TEXT", "the function; empty: it has no name there"),
     Column(MOVED, "REAL", "calls in an operation that found that another thread took the lock last", "1"),
     Column(NOT_FREE, "REAL", "calls in an operation that found the lock taken", "1"),
 )

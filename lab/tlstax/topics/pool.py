@@ -78,7 +78,7 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
             "kept": pool.kept,
             "made": pool.made,
             POOLED: tuple(ratios),
-            "share": pool.share,
+            "making_share": pool.share,
         }
         label = ", ".join(part for part in (subject_label(case, series.study), tls_label(case)) if part)
         for outcome, interval in found.items():
@@ -180,7 +180,12 @@ COLUMNS = (
     Column("kept", "TEXT", "the workload on connections that are kept"),
     Column("made", "TEXT", "the workload that makes connections"),
     Column(POOLED, "TEXT", "the numbers of connections that a ratio is pooled over"),
-    Column("share", "REAL", "the share of the server's time that making a connection is to stay below", "1"),
+    Column(
+        "making_share",
+        "REAL",
+        "the share of the server's time that making a connection is to stay below",
+        "1",
+    ),
 )
 
 TOPIC = Topic("pool", "What keeping connections saves", rows, sections, sentences, COLUMNS)

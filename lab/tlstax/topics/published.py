@@ -226,7 +226,7 @@ COLUMNS = (
     Column(NAME, "TEXT", "what a published figure is called"),
     Column(PUBLISHED, "REAL", "the same ratio or share of figures that others published", "1"),
     Column(AGAINST, "TEXT", "the published figure, or the side of a table, that this one is set in ratio to"),
-    Column(SOURCE, "TEXT", "who published it"),
+    Column(SOURCE, "TEXT", "who published it, and where"),
 )
 
 TOPIC = Topic("published", "Published figures", rows, sections, sentences, COLUMNS)

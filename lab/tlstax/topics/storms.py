@@ -130,7 +130,7 @@ COLUMNS = (
     TRIALS,
     Column("rounds", "INTEGER", "how many rounds the mean is over"),
     Column("sd_per_s", "REAL", "the standard deviation over these rounds", "connections a second"),
-    Column("source", "TEXT", "where the figure was published"),
+    Column("source", "TEXT", "who published it, and where"),
 )
 
 TOPIC = Topic("storms", "Storms: connections opened a second", rows, sections, columns=COLUMNS)

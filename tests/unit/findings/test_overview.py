@@ -26,7 +26,7 @@ MODES = 8
 
 @cache
 def text_of(format_: str) -> str:
-    return render(*with_document(small_openssl_run), format_)  # type: ignore[arg-type]
+    return render(*with_document(small_openssl_run), format_)
 
 
 def test_the_page_has_an_overview_and_no_section_a_group() -> None:

@@ -12,7 +12,7 @@ from tlstax.checks import judge
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Changes, Evidence, StoredRun, TrialRecord
-from tlstax.report.formats.render import FORMATS, Format, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import spent_s
 from tlstax.study import Study, override
@@ -145,7 +145,7 @@ def test_what_can_be_read_is_said() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_what_crossed_the_wire(name: Format) -> None:
+def test_every_format_tells_what_crossed_the_wire(name: str) -> None:
     run = captured_run()
     text = render(run, document(run), name)
     asked = run.model_copy(

@@ -70,7 +70,7 @@ def test_each_case_that_reported_its_warm_up_is_told_in_the_plans_order() -> Non
 def test_cold_is_the_first_slice_and_warm_the_middle_of_the_last_five() -> None:
     found = only([trial(BASE, 0, 99, 50, 4, 1, 2, 5, 3)])
     assert (found.outcome, found.unit) == ("cold_us_per_op", "us")
-    assert (found.value, found.baseline_value, found.more["times_slower"]) == (99, 3, 33)
+    assert (found.value, found.baseline_value, found.more["cold_times_slower"]) == (99, 3, 33)
     assert only([trial(BASE, 0, 9, 90, 80, 3, 1, 2)]).baseline_value == 3, "of 90, 80, 3, 1 and 2"
 
 
@@ -88,7 +88,7 @@ def test_of_several_trials_the_medians_are_told() -> None:
         "trials": 4,
         "steady_trials": 3,
         "steady_after_s": 6.0,
-        "times_slower": 8.0,  # the middle of 10, 6, 40 and 3
+        "cold_times_slower": 8.0,  # the middle of 10, 6, 40 and 3
     }
 
 

@@ -188,7 +188,7 @@ def test_the_answer_says_what_each_driver_does_and_why_one_could_not() -> None:
 
 def test_the_warm_up_is_seen() -> None:
     found = next(row for row in drivers().of(role=warmups.WARM_UP) if row.label == "Connector/J 8.0.16")
-    assert found.number("times_slower") == pytest.approx(20.0)
+    assert found.number("cold_times_slower") == pytest.approx(20.0)
     assert (found.value, found.baseline_value) == (600.0, 30.0)
     assert found.number("steady_after_s") == pytest.approx(1.2)
     assert found.more["steady_trials"] == found.more["trials"]

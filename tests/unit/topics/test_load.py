@@ -184,7 +184,7 @@ def test_cases_with_other_limits_are_named() -> None:
 @pytest.mark.parametrize("format_name", ["terminal", "md", "html"])
 def test_reports_say_where_the_load_came_from(format_name: str) -> None:
     stored = shared_run()
-    text = render(stored, document(stored), format_name, width=100)  # type: ignore[arg-type]
+    text = render(stored, document(stored), format_name, width=100)
     assert "Where the load came from" in text
     assert "The load came from c1 and c2 at once" in text
 

@@ -86,7 +86,7 @@ def test_a_planted_difference_is_found_as_it_was_published() -> None:
         "right: +3.0 points (+2.6 to +3.4)",
     )
     assert part.more == {
-        "table": "II",
+        "published_table": "II",
         "part": "a",
         "side": "TLS",
         "against": "plain",
@@ -120,7 +120,8 @@ def test_only_means_that_the_text_has_for_two_sides_and_that_differ_are_asked_of
         claim("plain", 0.25, column="user"),
     )
     assert [
-        (row.outcome, row.more["side"], row.more["published_points"]) for row in differences(claims=several)
+        (row.outcome, row.more["table_side"], row.more["published_points"])
+        for row in differences(claims=several)
     ] == [
         ("machine_system_percent", "TLS", 2.5),
         ("machine_system_percent", "old TLS", -1.0),

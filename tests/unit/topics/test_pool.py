@@ -86,11 +86,11 @@ def test_a_connection_is_worth_the_ratio_of_prices_pooled_connections_the_ladder
 def test_nineteen_times_as_many_make_its_share_a_twentieth() -> None:
     row = found("1.3")["operations_needed"]
     needed = interval(row)
-    assert (row.number("share"), row.of, row.value) == (0.05, "value", needed.point)
+    assert (row.number("making_share"), row.of, row.value) == (0.05, "value", needed.point)
     assert needed.point == pytest.approx(19 * 20.0)
     assert (needed.low, needed.high) == pytest.approx((380 * exp(-HALF), 380 * exp(HALF)), rel=1e-5)
     assert STUDY.pool is not None
-    quarter = STUDY.model_copy(update={"pool": STUDY.pool.model_copy(update={"share": 0.25})})
+    quarter = STUDY.model_copy(update={"pool": STUDY.pool.model_copy(update={"making_share": 0.25})})
     assert found("1.3", study=quarter)["operations_needed"].value == pytest.approx(3 * 20.0)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.render import FORMATS, Format, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
@@ -122,7 +122,7 @@ def test_a_study_without_the_stand_in_says_so() -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_shows_them(form: Format) -> None:
+def test_every_format_shows_them(form: str) -> None:
     stored = run(planted=0.25)
     text = " ".join(render(stored, document(stored), form, verbose=True).split())
     verdict = "published fix" if form == "csv" else "comes out as the fix"

@@ -15,7 +15,7 @@ from report_runs import HOSTILE, changed
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
-from tlstax.report.formats.render import FORMATS, Format, render
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
 from tlstax.topics.answer.document import document
@@ -204,13 +204,13 @@ def test_a_study_without_tables_has_none() -> None:
 
 
 @cache
-def text_of(form: Format) -> str:
+def text_of(form: str) -> str:
     stored = crud_run()
     return " ".join(render(stored, document(stored), form).replace("\N{NO-BREAK SPACE}", " ").split())
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_tells_verdicts_and_contradictions(form: Format) -> None:
+def test_every_format_tells_verdicts_and_contradictions(form: str) -> None:
     text = text_of(form).replace("\\", "")
     for words in (
         "SELECT takes longer with SSL required",
@@ -224,7 +224,7 @@ def test_every_format_tells_verdicts_and_contradictions(form: Format) -> None:
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
-def test_whole_tables_are_in_the_long_formats(form: Format) -> None:
+def test_whole_tables_are_in_the_long_formats(form: str) -> None:
     text = text_of(form)
     assert text.count("29.11") >= 3
     assert "45.53" in text
@@ -265,7 +265,7 @@ def test_programs_get_the_tables_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("form", ["terminal", "md", "html", "csv"])
-def test_nothing_that_a_server_says_gets_out_of_its_cell(form: Format) -> None:
+def test_nothing_that_a_server_says_gets_out_of_its_cell(form: str) -> None:
     def hostile(record: TrialRecord) -> TrialRecord:
         if not is_published_method(record.trial.case):
             return record

@@ -339,11 +339,11 @@ def test_over_a_distance_the_time_stands_beside_the_counted_round_trips() -> Non
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_tells_it(name: str) -> None:
     stored = counted_run()
-    text = render(stored, document(stored), name, verbose=True)  # type: ignore[arg-type]
+    text = render(stored, document(stored), name, verbose=True)
     assert "ound trips" in text or "round_trips" in text
     without = fake_run(noise=0.0, invalid=False)
     if name != "json":
-        assert "Round trips: how often" not in render(without, document(without), name, verbose=True)  # type: ignore[arg-type]
+        assert "Round trips: how often" not in render(without, document(without), name, verbose=True)
 
 
 def test_a_csv_has_a_row_for_each_count() -> None:

@@ -238,7 +238,7 @@ def test_the_answer_is_in_connections_a_second() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_tells_it(name: str) -> None:
     stored = storm_run(rounds)
-    text = render(stored, document(stored), name)  # type: ignore[arg-type]
+    text = render(stored, document(stored), name)
     assert "torm" in text
 
 

@@ -42,7 +42,9 @@ def claimed(table: ProcessorTable, kind: str, value: float, **more: object) -> r
 
 
 def faults(table: ProcessorTable, *times: TimeTable) -> dict[str, str]:
-    return {row.judgement: row.caveats[0] for row in fault_rows(table, times) if row.more["side"] == "off"}
+    return {
+        row.judgement: row.caveats[0] for row in fault_rows(table, times) if row.more["table_side"] == "off"
+    }
 
 
 def test_a_result_has_its_place_and_its_figures() -> None:
@@ -53,7 +55,7 @@ def test_a_result_has_its_place_and_its_figures() -> None:
         "machine_system_percent",
         "%",
     )
-    assert (right.value, right.more) == (30.0, {"table": "I", "side": "off", "until_s": 20.0})
+    assert (right.value, right.more) == (30.0, {"published_table": "I", "table_side": "off", "until_s": 20.0})
     wrong = claimed(table_of(*ROWS), "highest", 31.0, at_s=20.0)
     assert (wrong.judgement, wrong.value, wrong.more["until_s"]) == ("wrong", 30.0, 20.0)
     assert wrong.caveats[0] == "the text has 31.00 at 20 s; its own Table I has 30.00 at 20 s"
@@ -255,7 +257,9 @@ def test_only_rounds_of_the_same_cases_tell_how_long_a_table_ought_to_be() -> No
 
 def test_faults_are_told_of_each_side() -> None:
     table = table_of(*ROWS).model_copy(update={"rows": {"off": (IDLE, *ROWS), "on": (IDLE, *ROWS)}})
-    assert [(row.more["table"], row.more["side"], row.judgement) for row in fault_rows(table, ())] == [
+    assert [
+        (row.more["published_table"], row.more["table_side"], row.judgement) for row in fault_rows(table, ())
+    ] == [
         ("I", "off", "idle rows"),
         ("I", "on", "idle rows"),
     ]

@@ -70,8 +70,12 @@ def of(role: str, *records: TrialRecord) -> list[results.Row]:
 
 def test_a_study_without_tables_has_none_and_one_kind_is_enough() -> None:
     assert tables(loads=(), times=()) == []
-    assert {row.more["table"] for row in tables(times=()) if row.role == "table, published"} == {"II"}
-    assert {row.more["table"] for row in tables(loads=()) if row.role == "table, published"} == {"VI"}
+    assert {row.more["published_table"] for row in tables(times=()) if row.role == "table, published"} == {
+        "II"
+    }
+    assert {row.more["published_table"] for row in tables(loads=()) if row.role == "table, published"} == {
+        "VI"
+    }
 
 
 def test_every_part_and_table_is_there() -> None:
@@ -82,7 +86,7 @@ def test_every_part_and_table_is_there() -> None:
         ("b", 0, 0, ""),
     ]
     loads = {
-        (row.more["part"], row.more["side"]): row.value
+        (row.more["part"], row.more["table_side"]): row.value
         for row in of("measured", *trials)
         if row.outcome == "machine_system_percent" and "until_s" not in row.more
     }
@@ -90,7 +94,7 @@ def test_every_part_and_table_is_there() -> None:
     first = next(row for row in of("side", *trials) if row.label == "SELECT")
     assert (first.more["part"], first.more["side"], first.value) == ("a", "off", 1)
     faults = of("fault", *trials)
-    assert [(row.more["table"], row.more["side"], row.judgement) for row in faults] == [
+    assert [(row.more["published_table"], row.more["table_side"], row.judgement) for row in faults] == [
         ("II", "off", "sum"),
         ("II", "off", "too short"),
         ("II", "on", "too short"),
@@ -99,26 +103,26 @@ def test_every_part_and_table_is_there() -> None:
 
 def test_every_printed_cell_is_a_row() -> None:
     printed = of("published")
-    cells = [row for row in printed if row.more["table"] == "II"]
+    cells = [row for row in printed if row.more["published_table"] == "II"]
     assert len(cells) == 6 * 5
     assert (cells[0].value, cells[0].outcome, cells[0].more) == (
         60.0,
         "machine_user_percent",
-        {"table": "II", "side": "off", "until_s": 2.0},
+        {"published_table": "II", "table_side": "off", "until_s": 2.0},
     )
     assert cells[0].case == {"workload": "people-select", "tls": "off"}
-    times = [(row.label, row.more["side"], row.value, row.more["published"]) for row in printed[30:]]
+    times = [(row.label, row.more["table_side"], row.value, row.more["published"]) for row in printed[30:]]
     assert times[:2] == [("SELECT", "off", 10.0, None), ("SELECT", "on", 12.0, 1.2)]
 
 
 def test_differences_of_times_come_before_those_of_loads() -> None:
-    told = dict.fromkeys((row.more["table"], row.label) for row in of("difference"))
+    told = dict.fromkeys((row.more["published_table"], row.label) for row in of("difference"))
     assert list(told) == [("VI", "times"), ("VI", "SELECT"), ("VI", "INSERT"), ("II", "CPU use")]
 
 
 def test_claims_are_held_against_their_own_table() -> None:
     claims = of("claim")
-    assert [(row.more["table"], row.label, row.judgement) for row in claims] == [
+    assert [(row.more["published_table"], row.label, row.judgement) for row in claims] == [
         ("II", "mean off", "wrong"),
         ("II", "mean on", "wrong"),
         ("II", "highest off", "right"),

@@ -76,7 +76,7 @@ def shown(*records: TrialRecord, table: ProcessorTable = TABLE) -> list[dict[str
     for row in load_rows(table, Measured(STUDY, (ENGINE, OTHER), records)):
         if row.role == "table, published":
             continue
-        place = row.more["part"], row.more["side"]
+        place = row.more["part"], row.more["table_side"]
         nothing = {"part": place[0], "side": place[1], "steps": {}, "mean": None}
         own = found.setdefault(place, {**nothing, "window_s": None, "server_rss_bytes": None})
         assert row.case["tls"] == {"off": "off", "on": "1.3"}[str(place[1])]

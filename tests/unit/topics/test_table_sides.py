@@ -167,9 +167,9 @@ def test_a_part_counts_its_trials_and_tells_why_some_are_not_valid() -> None:
 
 def test_a_row_of_a_side_says_all_of_it() -> None:
     side = Shown("invalid", trials=4, left_out=2, why="so", ran="TLSv1.3")
-    row = side.row({"tls": "1.3"}, "SELECT", {"table": "II", "part": "a", "side": "TLS"})
+    row = side.row({"tls": "1.3"}, "SELECT", {"published_table": "II", "part": "a", "side": "TLS"})
     assert (row.role, row.label, row.case, row.value) == ("table, side", "SELECT", {"tls": "1.3"}, 4)
-    assert (row.more["table"], row.more["part"], row.more["side"]) == ("II", "a", "TLS")
+    assert (row.more["published_table"], row.more["part"], row.more["table_side"]) == ("II", "a", "TLS")
     assert Shown.of(row) == side
 
 

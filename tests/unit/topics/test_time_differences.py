@@ -72,7 +72,7 @@ def differences(*lines: Line) -> list[list[Row]]:
     parts = [Part(key=own.key, title=own.key, within={"client": "engine"}) for own in lines[0][1]]
     rows = [row for line, own in lines for each in own for row in each.rows(line.label)]
     found = time_differences(table, parts, rows)
-    return list(grouped(found, lambda row: (row.label, row.more["side"])).values())
+    return list(grouped(found, lambda row: (row.label, row.more["table_side"])).values())
 
 
 def only(*lines: Line) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import get_args
 from tlstax.cli.bench_formats import FORMATS
 from tlstax.cli.command_tree import Command, Parameter
 from tlstax.cli.export_command import ExportFormat
-from tlstax.report.formats.render import Format
+from tlstax.report.formats.render import FORMATS as REPORT_FORMATS
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.changes import RESUMED
 from tlstax.study.driver_catalogue import DRIVERS
@@ -65,7 +65,7 @@ KINDS: dict[str, Kind] = {
     "drivers": Kind(tuple(DRIVERS)),
     "specimens": Kind(tuple(RECIPES)),
     "libraries": Kind(_LIBRARIES, is_list=True),
-    "formats": Kind(get_args(Format)),
+    "formats": Kind(tuple(REPORT_FORMATS)),
     "bench-formats": Kind(FORMATS),
     "export-formats": Kind(get_args(ExportFormat)),
     "spacings": Kind(("poisson", "uniform")),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.csv_table import csv_table
@@ -13,45 +15,60 @@ from tlstax.results.document import RunDocument
 from tlstax.topics.core.untrusted import escaped_json
 from tlstax.topics.flames import Draw
 
-Format = Literal["terminal", "html", "md", "csv", "json"]
 
-FORMATS: tuple[Format, ...] = get_args(Format)
-
-
-def render(  # noqa: PLR0913 (what a terminal needs is each a choice of its own, with a default)
-    stored: StoredRun,
-    document: RunDocument,
-    format: Format,  # noqa: A002 - the option that users give is called so
-    *,
-    width: int = 80,
-    colour: bool = False,
-    report_path: str = "",
-    verbose: bool = False,
-    draw: Draw | None = None,
-) -> str:
-    """The run in that format.
+class Look(TypedDict, total=False):
+    """What else is asked for.
 
     `width`, `colour`, `report_path` and `verbose` (all of it, not what fits a screen) are for the terminal.
     `draw` draws the flame graphs of the HTML page, which has none without it.
-
-    Raises MachineFault where a stored histogram cannot be decoded.
     """
-    match format:
-        case "terminal":
-            shown = terminal if verbose else screen
-            return shown(stored, document, width=width, colour=colour, report_path=report_path)
-        case "html":
-            from tlstax.report.page.html import html  # noqa: PLC0415 - drawing takes a second to import
 
-            return html(stored, document, draw)
-        case "md":
-            return markdown(stored, document)
-        case "csv":
-            return csv_table(document)
-        case "json":
-            return json_document(document)
+    width: int
+    colour: bool
+    report_path: str
+    verbose: bool
+    draw: Draw | None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: what writes it, and the suffixes of files that are in it."""
+
+    write: Callable[[StoredRun, RunDocument, Look], str]
+    suffixes: tuple[str, ...]
+
+
+def render(stored: StoredRun, document: RunDocument, name: str, **look: Unpack[Look]) -> str:
+    """The run in the format of that name. MachineFault where a stored histogram cannot be decoded."""
+    return FORMATS[name].write(stored, document, look)
 
 
 def json_document(document: RunDocument) -> str:
     """One JSON document, indented, with a line break at its end."""
     return escaped_json(document.model_dump_json(by_alias=True, indent=2) + "\n")
+
+
+def _terminal(stored: StoredRun, document: RunDocument, look: Look) -> str:
+    shown = terminal if look.get("verbose", False) else screen
+    return shown(
+        stored,
+        document,
+        width=look.get("width", 80),
+        colour=look.get("colour", False),
+        report_path=look.get("report_path", ""),
+    )
+
+
+def _html(stored: StoredRun, document: RunDocument, look: Look) -> str:
+    from tlstax.report.page.html import html  # noqa: PLC0415 - drawing takes a second to import
+
+    return html(stored, document, look.get("draw"))
+
+
+FORMATS: Mapping[str, Format] = {
+    "terminal": Format(_terminal, (".txt",)),
+    "html": Format(_html, (".html", ".htm")),
+    "md": Format(lambda stored, document, _: markdown(stored, document), (".md",)),
+    "csv": Format(lambda _, document, __: csv_table(document), (".csv",)),
+    "json": Format(lambda _, document, __: json_document(document), (".json",)),
+}

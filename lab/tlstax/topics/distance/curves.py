@@ -638,7 +638,7 @@ COLUMNS = (
     Column(FROM, "REAL", "the shortest distance of a curve", "milliseconds"),
     Column(TO, "REAL", "the longest distance of a curve", "milliseconds"),
     Column(KEEPING, "TEXT", "the workload on kept connections that one which makes them is beside"),
-    Column(SOURCE, "TEXT", "who published a claim"),
+    Column(SOURCE, "TEXT", "who published it, and where"),
     Column(CURVES, "INTEGER", "how many curves bear on a claim"),
 )
 

@@ -37,7 +37,7 @@ ENCRYPTS, TRIALS, KIND = "encrypts", "trials", "command"
 COLUMNS = (
     Column(ENCRYPTS, "TEXT", "whether a driver encrypted by itself: always, never or sometimes"),
     Column(KIND, "TEXT", "the kind of statements, as the server counts them"),
-    Column(TRIALS, "INTEGER", "the number of trials that it is from"),
+    Column(TRIALS, "INTEGER", "how many valid trials the row is from"),
 )
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)

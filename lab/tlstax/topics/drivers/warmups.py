@@ -29,7 +29,7 @@ from tlstax.topics.drivers.defaults import TRIALS
 WARM_UP, SLICE = "warm-up", "warm-up slice"
 """Roles of rows."""
 
-STEADY_TRIALS, STEADY_AFTER, TIMES_SLOWER = "steady_trials", "steady_after_s", "times_slower"
+STEADY_TRIALS, STEADY_AFTER, TIMES_SLOWER = "steady_trials", "steady_after_s", "cold_times_slower"
 ELAPSED = "elapsed_s"
 
 COLUMNS = (

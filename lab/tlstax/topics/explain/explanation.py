@@ -71,7 +71,7 @@ MUCH_UNATTRIBUTED = 0.1
 COLUMNS = (
     SIDE,
     Column("component", "TEXT", "what the samples of these functions are counted for"),
-    Column("function", "TEXT", "the function"),
+    Column("function", "TEXT", "the function; empty: it has no name there"),
     Column("library", "TEXT", "the file that the function is in"),
     Column("through", "TEXT", "the program's own function that called one of the C library or the kernel"),
     Column("share", "REAL", "what part of the extra goes through the culprit, whatever it calls", "1"),

@@ -22,8 +22,15 @@ PLAINTEXT = "plaintext"
 PART_ROLE, SIDE_ROLE = "table, part", "table, side"
 """Roles of rows: how the trials of a part came out, and those that stand for a side of a table there."""
 
-TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = "table", "part", "side", "against", "until_s", "trials"
-STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "operations"
+TABLE, PART, SIDE, AGAINST, UNTIL, TRIALS = (
+    "published_table",
+    "part",
+    "table_side",
+    "against",
+    "until_s",
+    "trials",
+)
+STANDING, RAN, WHY, LEFT_OUT, OPERATIONS = "standing", "ran", "why", "left_out_trials", "round_operations"
 INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "published", "published_points"
 
 COLUMNS = (
@@ -34,7 +41,7 @@ COLUMNS = (
     Column(STANDING, "TEXT", "what the trials of a side were found to be: valid, invalid, unknown, not run"),
     Column(RAN, "TEXT", "what was seen on their connections: plaintext, TLSv1.3 or both"),
     Column(WHY, "TEXT", "the most frequent reason why trials are not valid"),
-    Column(TRIALS, "INTEGER", "the number of trials that it is from"),
+    Column(TRIALS, "INTEGER", "how many valid trials the row is from"),
     Column(LEFT_OUT, "INTEGER", "how many trials that are not valid are left out, as valid ones are shown"),
     Column(INVALID, "INTEGER", "how many trials of a part are invalid"),
     Column(UNKNOWN, "INTEGER", "of how many trials of a part that is not known"),
