@@ -135,6 +135,105 @@ _OF_CLIENTS_DRIVERS_AND_PUBLISHED = (
         )
     ),
 )
+_OF_SCALING: tuple[Rule, ...] = (
+    Moved("scaling[].single_per_s", "scaling", "throughput of one", "interval"),
+    Moved("scaling[].contention", "scaling", "contention", "interval"),
+    Moved("scaling[].coherence", "scaling", "coherence", "interval"),
+    Moved("scaling[].factor", "scaling", field="more.sizes_of"),
+    Moved("scaling[].sizes", "scaling", field="more.sizes"),
+    Moved("scaling[].peak", "scaling", field="more.peak_size"),
+    Moved("scaling[].misfit", "scaling", field="more.law_misfit"),
+)
+_OF_TWO_SIDES: tuple[Rule, ...] = (
+    Moved("two_sides[]", "two_sides", "{outcome}"),
+    Moved("two_sides[].a", "two_sides", "{outcome}", "baseline_value"),
+    Moved("two_sides[].b", "two_sides", "{outcome}", "value"),
+    Moved("two_sides[].change", "two_sides", "{outcome}", "interval"),
+    Moved("two_sides[].control", "two_sides", "{outcome}", "interval"),
+    Moved("two_sides[].twins[]", "two_sides", "{outcome}", "interval"),
+)
+_OF_MACHINES: tuple[Rule, ...] = (
+    Moved("machines.machines[].name", "machines", "blocks", "more.machine"),
+    Moved("machines.machines[].blocks", "machines", "blocks", "value"),
+    Dropped("machines.machines[].machine", "the document has machines by their names"),
+    Moved("machines.kinds", "machines", "kinds", "value"),
+    Dropped("machines.scope", "the caveat of how intervals are to be read says it"),
+    Moved("machines.ratios[]", "machines", "{outcome}"),
+    Moved("machines.ratios[].ratio", "machines", "{outcome}", "interval"),
+    Moved("machines.ratios[].own[].ratio", "machines", "{outcome}", "interval", by=("machine",)),
+    Moved("machines.ratios[].own[].machine", "machines", "{outcome}", "more.machine"),
+    Moved("machines.ratios[].by_chance", "machines", "{outcome}", "more.difference_by_chance"),
+    Dropped("machines.ratios[].differ", "the rows have it as machines_differ"),
+    Moved("load.server_address", "load", "operations", "more.server_address"),
+    Moved("load.machines[].name", "load", "operations", "more.machine"),
+    Moved("load.machines[].share", "load", "operations", "value"),
+    Dropped("load.machines[].machine", "the document has load_machines by their names"),
+    Moved("load.offered", "load", "machines_offered", "value"),
+    Moved("load.steps[].machines", "load", "busy", "more.machines_together"),
+    Moved("load.steps[].server_busy", "load", "busy", "baseline_value"),
+    Moved("load.skew_us", "load", "skew_us", "value"),
+    Moved("load.clock_error_us", "load", "clock_error_us", "value"),
+    Moved("load.limits[].server_busy", "load", "busy", "baseline_value"),
+    Moved("load.limits[].clients_busy", "load", "busy", "value"),
+    Moved("load.limits[].limit", "load", "busy", "judgement"),
+)
+_OF_BULK: tuple[Rule, ...] = (
+    Moved("bulk[].direction", "bulk", field="more.direction"),
+    Moved("bulk[].row_bytes", "bulk", field="more.rows_of_bytes"),
+    Moved("bulk[].points[]", "bulk", by=("payload_bytes",)),
+    Moved("bulk[].points[].row_bytes", "bulk", field="more.row_bytes"),
+    Moved("bulk[].handshake_is_small_bytes", "bulk", "size from which the handshake is small", "interval"),
+    *(
+        Moved(f"bulk[].further_{side}_us", "bulk", f"{side} CPU of a further MiB", "interval")
+        for side in ("server", "client", "path")
+    ),
+    *(
+        Moved(f"bulk[].points[].{old}", "bulk", outcome, "interval", by=("payload_bytes",))
+        for old, outcome in {
+            "mib_per_s": "MiB a second",
+            "server_cpu_us_per_mib": "server CPU of a MiB",
+            "client_cpu_us_per_mib": "client CPU of a MiB",
+            "path_cpu_us_per_mib": "path CPU of a MiB",
+            "server_to_plaintext": "server CPU beside plaintext",
+            "wire_bytes_per_byte": "bytes on the wire for each byte",
+            "client_records.per_statement": "TLS records that the client sends",
+            "server_records.per_statement": "TLS records that the server sends",
+            "client_records.bytes_each": "bytes of a TLS record of the client",
+            "server_records.bytes_each": "bytes of a TLS record of the server",
+            "handshake_share": "share of the handshake in the server's CPU",
+        }.items()
+    ),
+)
+_OF_DISTANCE: tuple[Rule, ...] = (
+    Moved("distances.curves[]", "distance", without=("rtt_ms",)),
+    Dropped("distances.curves[].server", "the case has it"),
+    Dropped("distances.curves[].workload", "the case has it"),
+    Dropped("distances.curves[].connections", "the case has them"),
+    Moved("distances.curves[].points[]", "distance", without=("rtt_ms",)),
+    Dropped("distances.curves[].points[].rtt_ms", "the case has it"),
+    Moved(
+        "distances.curves[].points[].round_trip_ms",
+        "distance",
+        field="more.round_trip_ms",
+        without=("rtt_ms",),
+    ),
+    Moved("distances.curves[].growth", "distance", without=("rtt_ms",)),
+    Moved("distances.pools[]", "distance", case="-"),
+    Dropped("distances.pools[].server", "the case has it"),
+    Dropped("distances.pools[].rtt_ms", "the case has it"),
+    Dropped("distances.pools[].made", "the case has it, as its workload"),
+    Moved("distances.pools[].kept", "distance", field="more.kept_workload", case="-"),
+    Moved("distances.claims[]", "distance", case="-"),
+    Moved("tunnels[]", "tunnels", case="tunnel_case", beside="rival_case"),
+    Dropped("tunnels[].server", "the case has it"),
+    Dropped("tunnels[].rtt_ms", "the case has it"),
+    Dropped("tunnels[].tunnel", "the case has it, as its path"),
+    Dropped("tunnels[].rival", "a text: the row's label"),
+    Dropped("tunnels[].made", "the case has it, as its workload"),
+    Moved("tunnels[].kept", "tunnels", field="more.kept_workload", case="tunnel_case", beside="rival_case"),
+    Moved("tunnels[].measure", "tunnels", field="more.measure", case="tunnel_case", beside="rival_case"),
+)
+
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "explain.json": (
@@ -192,6 +291,11 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Moved("profiling.coverage{}", "profiling", "sampled_share", "value"),
         Moved("profiling.costs{}", "profiling", "{key}", "interval"),
         *_OF_CLIENTS_DRIVERS_AND_PUBLISHED,
+        *_OF_SCALING,
+        *_OF_TWO_SIDES,
+        *_OF_MACHINES,
+        *_OF_BULK,
+        *_OF_DISTANCE,
         Dropped("schema", "it counts the forms of the document"),
     ),
     "compare.json": (
