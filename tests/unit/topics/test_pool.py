@@ -90,7 +90,7 @@ def test_nineteen_times_as_many_make_its_share_a_twentieth() -> None:
     assert needed.point == pytest.approx(19 * 20.0)
     assert (needed.low, needed.high) == pytest.approx((380 * exp(-HALF), 380 * exp(HALF)), rel=1e-5)
     assert STUDY.pool is not None
-    quarter = STUDY.model_copy(update={"pool": STUDY.pool.model_copy(update={"making_share": 0.25})})
+    quarter = STUDY.model_copy(update={"pool": STUDY.pool.model_copy(update={"share": 0.25})})
     assert found("1.3", study=quarter)["operations_needed"].value == pytest.approx(3 * 20.0)
 
 
