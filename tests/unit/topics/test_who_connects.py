@@ -217,6 +217,10 @@ def test_in_the_clear_an_empty_cache_may_keep_it_out() -> None:
     assert "remembers" in found.obstacles[0].why
     never = {"logins": (login(encrypts=False, in_clear="no plugin", cold_in_clear="no plugin"),)}
     assert "remembers" not in told(seen(), **never).by_default.obstacles[0].why
+    # Nothing that a driver says brings it to TLS where the server has none; the server's own lines do.
+    (without,) = told(seen(offers_tls=False), **cold).by_default.obstacles
+    assert (without.at, without.client) == ("login", ())
+    assert without.server
 
 
 def test_some_offer_by_the_version_that_the_server_says_it_has() -> None:

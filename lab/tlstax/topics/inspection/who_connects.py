@@ -369,7 +369,11 @@ def _obstacle(
 ) -> Obstacle:
     cause = verdict.cause or "login"
     names = [driver.name for driver in drivers]
-    by: Cause = "plaintext" if verdict.why.startswith(REMEMBERED) else cause
+    by: Cause = cause
+    if verdict.why.startswith(REMEMBERED):
+        # Over TLS the account need not be remembered: the driver is to ask for it, where the server has it.
+        by = "plaintext" if seen.offers_tls else "no TLS"
+    remedied = by if by == "no TLS" else cause
     has_rsa = any(exchange == RSA for exchange, _ in taken.kinds)
     client: list[Step] = []
     mended: set[str] = set()
@@ -377,7 +381,8 @@ def _obstacle(
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
     spoken = {version for driver in drivers for version in known.versions_at(driver, seen.version)}
-    entry = entry_for(SERVER_REMEDIES[cause], seen.version) if cause in SERVER_REMEDIES else None
+    remedy = SERVER_REMEDIES.get(remedied)
+    entry = entry_for(remedy, seen.version) if remedy is not None else None
     if cause == "version" and spoken <= taken.versions:
         entry = None
     return Obstacle(
