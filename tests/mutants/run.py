@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -39,8 +41,12 @@ NO_TEST = "could not find any test case for any mutant"
 SPINNER = tuple("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 UNJUDGED = {None, 2}
 
-Change = tuple[str, str, str, str]
-"""A change by file, function, the lines that were and the lines that came."""
+Change = tuple[str, str, str]
+"""A change by file, function, and what changes there ("if square <= 0 → if square < 0")."""
+
+TOKEN = re.compile(r"\w+|[<>=!+*/-]=|\*\*|//|->|\S")
+BEFORE, BEHIND = 2, 1
+"""How many tokens around it a change is known by: the rest of its line may become another."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class Survivor:
     change: Change
     line: int
     how: str
+    was: str = ""
+    became: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     """Judges the files named, or all; 0 if enough is killed, each survivor has a reason and none is stale."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     configured = tomllib.loads((HERE / "reasons.toml").read_text())
-    reasons = {change for entry in configured.get("survivor", []) for change in changes_of(entry)}
+    reasons = Counter(change for entry in configured.get("survivor", []) for change in changes_of(entry))
     files = chosen(arguments, {file for entry in configured["left_out"] for file in entry["files"]})
     judged = []
     for file in files:
@@ -83,9 +91,9 @@ def main(arguments: Sequence[str]) -> int:
 def changes_of(entry: Mapping[str, Any]) -> Iterator[Change]:
     """The changes that an entry of reasons.toml gives a reason for. Ends for an entry without one."""
     if not entry.get("why"):
-        sys.exit(f"mutants: reasons.toml does not say why this may survive: {entry['was']}")
-    for became in entry["became"]:
-        yield entry["file"], entry["function"], entry["was"], became
+        sys.exit(f"mutants: reasons.toml does not say why these may survive: {entry['changes']}")
+    for change in entry["changes"]:
+        yield entry["file"], entry["function"], change
 
 
 def chosen(arguments: Sequence[str], left_out: Set[str]) -> list[str]:
@@ -287,38 +295,63 @@ def survivor(file: str, diff: str, name: str, lines: Mapping[str, int], how: str
             if text.startswith("-"):
                 was.append(text[1:].strip())
                 at = at or line
-    return Survivor((file, function, "\n".join(was), "\n".join(became)), at or line, how)
+    before, after = "\n".join(was), "\n".join(became)
+    return Survivor((file, function, changed(before, after)), at or line, how, before, after)
 
 
-def print_file(judged: Judged, reasons: Set[Change], seconds: float) -> None:
+def changed(was: str, became: str) -> str:
+    """What changes between these lines, with the tokens next to it."""
+    own, other = TOKEN.findall(was), TOKEN.findall(became)
+    shorter = min(len(own), len(other))
+    begin = next((at for at in range(shorter) if own[at] != other[at]), shorter)
+    left = shorter - begin
+    end = next((at for at in range(left) if own[-1 - at] != other[-1 - at]), left)
+    start, behind = max(0, begin - BEFORE), max(0, end - BEHIND)
+    return " → ".join(" ".join(side[start : len(side) - behind]) for side in (own, other))
+
+
+def print_file(judged: Judged, reasons: Counter[Change], seconds: float) -> None:
     """A line of counts, and the survivors that have no reason."""
-    unexplained = [survivor for survivor in judged.survivors if survivor.change not in reasons]
+    unexplained = without_reason(judged.survivors, reasons)
     say(
         f"{judged.file:36} {judged.changes:5} changes, {judged.changes - len(judged.survivors):5} killed "
         f"({judged.share:6.1%}), {len(judged.survivors) - len(unexplained):3} live with a reason, "
         f"{len(unexplained):3} without; {seconds:.0f} s",
     )
     for survivor in unexplained:
-        file, function, was, became = survivor.change
-        say(f"  lab/tlstax/{file}:{survivor.line} {function}: {survivor.how}")
-        for sign, text in (("-", was), ("+", became)):
+        file, function, change = survivor.change
+        say(f"  lab/tlstax/{file}:{survivor.line} {function}: {survivor.how}: '{change}'")
+        for sign, text in (("-", survivor.was), ("+", survivor.became)):
             say("\n".join(f"    {sign} {line}" for line in text.split("\n")))
 
 
-def sum_up(judged: Sequence[Judged], reasons: Set[Change]) -> int:
+def without_reason(survivors: Iterable[Survivor], reasons: Counter[Change]) -> list[Survivor]:
+    """Those that have no reason, or more of one kind than there are reasons for."""
+    left = Counter(reasons)
+    unexplained = []
+    for survivor in survivors:
+        if left[survivor.change] > 0:
+            left[survivor.change] -= 1
+        else:
+            unexplained.append(survivor)
+    return unexplained
+
+
+def sum_up(judged: Sequence[Judged], reasons: Counter[Change]) -> int:
     """The sum of all files; the status to end with."""
     changes = sum(file.changes for file in judged)
-    lived = [survivor.change for file in judged for survivor in file.survivors]
+    survivors = [survivor for file in judged for survivor in file.survivors]
+    lived = Counter(survivor.change for survivor in survivors)
     ran = {file.file for file in judged}
-    stale = [change for change in reasons if change[0] in ran and change not in lived]
-    unexplained = sum(change not in reasons for change in lived)
-    share = 1 - len(lived) / changes if changes else 1.0
+    stale = [change for change in (reasons - lived).elements() if change[0] in ran]
+    unexplained = len(without_reason(survivors, reasons))
+    share = 1 - len(survivors) / changes if changes else 1.0
     say(
         f"\n{changes} changes of {len(judged)} files: {share:.1%} "
-        f"killed, {len(lived)} live, {unexplained} without a reason"
+        f"killed, {len(survivors)} live, {unexplained} without a reason"
     )
-    for file, function, was, _ in stale:
-        say(f"stale in reasons.toml: {file}, {function}: {was}")
+    for file, function, change in stale:
+        say(f"stale in reasons.toml: {file}, {function}: {change}")
     return int(share < NEEDED_SHARE or unexplained > 0 or bool(stale))
 
 
