@@ -214,7 +214,10 @@ THERE = "mysql://ann@db.example/shop"
             "name the server by its host and port",
         ),
         (("--no-costs", "--ssl-mode", "REQUIRED"), "--ssl-mode needs the address of an external server"),
-        (("--no-costs", "--allow-plaintext"), "--allow-plaintext needs --server with the address"),
+        (
+            ("--no-costs", "--allow-plaintext"),
+            "--allow-plaintext needs the address of an external server; give its mysql:// address with --server",
+        ),
     ],
 )
 def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(

@@ -90,15 +90,16 @@ def test_the_baseline_is_one_exactly_and_the_control_is_told_from_it() -> None:
 
 def test_what_plaintext_cannot_have_is_told_without_a_ratio() -> None:
     found = document(EXACT)
-    assert {u.outcome for u in found.unpaired} == {"tls_handshake_p50_us", "tls_handshake_p99_us"}
+    assert {u.outcome for u in found.rows_of("unpaired")} == {"tls_handshake_p50_us", "tls_handshake_p99_us"}
     handshake = next(
-        u for u in found.unpaired if u.outcome == "tls_handshake_p50_us" and u.case["tls"] == "1.2"
+        u for u in found.rows_of("unpaired") if u.outcome == "tls_handshake_p50_us" and u.case["tls"] == "1.2"
     )
     truth = tax_truth(Case(levels=handshake.case, role="treatment"))
     assert handshake.value == pytest.approx(truth.phase_us["tls_handshake"], rel=5e-3)
-    assert handshake.low is not None
-    assert handshake.high is not None
-    assert handshake.low <= handshake.value <= handshake.high
+    assert handshake.interval is not None
+    assert handshake.interval.low is not None
+    assert handshake.interval.high is not None
+    assert handshake.interval.low <= handshake.value <= handshake.high
     assert not any(f.outcome.startswith("tls_handshake") for f in found.findings)
 
 
@@ -159,18 +160,20 @@ def test_a_case_that_never_worked_is_said_to_have_no_ratio() -> None:
 
 def test_a_run_without_a_valid_trial_is_a_document_too() -> None:
     found = document(_stored([crashed(record.trial) for record in EXACT.trials]))
-    assert [*found.findings, *found.unpaired, *found.control.comparisons] == []
+    assert [*found.findings, *found.rows_of("unpaired")] == []
     assert found.trials.invalid == 40
     assert document(_stored([])).findings == ()
 
 
 def test_the_noise_floor_is_the_controls() -> None:
     found = document(NOISY)
-    for result in found.control.comparisons:
+    controls = [f for f in found.findings if f.role == "control"]
+    assert controls
+    for result in controls:
         same = [f for f in found.findings if f.outcome == result.outcome and _shares(f, result.case)]
         assert {f.noise_floor for f in same} == {result.noise_floor}
+        assert result.noise_floor is not None
         assert result.noise_floor >= abs(log(result.ratio.point))
-    assert len(found.control.comparisons) == len([f for f in found.findings if f.role == "control"])
 
 
 def _shares(finding: Finding, levels: dict[str, str | int]) -> bool:
