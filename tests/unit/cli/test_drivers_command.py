@@ -216,7 +216,7 @@ THERE = "mysql://ann@db.example/shop"
         (("--no-costs", "--ssl-mode", "REQUIRED"), "--ssl-mode needs the address of an external server"),
         (
             ("--no-costs", "--allow-plaintext"),
-            "--allow-plaintext needs the address of an external server; give its mysql:// address with --server",
+            "--allow-plaintext needs the address of an external server",
         ),
     ],
 )

@@ -99,7 +99,7 @@ def test_what_plaintext_cannot_have_is_told_without_a_ratio() -> None:
     assert handshake.interval is not None
     assert handshake.interval.low is not None
     assert handshake.interval.high is not None
-    assert handshake.interval.low <= handshake.value <= handshake.high
+    assert handshake.interval.low <= handshake.interval.point <= handshake.interval.high
     assert not any(f.outcome.startswith("tls_handshake") for f in found.findings)
 
 
