@@ -243,6 +243,18 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         Dropped("changes", "of locks: the rows behind the first have them"),
     ),
     "report.json": (
+        Moved("contrasts[]", "contrasts", "{outcome}"),
+        Moved("contrasts[].ratio", "contrasts", "{outcome}", "interval"),
+        Moved("pooled[]", "contrasts", "{outcome}"),
+        Moved("pooled[].ratio", "contrasts", "{outcome}", "interval"),
+        Moved("pooled[].connections", "contrasts", "{outcome}", "more.pooled_connections"),
+        Moved("unpaired[]", "unpaired", "{outcome}", beside="-"),
+        Dropped("control", "the finding of the control has it"),
+        Moved("trust[]", "trust", beside="-", without=("trust",)),
+        Moved("trust[].more_us", "trust", "latency_mean_us", "interval", beside="-", without=("trust",)),
+        Moved(
+            "trust[].more_cpu_us", "trust", "client_cpu_us_per_op", "interval", beside="-", without=("trust",)
+        ),
         Moved("locks[]", "locks", "server_locks_per_op"),
         Moved("locks[].takers[]", "locks", "{library}: {function}: {kind}"),
         Moved("storms[]", "storms", "connections_per_s"),
