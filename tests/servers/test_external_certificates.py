@@ -58,7 +58,7 @@ def test_every_connection_shows_the_certificate_kept_and_made_anew(
     assert "plaintext is left out" in done.stderr
     run = last_run(tmp_path)
     assert run.header.external is not None
-    assert "(REQUIRE " in run.header.external.no_plaintext
+    assert "(REQUIRE " in run.header.external[0].no_plaintext
     trials = run.trials
     assert {trial.verdict.value for trial in trials} == {"valid"}
     measured = {

@@ -145,7 +145,9 @@ def test_what_a_plant_costs_is_a_contrast_of_the_study(tmp_path: Path, mysql_bui
     assert found["trials"]["invalid"] == found["trials"]["unknown"] == 0
     assert NAME in [specimen["name"] for specimen in found["specimens"] if specimen["kind"] == "fault"]
     costs = {
-        finding["outcome"]: finding["ratio"] for finding in found["contrasts"] if finding["factor"] == "fault"
+        row["outcome"]: row["interval"]
+        for row in found["topics"]["contrasts"]["rows"]
+        if row["role"] == "contrast" and row["more"]["factor"] == "fault"
     }
     ratio = costs["server_cpu_us_per_op"]
     assert ratio["low"] < ratio["point"] < ratio["high"]

@@ -113,7 +113,9 @@ def test_what_a_proxy_costs_is_told_of_each_tls_level(house: PrivateServer, tmp_
                 "bytes pass two more sockets"
             )
     contrasts = {
-        contrast["case"]["tls"] for contrast in document["contrasts"] if contrast["factor"] == "address"
+        row["case"]["tls"]
+        for row in document["topics"]["contrasts"]["rows"]
+        if row["role"] == "contrast" and row["more"]["factor"] == "address"
     }
     assert contrasts == {"off", "1.3"}
 

@@ -288,7 +288,7 @@ def test_without_plaintext_the_first_tls_level_is_compared_with(
     document = json.loads(done.stdout)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0
     assert {finding["baseline"]["tls"] for finding in document["findings"]} == {"1.2"}
-    assert {contrast["factor"] for contrast in document["contrasts"]} == {"workload"}
+    assert {row["more"]["factor"] for row in document["topics"]["contrasts"]["rows"]} == {"workload"}
     because = {
         "the account": "may log in over TLS only (REQUIRE SSL)",
         "the server": "accepts encrypted connections only (require_secure_transport is ON)",

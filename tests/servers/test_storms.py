@@ -26,16 +26,23 @@ def test_a_storm_is_valid_and_its_rounds_are_told(
     found = json.loads(done.stdout)
     assert found["trials"]["valid"] > 0
     assert found["trials"]["invalid"] == found["trials"]["unknown"] == 0
-    for storm in found["storms"]:
-        assert storm["connections"] == 20
-        assert storm["rounds"] == 10 * storm["trials"]
-        assert storm["mean_per_s"] > 0
-    (plain, resumed) = found["round_trips"]
-    phases = [{phase["phase"]: phase for phase in case["phases"]} for case in (plain, resumed)]
-    assert phases[0]["connect"]["round_trips"] == 3
-    assert phases[1]["connect"]["round_trips"] == 3 + phases[1]["tls_handshake"]["round_trips"]
-    assert all(phase["agreed"] for of_case in phases for phase in of_case.values())
-    assert "query" not in phases[0], "a storm asks nothing"
+    for storm in found["topics"]["storms"]["rows"]:
+        assert storm["case"]["connections"] == 20
+        assert storm["more"]["rounds"] == 10 * storm["more"]["trials"]
+        assert storm["value"] > 0
+    counted = found["topics"]["round_trips"]["rows"]
+    plain, resumed = (
+        {
+            row["more"]["phase"]: row["value"]
+            for row in counted
+            if row["unit"] == "1" and row["label"] == label
+        }
+        for label in dict.fromkeys(row["label"] for row in counted)
+    )
+    assert plain["connect"] == 3
+    assert resumed["connect"] == 3 + resumed["tls_handshake"]
+    assert all(row["more"]["agreed"] for row in counted)
+    assert "query" not in plain, "a storm asks nothing"
 
 
 @pytest.mark.long
@@ -50,4 +57,4 @@ def test_a_server_that_is_not_ours_gets_a_storm_of_the_size_that_it_was_told(
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert found["trials"]["valid"] > 0
-        assert {storm["connections"] for storm in found["storms"]} == {6}
+        assert {storm["case"]["connections"] for storm in found["topics"]["storms"]["rows"]} == {6}

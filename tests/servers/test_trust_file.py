@@ -37,10 +37,10 @@ def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs
     assert done.returncode == 0, done.stderr
     document, stored = json.loads(done.stdout), last_run(tmp_path)
     assert document["trust_file"]["authorities"] == MANY
-    (cost,) = document["trust"]
-    assert cost["authorities"] == MANY
-    assert cost["needed"] == 1
-    assert 0.7 < cost["reads"] < 1.5
+    time, *_ = document["topics"]["trust"]["rows"]
+    assert time["more"]["authorities"] == MANY
+    assert time["more"]["authorities_needed"] == 1
+    assert 0.7 < time["more"]["reads_per_connect"] < 1.5
     encrypted = [record for record in stored.measured if record.trial.case.typed.is_encrypted]
     assert {record.trial.case.typed.trust for record in encrypted} == {1, MANY}
     for record in encrypted:
@@ -112,7 +112,7 @@ def test_a_private_servers_own_authority_comes_to_the_file(tmp_path: Path) -> No
     done = home.run("run", "--server", "mariadb-11.8", *SHORT, "--trust", str(file))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    (cost,) = document["trust"]
-    assert cost["authorities"] == MANY + 1
-    assert 0.7 < cost["reads"] < 1.5
+    time, *_ = document["topics"]["trust"]["rows"]
+    assert time["more"]["authorities"] == MANY + 1
+    assert 0.7 < time["more"]["reads_per_connect"] < 1.5
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0
