@@ -70,7 +70,7 @@ def test_every_level_of_both_workloads_has_a_finding_that_names_what_was_negotia
     measured: tuple[Home, dict[str, Any], list[dict[str, Any]]],
 ) -> None:
     _, document, _ = measured
-    assert (document["schema"], document["study"], document["seed"]) == (2, "tax", 5)
+    assert (document["schema"], document["study"], document["seed"]) == (3, "tax", 5)
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0
     rates = [finding for finding in document["findings"] if finding["outcome"] == "ops_per_s"]
     assert len(rates) == 9
