@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tlstax.findings.core.series import Series, frozen
+from tlstax.records.trial import TrustFile
 from tlstax.results.rows import Told
 from tlstax.specimens.certificates import issue, requested, write_authorities
-from tlstax.study import Case, Level, load_study
+from tlstax.study import Case, Level, load_study, override
 from tlstax.topics.core.table import Table
 from tlstax.topics.trust import AUTHORITY_BYTES, CLIENT_CPU, READS, TIME, TOPIC, rows, sentences
 from told_runs import blocks_of, run_of, shown
@@ -113,6 +114,64 @@ def test_where_bytes_are_not_counted_only_the_cost_is_told() -> None:
     found = told(silent)
     assert all(row.number(READS) is None for row in found.rows)
     assert found.sentences[0].startswith("MariaDB Connector/C 3.4 was given files of authorities")
+
+
+def test_a_file_of_the_users_own_stands_beside_what_is_needed_of_it() -> None:
+    """Two of its authorities are needed, 2 kB of 52; clients of one size alone are compared with nothing."""
+    own = TrustFile(sha256="a" * 64, size_bytes=52_000, authorities=16, needed=2, needed_bytes=2_000)
+    with_two, alone = levels_of("pymysql-1.2", 2), {**levels_of("pymysql-1.2", 16), "connections": 8}
+    with_all = levels_of("pymysql-1.2", 16)
+    read = {2: 2_000.0, 16: 2_000.0 + 1.5 * 50_000}
+    values = {
+        frozen(levels): {
+            block: {TIME: 2000.0 + 10 * size + off, "client_read_bytes_per_op": read[size]}
+            for block, off in enumerate(WIGGLE)
+        }
+        for size, levels in ((2, with_two), (16, with_all), (16, alone))
+    }
+    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in (with_two, with_all, alone)}
+    found = TOPIC.told(run_of(replace(series(), cases=cases, values=values), trust=own))
+    (row,) = found.rows
+    assert (row.case, row.baseline) == (with_all, with_two)
+    assert row.more == {"authorities": 16, "authorities_needed": 2, READS: 1.5}
+    assert row.interval is not None
+    assert row.interval.point == pytest.approx(140.0)
+    assert found.sentences[0].startswith(
+        "The file has 16 authorities in 52,000 bytes (SHA-256 aaaaaaaaaaaaaaaa…)"
+    )
+    assert "than a file with the 2 that are needed" in found.sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("more_us", "judgement"), [(2.0, "alike"), (101.0, "inconclusive"), (160.0, "higher")]
+)
+def test_a_connect_is_alike_within_the_studys_margin_of_its_own_time(more_us: float, judgement: str) -> None:
+    """The margin is 5 % of 2,000 µs; of CPU time nothing is judged."""
+    levels = {size: levels_of("pymysql-1.2", size) for size in (1, 128)}
+    scatter = (-60.0, 0.0, 60.0) if judgement == "inconclusive" else WIGGLE
+    values = {
+        frozen(own): {
+            block: {
+                TIME: 2000.0 + (more_us + off if size > 1 else 0.0),
+                CLIENT_CPU: 900.0,
+            }
+            for block, off in enumerate(scatter)
+        }
+        for size, own in levels.items()
+    }
+    cases = {frozen(own): Case(levels=own, role="treatment") for own in levels.values()}
+    time, cpu = told(replace(series(), cases=cases, values=values)).rows
+    assert (time.judgement, cpu.judgement) == (judgement, "")
+
+
+def test_only_blocks_that_both_have_count_and_what_else_differs_is_named() -> None:
+    known = series()
+    at = frozen(levels_of("libmariadb-3.4", 128))
+    values = {**known.values, at: {block: own for block, own in known.values[at].items() if block}}
+    assert {row.blocks for row in told(replace(known, values=values)).rows if frozen(row.case) == at} == {2}
+    study = override(override(STUDY, "connections", ["1", "8"]), "client", list(READ_TIMES))
+    labels = {row.label for row in told(replace(known, study=study)).rows}
+    assert "PyMySQL 1.2.4, 1 connection" in labels
 
 
 def test_without_the_factor_there_is_nothing() -> None:
