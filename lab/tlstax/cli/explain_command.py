@@ -16,7 +16,7 @@ from tlstax.report.formats.terminal import printed_section
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import ToldOfRun
 from tlstax.study import Case, Role
-from tlstax.study.labels import CONTROL_MARK
+from tlstax.study.labels import without_mark
 from tlstax.topics import locks
 from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.core.topic import Run
@@ -68,7 +68,6 @@ def _shown(found: BaseModel, text_of: Callable[..., str], *, as_json: bool) -> i
 
 def _command(stored: StoredRun, explanation: Explanation) -> str:
     """How to ask for an explanation of this case."""
-    levels = {name: level for name, level in explanation.whole.case.items() if name not in CONTROL_MARK}
     role: Role = "control" if explanation.is_control else "treatment"
-    text = choice_text(Case(levels=levels, role=role), stored.header.study)
+    text = choice_text(Case(levels=without_mark(explanation.whole.case), role=role), stored.header.study)
     return f"tlstax explain {stored.header.run} --case {quote(text)}"

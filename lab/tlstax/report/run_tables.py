@@ -22,7 +22,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import FACTORS, Factor
-from tlstax.study.labels import CONTROL_MARK, full_label
+from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.document import document
@@ -63,8 +63,8 @@ def case_values(side: Side, levels: Mapping[str, Level]) -> dict[str, Level | No
 
 def label_of(levels: Mapping[str, Level], role: str, study: Study) -> str:
     """What the report calls a case, which may lack levels that it was pooled over."""
-    own = {name: level for name, level in levels.items() if name not in CONTROL_MARK}
-    return full_label(Case(levels=own, role="control" if role == "control" else "treatment"), study)
+    case = Case(levels=without_mark(levels), role="control" if role == "control" else "treatment")
+    return full_label(case, study)
 
 
 def _type(factor: Factor) -> ColumnType:

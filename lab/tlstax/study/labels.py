@@ -237,6 +237,11 @@ def finding_levels(case: Case) -> dict[str, Level]:
     return {**case.levels, **CONTROL_MARK} if case.role == "control" else dict(case.levels)
 
 
+def without_mark(levels: Levels) -> dict[str, Level]:
+    """The case's own levels, of those by which a finding names it."""
+    return {name: level for name, level in levels.items() if name not in CONTROL_MARK}
+
+
 def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | None) -> str:
     single = _single(study) if study is not None else frozenset()
     return ", ".join(_words(levels, [name for name in levels if name not in of_the_case | single], study))

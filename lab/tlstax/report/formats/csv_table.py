@@ -19,7 +19,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Of, Row, text_of
 from tlstax.study import Level
-from tlstax.study.labels import CONTROL_MARK
+from tlstax.study.labels import without_mark
 from tlstax.topics.core.columns import Value, Values
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
@@ -81,7 +81,7 @@ def _values(row: Row) -> Values:
 
 def _levels(side: str, case: Mapping[str, Level]) -> Values:
     """A column for each level of a case, or of what it is compared with; the mark of a control has none."""
-    return {f"{side}_{name}": level for name, level in case.items() if name not in CONTROL_MARK}
+    return {f"{side}_{name}": level for name, level in without_mark(case).items()}
 
 
 def _amount(known: Interval | None, of: Of) -> Values:

@@ -19,7 +19,7 @@ from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study
-from tlstax.study.labels import CONTROL_MARK, finding_levels, full_label, group_label, label
+from tlstax.study.labels import finding_levels, full_label, group_label, label, without_mark
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
@@ -138,9 +138,7 @@ def _rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float
 def _explanation(own: Iterable[Row], study: Study, run: str) -> Explanation:
     every = tuple(own)
     whole = every[0]
-    group = group_label(
-        {name: level for name, level in whole.case.items() if name not in CONTROL_MARK}, study
-    )
+    group = group_label(without_mark(whole.case), study)
     title = f"{whole.label} against {whole.word('compared_with')}{f' ({group})' if group else ''}"
     found = Explanation(run=run, title=title, alike_within=study.alike_within, rows=every)
     return found.model_copy(update={"sentences": sentences(found)})

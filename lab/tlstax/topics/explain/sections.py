@@ -16,7 +16,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level
-from tlstax.study.labels import CONTROL_MARK, group_label, label_levels
+from tlstax.study.labels import group_label, label_levels, without_mark
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import charts, figures, palette, table
 from tlstax.topics.core.marks import Segment
@@ -101,7 +101,7 @@ def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
     study = document.design
 
     def group_of(found: Explanation) -> tuple[tuple[str, Level], ...]:
-        return tuple(study.group_of(_levels(found)).items())
+        return tuple(study.group_of(without_mark(found.whole.case)).items())
 
     for members in grouped(explanations(told.rows, study, document.run), group_of).values():
         us: dict[str, dict[tuple[str, str], float]] = {}
@@ -114,11 +114,8 @@ def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
             us[label_levels(found.whole.case, study)] = {
                 _place(part): part.value or 0.0 for part in found.components
             }
-        yield Group(group_label(_levels(members[0]), study), members[0].operation, us, tuple(members))
-
-
-def _levels(found: Explanation) -> dict[str, Level]:
-    return {name: level for name, level in found.whole.case.items() if name not in CONTROL_MARK}
+        words = group_label(without_mark(members[0].whole.case), study)
+        yield Group(words, members[0].operation, us, tuple(members))
 
 
 def _place(part: Row) -> tuple[str, str]:
