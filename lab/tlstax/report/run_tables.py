@@ -16,8 +16,7 @@ from tlstax.findings.core.wording import told_by
 from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks, ProcessUse, Window
-from tlstax.report.formats.csv_table import finding_rows as rows_of_the_report
-from tlstax.report.formats.csv_table import harmless
+from tlstax.report.formats.csv_table import harmless, shown_rows
 from tlstax.results.document import RunDocument
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.study import Case, Level, Study
@@ -342,26 +341,15 @@ FINDINGS = Table(
 
 def finding_rows(found: RunDocument) -> Iterator[dict[str, object]]:
     """A row for each finding, in the report's order."""
-    for number, row in enumerate(rows_of_the_report(found)):
-        case, baseline = _levels("case", row), _levels("baseline", row)
-        rest = {name: value for name, value in row.items() if not name.startswith(("case_", "baseline_"))}
+    for number, (row, values) in enumerate(shown_rows(found)):
+        names_case = bool(without_mark(row.case))
         yield {
             "finding": number,
-            **{name: None if value == "" else value for name, value in rest.items()},
-            "baseline_value": row.get("baseline_value"),
-            "label": label_of(case, str(row["role"]), found.design) if case else None,
-            **case_values("case", case),
-            **case_values("baseline", baseline),
+            **{name: None if value == "" else value for name, value in values.items()},
+            "label": label_of(row.case, str(values["role"]), found.design) if names_case else None,
+            **case_values("case", row.case),
+            **case_values("baseline", row.baseline),
         }
-
-
-def _levels(side: Side, row: Values) -> dict[str, Level]:
-    beginning = f"{side}_"
-    return {
-        name.removeprefix(beginning): value
-        for name, value in row.items()
-        if name.startswith(beginning) and name != "baseline_value" and value is not None
-    }
 
 
 OBSERVATIONS = Table(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
 
 from tlstax.findings.core.series import BlockRow
 from tlstax.results.document import RunDocument
@@ -36,10 +35,13 @@ JUDGED = ("confidence", "blocks", "noise_floor", "judgement", "negotiated", "cav
 
 def csv_table(document: RunDocument) -> str:
     """All that the document shows."""
-    rows = list(finding_rows(document))
+    rows = [
+        {**values, **_levels("case", row.case), **_levels("baseline", row.baseline)}
+        for row, values in shown_rows(document)
+    ]
     factors = [f"{side}_{name}" for side in ("case", "baseline") for name in document.design.levels_of()]
     own = [column.name for column in own_columns() if any(row.get(column.name) is not None for row in rows)]
-    text = StringIO()
+    text = io.StringIO()
     names = ["run", "study", "topic", "outcome", "unit", "role", *factors, *NUMBERS, *JUDGED, *own]
     writer = csv.DictWriter(text, fieldnames=names)
     writer.writeheader()
@@ -48,16 +50,19 @@ def csv_table(document: RunDocument) -> str:
     return text.getvalue()
 
 
-def finding_rows(document: RunDocument) -> Iterator[Values]:
-    """The rows themselves, as values by the names of their columns; what is not there is None or left out."""
+def shown_rows(document: RunDocument) -> Iterator[tuple[Row, Values]]:
+    """Each row, with its values by the names of their columns; what is not there is None or left out.
+
+    The levels of its cases are not among them: each table has columns of its own for these.
+    """
     common: Values = {"run": document.run, "study": document.study}
     for finding in document.findings:
         known = finding.model_dump(include=set(Row.model_fields) - {"case", "baseline", "interval"})
         row = Row(**known, case=finding.case, baseline=finding.baseline, interval=finding.ratio, of="ratio")
-        yield {**common, "topic": "", **_values(row)}
+        yield row, {**common, "topic": "", **_values(row)}
     for name, told in document.topics.items():
         for row in told.rows:
-            yield {**common, "topic": name, **_values(row), "role": row.role or name}
+            yield row, {**common, "topic": name, **_values(row), "role": row.role or name}
 
 
 def _values(row: Row) -> Values:
@@ -65,8 +70,6 @@ def _values(row: Row) -> Values:
         "outcome": row.outcome,
         "unit": row.unit,
         "role": row.role,
-        **_levels("case", row.case),
-        **_levels("baseline", row.baseline),
         "value": row.value,
         "baseline_value": row.baseline_value,
         **_amount(row.interval, row.of),
