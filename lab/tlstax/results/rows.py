@@ -71,10 +71,8 @@ class Row(Frozen):
 
     @property
     def ratio(self) -> Interval:
-        """The interval of a row that is of a ratio."""
-        if self.interval is None or self.of != "ratio":
-            raise TypeError(f"a row of {self.outcome} has no ratio")
-        return self.interval
+        """The interval of a row that is of a ratio. ValueError for another."""
+        return self._interval_of("ratio")
 
     @property
     def known(self) -> Interval:
@@ -85,10 +83,13 @@ class Row(Frozen):
 
     @property
     def difference(self) -> Interval:
-        """The interval of a row that is of a difference."""
-        if self.interval is None or self.of != "difference":
-            raise TypeError(f"a row of {self.outcome} has no difference")
-        return self.interval
+        """The interval of a row that is of a difference. ValueError for another."""
+        return self._interval_of("difference")
+
+    def _interval_of(self, kind: Of) -> Interval:
+        if self.of != kind:
+            raise ValueError(f"the row of {self.outcome} is of a {self.of}, not of a {kind}")
+        return self.known
 
     def number(self, column: str) -> float | None:
         """What one of the topic's own columns has as a number; None where it has nothing."""

@@ -137,13 +137,6 @@ def as_json(document: object) -> str:
     return escaped_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def known(row: Row) -> Interval:
-    """The figure of a row, which each has."""
-    if row.interval is None:
-        raise ValueError(f"no figure: {row.label}, {row.outcome}")
-    return row.interval
-
-
 def bencher(study: str, figures: Sequence[Row]) -> str:
     """Bencher Metric Format: each case has measures with a value and the ends of its interval.
 
@@ -154,7 +147,7 @@ def bencher(study: str, figures: Sequence[Row]) -> str:
     cases: dict[str, dict[str, dict[str, float]]] = {}
     for row in figures:
         name = row.outcome.replace("_", "-") + ("-ratio" if row.of == "ratio" else "")
-        interval = known(row)
+        interval = row.known
         metric = {"value": rounded(interval.point)}
         if interval.low is not None and interval.high is not None:
             metric |= {"lower_value": rounded(interval.low), "upper_value": rounded(interval.high)}
@@ -180,7 +173,7 @@ def benchmark_action(stored: StoredRun, figures: Sequence[Row], *, smaller_is_be
 
 
 def _entry(stored: StoredRun, row: Row) -> dict[str, Any]:
-    interval = known(row)
+    interval = row.known
     is_ratio = row.of == "ratio"
     beside = f", to {label_levels(row.baseline, stored.header.study)}" if is_ratio else ""
     entry: dict[str, Any] = {
@@ -198,7 +191,7 @@ def _extra(stored: StoredRun, row: Row) -> str:
     """From how many blocks, and what really ran."""
     header, trials = stored.header, counts_of(stored.measured)
     lines = (
-        counted(known(row).blocks, "block"),
+        counted(row.known.blocks, "block"),
         row.negotiated,
         ", ".join(f"{specimen.name} {specimen.version}".strip() for specimen in header.specimens),
         f"run {header.run} by tlstax {header.tlstax_version}: {counted(trials.valid, 'valid trial')}, "
@@ -263,7 +256,7 @@ def _figure_families(study: str, figures: Sequence[Row]) -> Iterator[Family]:
     for own in grouped(figures, lambda row: (row.outcome, row.of)).values():
         words = outcome_names.title(own[0].outcome) + (", to the baseline" if own[0].of == "ratio" else "")
         for end, about in (("", words), ("low", f"{words}: {LOW}"), ("high", f"{words}: {HIGH}")):
-            ends = [(_labels(study, row), _end(known(row), end)) for row in own]
+            ends = [(_labels(study, row), _end(row.known, end)) for row in own]
             name, unit, factor = metric_name(own[0], end)
             samples = tuple((labels, rounded(end * factor)) for labels, end in ends if end is not None)
             if samples:
@@ -272,7 +265,7 @@ def _figure_families(study: str, figures: Sequence[Row]) -> Iterator[Family]:
 
 def _blocks(study: str, figures: Sequence[Row]) -> Family:
     samples = tuple(
-        ({**_labels(study, row), "figure": metric_name(row, "")[0]}, float(known(row).blocks))
+        ({**_labels(study, row), "figure": metric_name(row, "")[0]}, float(row.known.blocks))
         for row in figures
     )
     return Family("tlstax_blocks", "", "From how many blocks each figure is.", samples)

@@ -32,7 +32,7 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake
-from tlstax.topics.tracked import TrackedFormat, known, metric_name, tracked, tracked_rows
+from tlstax.topics.tracked import TrackedFormat, metric_name, tracked, tracked_rows
 
 CHOSEN = ("ops_per_s", "latency_p99_us", "server_cpu_us_per_op")
 
@@ -107,7 +107,7 @@ def figure(found: tuple[Row, ...], label: str, of: str) -> tuple[Row, Interval]:
     (row,) = (
         own for own in found if (own.outcome, own.of) == (FIGURES[0], of) and own.label.startswith(label)
     )
-    return row, known(row)
+    return row, row.known
 
 
 def test_the_planted_figures_are_there_with_what_ran() -> None:
@@ -133,7 +133,7 @@ def test_intervals_are_those_of_the_run() -> None:
     assert ratio.low is not None
     assert ratio.high is not None
     assert ratio.low < ratio.point < ratio.high
-    alone = known(tracked_rows(one_block(), FIGURES)[0])
+    alone = tracked_rows(one_block(), FIGURES)[0].known
     assert (alone.low, alone.high, alone.blocks) == (None, None, 1)
 
 
@@ -163,7 +163,7 @@ def test_cases_are_named_as_their_study_names_them() -> None:
 
 def test_a_trial_that_is_not_valid_says_nothing_of_what_ran() -> None:
     found = tracked_rows(noisy_run(), FIGURES)
-    assert all(known(own).blocks <= 8 and own.negotiated for own in found)
+    assert all(own.known.blocks <= 8 and own.negotiated for own in found)
     trials = families(text_of(noisy_run(), "openmetrics"))["tlstax_trials"]
     counts = {name: sample(trials, verdict=name) for name in ("valid", "invalid", "unknown")}
     assert counts["invalid"] > 0

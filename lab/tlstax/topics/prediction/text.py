@@ -84,7 +84,7 @@ def _costs(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
     if CORES in costs and found.connects_per_s is not None:
         cores = (clear[SERVER_CPU].value or 0.0) * found.connects_per_s / 1e6
         at_rate = styled(f"processors at {found.connects_per_s:g}/s", "bold")
-        yield at_rate, styled(_within(_interval(costs[CORES])), "bold"), f"{cores:.2g}"
+        yield at_rate, styled(_within(costs[CORES].known), "bold"), f"{cores:.2g}"
 
 
 _TIMES = {
@@ -106,12 +106,6 @@ def _round_trips(costs: Mapping[str, Row]) -> str:
 
 def _bytes(costs: Mapping[str, Row]) -> str:
     return f"{costs[SENT].value:,.0f} sent, {costs[RECEIVED].value:,.0f} received"
-
-
-def _interval(row: Row) -> Interval:
-    if row.interval is None:
-        raise ValueError(f"{row.outcome} has no interval")
-    return row.interval
 
 
 def time_words(found: Interval) -> str:
@@ -147,7 +141,7 @@ def _cheaper(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
 
 def _saving_words(row: Row, found: Prediction) -> str:
     """What a change saves: of the server's CPU, of time, of round trips."""
-    ratio, by = _interval(row), found.of("difference", row.label)
+    ratio, by = row.known, found.of("difference", row.label)
     low, high = ((ratio.low or 1.0) - 1, (ratio.high or 1.0) - 1)
     cpu = f"{_change(ratio.point - 1)} of the server's CPU [{_change(low)}, {_change(high)}]"
     if low <= 0 <= high:
