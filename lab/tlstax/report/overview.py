@@ -33,7 +33,7 @@ from tlstax.topics.answer.statement_words import case_label, verdict_line
 from tlstax.topics.core import figures, outcome_names
 from tlstax.topics.core.grid import Cell, Grid, Line, Part, Shades
 from tlstax.topics.core.ladders import ladders, measured
-from tlstax.topics.core.section import Block, Charts, Claim, Claims, Detail, Folded, Items, Section, Words
+from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, Section, Words
 from tlstax.topics.core.table import INDENT, Table
 
 LADDER = "connections"
@@ -356,7 +356,7 @@ CASE_HEADS = (
 )
 
 
-def sections(document: RunDocument, _: Detail) -> Iterator[Section]:
+def sections(document: RunDocument) -> Iterator[Section]:
     """Pooled tables; nothing for a study that is shown group by group."""
     if wants_overview(document.design):
         yield Section(tuple(tables(document)))

@@ -36,14 +36,14 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
-    parts += _sections(before_groups(document, "whole"))
+    parts += _sections(before_groups(document))
     if document.findings:
         parts += _cases(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
     parts += _sections(after_groups(document))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
-    parts += _sections([last_section(stored, document, "whole")])
+    parts += _sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -66,7 +66,7 @@ def _parts(
     yield ""
     answer = headline(document) if document.findings else [facts.nothing_to_show(stored)]
     yield from bullets(some_of([*map(capitalised, answer)], MOST_ITEMS))
-    for section in before_groups(document, "short"):
+    for section in before_groups(document):
         yield from section_parts(section, width)
     if document.findings:
         groups = shown_groups(stored, document)
@@ -77,7 +77,7 @@ def _parts(
         yield from section_parts(section, width)
     yield ""
     yield _facts(facts.facts(stored, document))
-    yield from section_parts(last_section(stored, document, "short"), width)
+    yield from section_parts(last_section(stored, document), width)
     if report_path:
         yield ""
         yield styled(f"Report: {report_path}", overflow="fold")

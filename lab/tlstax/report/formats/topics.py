@@ -12,18 +12,18 @@ from tlstax.results.document import RunDocument
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
-from tlstax.topics.core.section import Detail, Items, Section
+from tlstax.topics.core.section import Items, Section
 from tlstax.topics.core.topic import Topic
 from tlstax.topics.index import BESIDE, COMPARED
 from tlstax.topics.published import notes as published_notes
 from tlstax.topics.tables import topic as tables
 
 
-def before_groups(document: RunDocument, detail: Detail) -> Iterator[Section]:
+def before_groups(document: RunDocument) -> Iterator[Section]:
     """Published tables, then what compares the study as a whole; of that nothing without a finding."""
     yield from _of([tables.TOPIC], document)
     if document.findings:
-        yield from overview.sections(document, detail)
+        yield from overview.sections(document)
         yield from _of(COMPARED, document)
 
 
@@ -33,7 +33,7 @@ def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
     if not document.findings:
         return
     if not made_anew(document):  # Else the answer has the overview's figures.
-        yield from overview.sections(document, "short")
+        yield from overview.sections(document)
     counts = asks_for_counts(document.design)
     yield from _of([topic for topic in COMPARED if counts or topic is not round_trips.TOPIC], document)
 
@@ -63,10 +63,13 @@ def _of(topics: Sequence[Topic], document: RunDocument) -> Iterator[Section]:
             yield from topic.sections(document.topics[topic.name], document)
 
 
-def last_section(stored: StoredRun, document: RunDocument, detail: Detail) -> Section:
-    """Which trials were not used, and what to bear in mind."""
+def last_section(stored: StoredRun, document: RunDocument, *, shortened: bool = False) -> Section:
+    """Which trials were not used, and what to bear in mind.
+
+    `shortened`: of a large study only the first of each.
+    """
     failures = tuple(failure.sentence() for failure in facts.failures(stored))
     caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
-    if detail != "short":
+    if shortened:
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
     return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

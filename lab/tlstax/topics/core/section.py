@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from tlstax.topics.core.grid import Grid, Shades
 from tlstax.topics.core.marks import Style
 from tlstax.topics.core.panel import Panel
 from tlstax.topics.core.table import Table
-
-Detail = Literal["short", "whole", "page"]
-"""For a terminal, for whoever has room, and with charts and what can be folded away."""
 
 
 @dataclass(frozen=True)
