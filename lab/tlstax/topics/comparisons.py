@@ -13,6 +13,7 @@ from tlstax.findings.core.outcomes import UNITS, is_large
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.study.labels import finding_levels
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.topic import Run, Topic
@@ -54,7 +55,7 @@ def no_sections(_: Told, __: RunDocument) -> Iterator[Section]:
 COLUMNS = (
     Column("factor", "TEXT", "the one factor in which both cases differ; empty: the study's own baseline"),
     Column("noise_from", "TEXT", "whose processes show the noise floor"),
-    Column("pooled_connections", "TEXT", "the numbers of connections that a ratio is pooled over"),
+    columns.POOLED,
 )
 
 CONTRASTS = Topic("contrasts", "Cases that differ in one factor", contrast_rows, no_sections, columns=COLUMNS)

@@ -16,6 +16,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Roomy, Section
 from tlstax.topics.core.table import Number, Table
@@ -192,7 +193,7 @@ def _percent(share: float | None) -> Number:
 
 
 COLUMNS = (
-    Column(NAME, "TEXT", "the machine that the row is of"),
+    columns.MACHINE,
     Column(OF_EQUAL, "REAL", "what a load machine sent, of what each would have sent of equal ones", "1"),
     Column("server_address", "TEXT", "where clients on load machines reach the server"),
     Column(NUMBER, "INTEGER", "how many load machines there were together"),

@@ -17,6 +17,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Levels, Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import TRIALS, Column
 from tlstax.topics.core.figures import significant
 from tlstax.topics.core.section import Folded, OnPage, Roomy, Section, Words
@@ -294,8 +295,8 @@ COLUMNS = (
     Column(MOST, "REAL", "locks in an operation of the trial with the most", "1"),
     Column(SLOWER, "REAL", "how many times as many operations a second there are without counting", "1"),
     Column(CALL, "TEXT", "the kind of call: what it locks, or a wait"),
-    Column(LIBRARY, "TEXT", "the file that the function is in"),
-    Column(FUNCTION, "TEXT", "the function; empty: it has no name there"),
+    columns.LIBRARY,
+    columns.FUNCTION,
     Column(MOVED, "REAL", "calls in an operation that found that another thread took the lock last", "1"),
     Column(NOT_FREE, "REAL", "calls in an operation that found the lock taken", "1"),
 )

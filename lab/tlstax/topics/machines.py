@@ -16,7 +16,7 @@ from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Study
 from tlstax.study.labels import finding_levels, full_label
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.topics.core import figures, outcome_names
+from tlstax.topics.core import columns, figures, outcome_names
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Roomy, Section, Words
 from tlstax.topics.core.table import INDENT, Table
@@ -165,7 +165,7 @@ def _cell(row: Row) -> str:
 
 
 COLUMNS = (
-    Column(MACHINE, "TEXT", "the machine that the row is of"),
+    columns.MACHINE,
     Column(
         BY_CHANCE, "REAL", "how likely machines that are alike would differ as much; empty: too few blocks"
     ),

@@ -20,6 +20,7 @@ from tlstax.study import Level, Pool, workloads
 from tlstax.study.server_words import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.table import Cell, Table, number, ratio
@@ -179,7 +180,7 @@ def _line(own: Sequence[Row]) -> tuple[Cell, ...]:
 COLUMNS = (
     Column("kept", "TEXT", "the workload on connections that are kept"),
     Column("made", "TEXT", "the workload that makes connections"),
-    Column(POOLED, "TEXT", "the numbers of connections that a ratio is pooled over"),
+    columns.POOLED,
     Column(SHARE, "REAL", "the share of the server's time that making a connection is to stay below", "1"),
 )
 

@@ -22,7 +22,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.study import Levels, Published, within
 from tlstax.study.level_names import NO_FAULT
 from tlstax.support.grouping import grouped
-from tlstax.topics.core import figures
+from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
 from tlstax.topics.core.table import Cell, Number, Table
@@ -224,9 +224,9 @@ def _named(labels: list[str]) -> str:
 
 COLUMNS = (
     Column(NAME, "TEXT", "what a published figure is called"),
-    Column(PUBLISHED, "REAL", "the same ratio or share of figures that others published", "1"),
-    Column(AGAINST, "TEXT", "the published figure, or the side of a table, that this one is set in ratio to"),
-    Column(SOURCE, "TEXT", "who published it, and where"),
+    columns.PUBLISHED,
+    columns.AGAINST,
+    columns.SOURCE,
 )
 
 TOPIC = Topic("published", "Published figures", rows, sections, sentences, COLUMNS)

@@ -17,7 +17,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.study import within
 from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM
-from tlstax.topics.core import figures
+from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import GROUP, TRIALS, Column
 from tlstax.topics.core.section import OnPage, Section
 from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
@@ -130,7 +130,7 @@ COLUMNS = (
     TRIALS,
     Column("rounds", "INTEGER", "how many rounds the mean is over"),
     Column("sd_per_s", "REAL", "the standard deviation over these rounds", "connections a second"),
-    Column("source", "TEXT", "who published it, and where"),
+    columns.SOURCE,
 )
 
 TOPIC = Topic("storms", "Storms: connections opened a second", rows, sections, columns=COLUMNS)

@@ -46,10 +46,18 @@ class Column:
 
 GROUP = Column("group_words", "TEXT", "what the case shares with others of its group, in words")
 TRIALS = Column("trials", "INTEGER", "how many valid trials the row is from")
-"""What several topics' rows have."""
-
 SIDE = Column("side", "TEXT", "client or server; of a published table, its side")
-"""Of topics that tell both processes apart."""
+MACHINE = Column("machine", "TEXT", "the machine that the row is of")
+FUNCTION = Column("function", "TEXT", "the function; empty: it has no name there")
+LIBRARY = Column("library", "TEXT", "the file that the function is in")
+POOLED = Column("pooled_connections", "TEXT", "the numbers of connections that a ratio is pooled over")
+KEPT = Column("kept_workload", "TEXT", "the workload on kept connections that one which makes them is beside")
+PUBLISHED = Column("published", "REAL", "the same ratio or share of figures that others published", "1")
+AGAINST = Column(
+    "against", "TEXT", "the published figure, or the side of a table, that this one is set in ratio to"
+)
+SOURCE = Column("source", "TEXT", "who published it, and where")
+"""What several topics' rows have: all of these."""
 
 
 @dataclass(frozen=True)

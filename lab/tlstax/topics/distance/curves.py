@@ -25,7 +25,7 @@ from tlstax.study import GrowthClaim, Level, Levels, within, workloads
 from tlstax.study.needs import needs_distance
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of
-from tlstax.topics.core import figures
+from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Claim, Claims, Folded, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Cell, Table
@@ -637,8 +637,8 @@ COLUMNS = (
     ),
     Column(FROM, "REAL", "the shortest distance of a curve", "milliseconds"),
     Column(TO, "REAL", "the longest distance of a curve", "milliseconds"),
-    Column(KEEPING, "TEXT", "the workload on kept connections that one which makes them is beside"),
-    Column(SOURCE, "TEXT", "who published it, and where"),
+    columns.KEPT,
+    columns.SOURCE,
     Column(CURVES, "INTEGER", "how many curves bear on a claim"),
 )
 

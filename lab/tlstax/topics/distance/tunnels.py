@@ -30,6 +30,7 @@ from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, PATHS
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Folded, Items, OnPage, Section
 from tlstax.topics.core.table import INDENT, Cell, Table
@@ -204,9 +205,9 @@ def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
     programs = [f"{side}_cpu_us_per_op" for side in SIDES]
     if CaseLevels.of(levels).path in TUNNELS:
         programs.append("path_cpu_us_per_op")
-    columns = [spending.column(series, levels, outcome) for outcome in programs]
-    blocks = set.intersection(*(set(column) for column in columns))
-    return {block: sum(column[block] for column in columns) for block in sorted(blocks)}
+    spent = [spending.column(series, levels, outcome) for outcome in programs]
+    blocks = set.intersection(*(set(column) for column in spent))
+    return {block: sum(column[block] for column in spent) for block in sorted(blocks)}
 
 
 def _verdict(saved: Interval, lost: Interval) -> str:
@@ -392,7 +393,7 @@ def _ms(found: Worth, outcome: str) -> Cell:
 
 COLUMNS = (
     Column(MEASURE, "TEXT", "in what a tunnel is compared: time, many (time with many at a time) or CPU"),
-    Column(KEEPING, "TEXT", "the workload on kept connections that one which makes them is beside"),
+    columns.KEPT,
 )
 
 TOPIC = Topic("tunnels", "When a tunnel is worth it", rows, sections, sentences, COLUMNS)

@@ -24,6 +24,7 @@ from tlstax.study.labels import driver_label, driver_words, shared_options
 from tlstax.study.level_names import UNSET
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.section import Block, Roomy
@@ -37,7 +38,7 @@ ENCRYPTS, TRIALS, KIND = "encrypts", "trials", "command"
 COLUMNS = (
     Column(ENCRYPTS, "TEXT", "whether a driver encrypted by itself: always, never or sometimes"),
     Column(KIND, "TEXT", "the kind of statements, as the server counts them"),
-    Column(TRIALS, "INTEGER", "how many valid trials the row is from"),
+    columns.TRIALS,
 )
 
 _OF_TLS = re.compile("ssl|tls|cipher|trust", re.IGNORECASE)

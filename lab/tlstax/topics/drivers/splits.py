@@ -28,7 +28,7 @@ from tlstax.study.labels import driver_label, driver_words, other_workload
 from tlstax.study.level_names import OPTION
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
-from tlstax.topics.core.columns import Column
+from tlstax.topics.core import columns
 from tlstax.topics.core.figures import TIMES, significant
 from tlstax.topics.core.table import INDENT, Cell, Number, Table, number
 from tlstax.topics.drivers.defaults import Observed, is_left_alone, own_options
@@ -44,7 +44,7 @@ ENCRYPTION, ASKING, VERSION = "encryption", "what it asks by itself", "the drive
 
 PUBLISHED = "published"
 
-COLUMNS = (Column(PUBLISHED, "REAL", "the same ratio or share of figures that others published", "1"),)
+COLUMNS = (columns.PUBLISHED,)
 
 ASKS_LESS = {"useLocalSessionState": "true"}
 """What keeps Connector/J from asking for its session's state, which it then keeps track of by itself."""

@@ -24,6 +24,7 @@ from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import SIDE, Column
 from tlstax.topics.core.figures import ends
 from tlstax.topics.core.topic import Run
@@ -71,8 +72,8 @@ MUCH_UNATTRIBUTED = 0.1
 COLUMNS = (
     SIDE,
     Column("component", "TEXT", "what the samples of these functions are counted for"),
-    Column("function", "TEXT", "the function; empty: it has no name there"),
-    Column("library", "TEXT", "the file that the function is in"),
+    columns.FUNCTION,
+    columns.LIBRARY,
     Column("through", "TEXT", "the program's own function that called one of the C library or the kernel"),
     Column("share", "REAL", "what part of the extra goes through the culprit, whatever it calls", "1"),
     Column("beneath", "TEXT", "the other components in which the culprit causes cost"),

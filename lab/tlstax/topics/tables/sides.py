@@ -15,6 +15,7 @@ from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import More, Row
 from tlstax.study import Choice, Level, Levels, Part, Study, within
+from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 
 PLAINTEXT = "plaintext"
@@ -36,17 +37,19 @@ INVALID, UNKNOWN, PUBLISHED, POINTS = "invalid_trials", "unknown_trials", "publi
 COLUMNS = (
     Column(TABLE, "TEXT", "the number of a published table"),
     Column(PART, "TEXT", "the part of the study that was measured in its place"),
-    Column(SIDE, "TEXT", "client or server; of a published table, its side"),
+    columns.SIDE,
     Column(UNTIL, "REAL", "when the step ends that a row of the table is of", "s"),
     Column(STANDING, "TEXT", "what the trials of a side were found to be: valid, invalid, unknown, not run"),
     Column(RAN, "TEXT", "what was seen on their connections: plaintext, TLSv1.3 or both"),
     Column(WHY, "TEXT", "the most frequent reason why trials are not valid"),
-    Column(TRIALS, "INTEGER", "how many valid trials the row is from"),
+    columns.TRIALS,
     Column(LEFT_OUT, "INTEGER", "how many trials that are not valid are left out, as valid ones are shown"),
     Column(INVALID, "INTEGER", "how many trials of a part are invalid"),
     Column(UNKNOWN, "INTEGER", "of how many trials of a part that is not known"),
     Column(OPERATIONS, "INTEGER", "how many operations a round has"),
     Column(POINTS, "REAL", "the published difference, in percentage points"),
+    columns.AGAINST,
+    columns.PUBLISHED,
 )
 
 Wanted = Mapping[str, Choice]

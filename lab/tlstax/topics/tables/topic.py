@@ -11,7 +11,6 @@ from tlstax.study import Claim as PublishedClaim
 from tlstax.study import ProcessorTable, Study, TimeTable
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import (
     Block,
     Charts,
@@ -42,12 +41,10 @@ from tlstax.topics.tables.layout import (
 )
 from tlstax.topics.tables.loads import load_differences, load_rows
 from tlstax.topics.tables.sides import (
-    AGAINST,
     COLUMNS,
     INVALID,
     PART,
     PART_ROLE,
-    PUBLISHED,
     SIDE,
     STANDING,
     TABLE,
@@ -310,17 +307,11 @@ def _folded(grid: Grid) -> Folded:
     return Folded(f"{grid.title}, every row", (grid.as_printed(), *captions))
 
 
-ALL_COLUMNS = (
-    *COLUMNS,
-    Column(AGAINST, "TEXT", "the published figure, or the side of a table, that this one is set in ratio to"),
-    Column(PUBLISHED, "REAL", "the same ratio or share of figures that others published", "1"),
-)
-
 TOPIC = Topic(
     "tables",
     "What the published tables say, and what was seen here",
     rows,
     sections,
     sentences,
-    ALL_COLUMNS,
+    COLUMNS,
 )
