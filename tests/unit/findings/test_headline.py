@@ -6,7 +6,7 @@ from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
-from tlstax.report.formats.topics import before_groups_on_screen
+from tlstax.report.formats.topics import before_groups
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -258,6 +258,6 @@ def test_without_plaintext_the_answer_is_what_connections_made_anew_come_to() ->
         "reconnecting under TLS 1.2 instead of keeping connections",
     ]
     assert all("operations a second" in sentence for sentence in said)
-    assert not any(section.blocks for section in before_groups_on_screen(found)), (
+    assert not any(section.blocks for section in before_groups(found, brief=True)), (
         "what the answer has needs no table on a screen"
     )

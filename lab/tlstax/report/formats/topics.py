@@ -19,22 +19,17 @@ from tlstax.topics.published import notes as published_notes
 from tlstax.topics.tables import topic as tables
 
 
-def before_groups(document: RunDocument) -> Iterator[Section]:
-    """Published tables, then what compares the study as a whole; of that nothing without a finding."""
-    yield from _of([tables.TOPIC], document)
-    if document.findings:
-        yield from overview.sections(document)
-        yield from _of(COMPARED, document)
+def before_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
+    """Published tables, then what compares the study as a whole; of that nothing without a finding.
 
-
-def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
-    """The same where all of a run is to fit a screen: what it was not asked for is left out."""
+    In brief, what the run was not asked for is left out.
+    """
     yield from _of([tables.TOPIC], document)
     if not document.findings:
         return
-    if not made_anew(document):  # Else the answer has the overview's figures.
+    if not (brief and made_anew(document)):  # Else the answer has the overview's figures.
         yield from overview.sections(document)
-    counts = asks_for_counts(document.design)
+    counts = not brief or asks_for_counts(document.design)
     yield from _of([topic for topic in COMPARED if counts or topic is not round_trips.TOPIC], document)
 
 
@@ -46,15 +41,13 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
     yield from _of(COMPARED, document)
 
 
-def after_groups(document: RunDocument) -> Iterator[Section]:
-    """What was seen of handshakes and on the wire, and where the cost goes."""
-    yield from _of(BESIDE, document)
+def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
+    """What was seen of handshakes and on the wire, and where the cost goes.
 
-
-def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
-    """The same where all of a run is to fit a screen: HelloRetryRequests only if they are the answer."""
-    answered = hello_retry.is_answer(document)
-    yield from _of([topic for topic in BESIDE if answered or topic is not hello_retry.TOPIC], document)
+    In brief, HelloRetryRequests only if they are the answer.
+    """
+    retries = not brief or hello_retry.is_answer(document)
+    yield from _of([topic for topic in BESIDE if retries or topic is not hello_retry.TOPIC], document)
 
 
 def _of(topics: Sequence[Topic], document: RunDocument) -> Iterator[Section]:
