@@ -9,9 +9,8 @@ from typing import Any
 
 from tlstax.results.interval import Interval
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import ratio_ticks
+from tlstax.topics.core.chart_parts import ratio_domain, ratio_ticks
 from tlstax.topics.core.marks import RatioMark, Style
-from tlstax.topics.core.ratios import ends, ratio_domain
 
 MOST_ROWS = 60
 """More are in the table alone."""
@@ -80,7 +79,7 @@ def _mark(row: Mapping[str, Any]) -> RatioMark:
     interval = Interval(
         point=row["ratio"], low=row["ratio_low"], high=row["ratio_high"], confidence=0.95, blocks=1
     )
-    low, high = ends(interval)
+    low, high = interval.ends
     return RatioMark(
         style=Style(row["label"], palette.LEVELS[0].light, palette.SHAPES[0]),
         point=interval.point,

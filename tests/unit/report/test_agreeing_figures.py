@@ -19,11 +19,11 @@ from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.render import json_document
+from tlstax.report.page.charts import block_strips
 from tlstax.report.page.page import page
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.groups import Column, arranged, main_columns
-from tlstax.topics.core.ratios import block_strips
 
 Range = tuple[float, float]
 """What a printed figure may have been before it was rounded."""

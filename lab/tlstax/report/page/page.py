@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tlstax.findings.core.comparisons import Pair, compare
@@ -10,10 +10,9 @@ from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups_on_page
-from tlstax.report.overview import wants_overview
 from tlstax.report.page.charts import detail_panels, ratio_panels
+from tlstax.report.page.evidence import evidence
 from tlstax.report.page.flames import FlameSection, flame_section
-from tlstax.report.page.processors import processes, processors
 from tlstax.results.document import RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
@@ -21,21 +20,15 @@ from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.headline import causes, headline, said_of
 from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
-from tlstax.topics.core.evidence import evidence
 from tlstax.topics.core.facts import Fact
 from tlstax.topics.core.groups import Cell, Column, Group, Row, arranged, cell, main_columns
 from tlstax.topics.core.panel import Panel
-from tlstax.topics.core.section import Block, Heading, Section, Words
+from tlstax.topics.core.section import Section
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.distance.curves import claim_verdicts
 from tlstax.topics.flames import Draw
 
 MOST_CARDS = 6
-
-PROVED = (
-    "Each case had to prove that it was what it claims to be: both sides were asked on the very connections, "
-    "and both counted. Handshakes are counted over the whole life of the valid trials, warm-up included."
-)
 
 
 @dataclass(frozen=True)
@@ -124,22 +117,10 @@ def page(stored: StoredRun, document: RunDocument, draw: Draw | None = None) -> 
         confidence=percent(document.design.confidence),
         before_groups=tuple(before_groups_on_page(stored, document)),
         after_groups=tuple(after_groups(document)),
-        evidence=Section(tuple(_evidence(stored, document, groups)), "What really ran"),
+        evidence=evidence(stored, document, groups),
         lists_trials=not large,
         flames=flame_section(stored, draw),
     )
-
-
-def _evidence(stored: StoredRun, document: RunDocument, groups: Sequence[Group]) -> Iterator[Block]:
-    """For a large study process by process, else group by group."""
-    yield Words(PROVED, aside=True)
-    if wants_overview(document.design):
-        yield from processes(stored, document)
-    for group in groups:
-        if len(groups) > 1:
-            yield Heading(capitalised(group.label))
-        yield from evidence(group.rows)
-        yield from processors(group.rows)
 
 
 def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
@@ -165,7 +146,7 @@ def _section(group: Group, pairs: dict[str, tuple[Pair, ...]], document: RunDocu
         reading=_reading(group, study),
         noise=facts.noise_words(group, study.deciding_outcome, study.alike_within) if group.found() else "",
         columns=main_columns(group),
-        ratio_panels=ratio_panels(group),
+        ratio_panels=tuple(ratio_panels(group)),
         detail_panels=detail_panels(group, pairs, study),
         lines=tuple(_line(group, outcome) for outcome in group.outcomes()),
     )

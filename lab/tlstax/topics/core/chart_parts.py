@@ -13,7 +13,7 @@ from typing import Any
 
 from tlstax.topics.core import palette
 from tlstax.topics.core.figures import TIMES
-from tlstax.topics.core.marks import Line
+from tlstax.topics.core.marks import Line, RatioMark
 
 Spec = dict[str, Any]
 """A Vega-Lite specification or a piece of one."""
@@ -79,6 +79,13 @@ LOOK: Spec = {
     },
     "axisY": {"labelColor": palette.TEXT.light},
 }
+
+
+def ratio_domain(marks: Iterable[RatioMark]) -> tuple[float, float]:
+    """An axis that holds all these intervals and 1, with some air at both ends."""
+    ends = [1.0, *(end for mark in marks for end in (mark.low, mark.high))]
+    air = max((max(ends) / min(ends)) ** 0.08, 1.01)
+    return min(ends) / air, max(ends) * air
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:

@@ -16,7 +16,7 @@ from tlstax.topics.core import chart_parts as parts
 from tlstax.topics.core import palette
 from tlstax.topics.core.chart_parts import Spec, layer, quantitative
 from tlstax.topics.core.figures import TIMES
-from tlstax.topics.core.marks import BlockStrip, Curve, Line, RatioMark, Segment
+from tlstax.topics.core.marks import BlockStrip, Line, RatioMark, Segment
 
 STRIP_HEIGHT = 56
 STRIP_MARGIN = 76
@@ -54,10 +54,13 @@ def ratio_chart(
     return parts.finished(layers, width, parts.ROW_HEIGHT * len(marks))
 
 
-def latency_chart(curves: Sequence[Curve], *, width: int, height: int = 260) -> Spec:
-    """Latency against the share of operations that were at least as fast, on an axis that counts nines."""
-    points = parts.points_of([Line(curve.style, curve.points) for curve in curves])
-    knots = parts.points_of([Line(curve.style, curve.knots) for curve in curves])
+def latency_chart(curves: Sequence[Line], knots: Sequence[Line], *, width: int, height: int = 260) -> Spec:
+    """Latency against the share of operations that were at least as fast, on an axis that counts nines.
+
+    Of a point, x counts nines: -log10(1 - share), so 99 % is 2. Its y is in microseconds. `knots` are the
+    percentiles that carry a dot.
+    """
+    points, dots = parts.points_of(curves), parts.points_of(knots)
     nines = [point["x"] for point in points]
     latencies_us = [point["y"] for point in points]
     last = max(nines, default=1.0)
@@ -80,7 +83,7 @@ def latency_chart(curves: Sequence[Curve], *, width: int, height: int = 260) -> 
     detail = {"field": "label", "type": "nominal"}
     layers = [
         layer(points, line, x=x, y=y, color=parts.OWN_COLOUR, detail=detail, strokeDash=dash),
-        layer(knots, _dots(size=50, stroke=1.5), x=x, y=y, **_own_look()),
+        layer(dots, _dots(size=50, stroke=1.5), x=x, y=y, **_own_look()),
     ]
     return parts.finished(layers, width, height)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tlstax.contract import OpenLoop, Schedule
@@ -11,14 +11,14 @@ from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
-from tlstax.records.trial import Machine, RunHeader, StoredRun
+from tlstax.records.trial import Machine, RunHeader, StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics.core import figures
-from tlstax.topics.core.evidence import client_versions, server_versions
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
 
@@ -50,7 +50,7 @@ def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
     header = stored.header
     found = [
         Fact("Server", server_words(stored)),
-        Fact("Client", "; ".join(client_versions(stored.measured))),
+        Fact("Client", "; ".join(_client_versions(stored.measured))),
         Fact("Load", load_words(header.study.schedule)),
         *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
         *(fact for name, machine in _named(header) for fact in _machine_facts(name, machine, header.study)),
@@ -81,10 +81,31 @@ def _machine_facts(name: str, machine: Machine, study: Study) -> list[Fact]:
 
 def server_words(stored: StoredRun) -> str:
     """Every server that answered, with the name of its specimen where there was one alone."""
-    versions = "; ".join(server_versions(stored.measured))
+    versions = "; ".join(_server_versions(stored.measured))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
     return f"{name}{versions}{external_words(stored.header)}"
+
+
+def _server_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
+    """Every server that answered, each with all TLS libraries that it named as its own."""
+    servers = (record.server for record in records if record.server)
+    named = ((server.version, server.tls_library_version or "") for server in servers)
+    return tuple(sorted(_programs((version, " ".join(library.split())) for version, library in named)))
+
+
+def _client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
+    """Every client that took part, with the TLS library that it loaded."""
+    clients = (record.ready for record in records if record.ready)
+    named = ((f"{ready.client} {ready.client_version}", ready.tls_library) for ready in clients)
+    return tuple(_programs((client, library.version if library else "") for client, library in named))
+
+
+def _programs(seen: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each program with all libraries that were seen with it."""
+    for program, several in grouped(seen, lambda both: both[0]).items():
+        libraries = ", ".join(sorted({library for _, library in several if library}))
+        yield f"{program} with {libraries}" if libraries else program
 
 
 def external_words(header: RunHeader) -> str:

@@ -47,18 +47,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The latency distribution of one level; `knots` are the percentiles that carry a point.
-
-    Of a point, x counts nines of the operations: -log10(1 - share), so 99 % is 2. Its y is in microseconds.
-    """
-
-    style: Style
-    points: tuple[Point, ...]
-    knots: tuple[Point, ...]
-
-
-@dataclass(frozen=True)
 class Segment:
     """A part of the bar of row `label`, from `start_us` to `end_us`; a faint one is drawn pale."""
 

@@ -11,7 +11,6 @@ from tlstax.topics.core import charts, figures, palette
 from tlstax.topics.core.chart_parts import Spec, quantitative
 from tlstax.topics.core.marks import Line, Point, RatioMark, Segment, Style
 from tlstax.topics.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
-from tlstax.topics.core.ratios import ends, ratio_domain
 from tlstax.topics.tables.layout import PRINTED, Place, View, as_ratio, change_words
 from tlstax.topics.tables.times import RATIO
 
@@ -78,7 +77,7 @@ def ratio_panels(table: TimeTable, view: View) -> Iterator[Panel]:
         for line in table.rows
     }
     marks = {line.label: list(_ratio_marks(line, places[line.label], view)) for line in table.rows}
-    domain = ratio_domain(mark for own in marks.values() for mark in own)
+    domain = parts.ratio_domain(mark for own in marks.values() for mark in own)
     for label, own in marks.items():
         rows = [row for _, sides in places[label] for side in sides for row in side.rows if row.role == RATIO]
         floors = [row.noise_floor for row in rows if row.noise_floor is not None]
@@ -156,7 +155,7 @@ def _ratio_marks(
 
 
 def _ratio_mark(line: TimeRow, style: Style, ratio: Interval, bad: str) -> RatioMark:
-    words, (low, high) = change_words(ratio), ends(ratio)
+    words, (low, high) = change_words(ratio), ratio.ends
     return RatioMark(
         style=style,
         point=ratio.point,
