@@ -17,10 +17,10 @@ from report_runs import EVERY_RUN, changed, exact_run, noisy_run
 from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.render import json_document
 from tlstax.report.page.charts import block_strips
 from tlstax.report.page.page import page
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.groups import Column, arranged, main_columns

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.topics.core.untrusted import escaped_json
 from tlstax.topics.flames import Draw
