@@ -90,9 +90,9 @@ def test_an_open_loop_says_at_which_rate_and_speaks_of_latency() -> None:
     assert sentence.startswith(
         "TLS 1.3 on kept connections at 5,000 operations a second: median latency of an "
     )
-    (load,) = [fact.text for fact in facts(stored, document(stored)) if fact.name == "Load"]
+    load = facts(stored, document(stored))["Load"]
     assert load.startswith("open loop: 5,000 operations a second, at random times (Poisson); the latency")
-    assert "Load" not in [fact.name for fact in facts(fake_run(number_of_blocks=2), TAX)]
+    assert "Load" not in facts(fake_run(number_of_blocks=2), TAX)
 
 
 def test_every_treatment_has_its_sentence_and_resumption_one_more() -> None:

@@ -42,7 +42,8 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
     parts += _sections(after_groups(document))
-    parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
+    known = facts.facts(stored, document).items()
+    parts += ["**What ran**", _bullets(f"{name}: {text}" for name, text in known)]
     parts += _sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -103,7 +103,8 @@ def _parts(
     if brief:
         yield from _last_lines(stored, document, groups, width, report_path)
         return
-    yield pairs((styled(name, style="bold"), styled(text)) for name, text in facts.facts(stored, document))
+    known = facts.facts(stored, document).items()
+    yield pairs((styled(name, style="bold"), styled(text)) for name, text in known)
     yield from _sections([last_section(stored, document)], width)
     if report_path:
         yield ""

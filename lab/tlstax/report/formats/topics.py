@@ -61,7 +61,7 @@ def last_section(stored: StoredRun, document: RunDocument, *, shortened: bool = 
 
     `shortened`: of a large study only the first of each.
     """
-    failures = tuple(failure.sentence() for failure in facts.failures(stored))
+    failures = tuple(facts.failures(stored))
     caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
     if shortened:
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
