@@ -20,7 +20,7 @@ from tlstax.report.formats.topics import after_groups, before_groups_on_page
 from tlstax.report.page.charts import detail_panels, ratio_panels
 from tlstax.report.page.evidence import evidence
 from tlstax.report.page.flames import flame_section
-from tlstax.report.site.index import PROOF, SiteRun, site_index
+from tlstax.report.page.site import PROOF, SiteRun, site_index
 from tlstax.results.document import Finding, RunDocument
 from tlstax.study import Study, study_toml
 from tlstax.study.labels import full_label
