@@ -26,7 +26,7 @@ from tlstax.findings.core.wording import (
     workload_label,
 )
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import Finding, RunDocument, StatementCase, StatementResult
+from tlstax.results.document import Finding, RunDocument, StatementResult
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
@@ -120,27 +120,24 @@ CASE_HEADS = (
 
 def _claim(result: StatementResult) -> Claim:
     across = " · compared across servers" if result.across_servers else ""
-    caveats = Items(result.caveats)
-    cases = tuple(map(_case_row, (*result.cases, *result.plaintext))) if result.cases else ()
-    table = Table("", CASE_HEADS, cases, (), of_words=True, literal=True)
-    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if cases else ()
+    rows = [
+        (
+            case_label(case),
+            change_words(case.ratio),
+            figures.NOTHING if case.noise_floor is None else f"±{percent(case.noise_floor)}",
+            case.outcome,
+            f"{case.cells.held}, {case.cells.opposite}, {case.cells.alike}, {case.cells.inconclusive}",
+        )
+        for case in ((*result.cases, *result.plaintext) if result.cases else ())
+    ]
+    table = Table("", CASE_HEADS, rows, (), of_words=True, literal=True)
+    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if rows else ()
     return Claim(
         says=f"“{result.says}”",
         verdict=f"Here: {result.verdict}",
         lines=(result.sentence,),
         source=f"{result.source}{across}",
-        blocks=(*folded, caveats),
-    )
-
-
-def _case_row(case: StatementCase) -> tuple[str, ...]:
-    floor, cells = case.noise_floor, case.cells
-    return (
-        case_label(case),
-        change_words(case.ratio),
-        figures.NOTHING if floor is None else f"±{percent(floor)}",
-        case.outcome,
-        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.inconclusive}",
+        blocks=(*folded, Items(result.caveats)),
     )
 
 
@@ -355,6 +352,12 @@ DODGE = 0.05
 LABEL_GAP_PX = 14
 
 
+CLIMBING = (
+    "To the right: more connections. Upwards: {} ({}). A dot is the geometric mean over blocks, its whisker "
+    "the interval, drift of the machine included."
+)
+
+
 def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
     """Servers over several libraries first; servers over one, and what was spent, folded away.
 
@@ -375,15 +378,8 @@ def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Secti
         (CPU, f"{outcome_names.title(CPU)}, step by step", spent, True),
     ):
         if charts:
-            yield Section((Words(_climbing(name), aside=True), *charts), told, is_folded)
-
-
-def _climbing(outcome: str) -> str:
-    return (
-        f"To the right: more connections. Upwards: {outcome_names.words(outcome)} "
-        f"({outcome_names.better(outcome)}). A dot is the geometric mean over blocks, its whisker the "
-        "interval, drift of the machine included."
-    )
+            reading = CLIMBING.format(outcome_names.words(name), outcome_names.better(name))
+            yield Section((Words(reading, aside=True), *charts), told, is_folded)
 
 
 def _ladders(run: Series, outcome: str) -> list[Charts]:
@@ -490,9 +486,13 @@ TO_OWN = (
 
 def _map_sections(document: RunDocument) -> Iterator[Section]:
     outcome, is_first = document.design.deciding_outcome, True
+    # Twins are only for the noise floor.
+    factors = (contrast.factor for contrast in document.design.contrasts)
+    factor = next((factor for factor in factors if factor != INSTANCE), INSTANCE)
+    compared = "library" if factor == LIBRARY else factor.replace("_", " ")
     for name in dict.fromkeys((outcome, *SPENT)):
         if grids := _contrast_maps(document, name):
-            title = f"{outcome_names.title(name)}: {_compared(document)} by case"
+            title = f"{outcome_names.title(name)}: {compared} by case"
             reading = Words(BY_CASE.format(better=outcome_names.better(name)), aside=True)
             yield Section((reading, Shades(STEPS_OF_LIBRARIES), *grids), title, folded=name != outcome)
             is_first = False
@@ -521,13 +521,6 @@ def _contrast_maps(document: RunDocument, outcome: str) -> list[Grid]:
         title = f"{_subject(ladders)}, against {_base(ladders[0])}"
         maps.append(_map(title, [*ladders, *twins], singles, STEPS_OF_LIBRARIES, _short))
     return maps
-
-
-def _compared(document: RunDocument) -> str:
-    """What a study's contrasts compare, in a word; twins are only for the noise floor."""
-    factors = (contrast.factor for contrast in document.design.contrasts)
-    factor = next((factor for factor in factors if factor != INSTANCE), INSTANCE)
-    return "library" if factor == LIBRARY else factor.replace("_", " ")
 
 
 def _map(

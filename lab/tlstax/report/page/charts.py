@@ -179,10 +179,10 @@ def _cpu_segments(row: Row, side: str) -> tuple[Segment, ...]:
     total = row.findings.get(f"{side}_cpu_us_per_op")
     if total is None:
         return ()
-    user = _value(row, f"{side}_cpu_user_us_per_op")
-    system = _value(row, f"{side}_cpu_system_us_per_op")
+    parts = (row.findings.get(f"{side}_cpu_{part}_us_per_op") for part in ("user", "system"))
+    user, system = (part.value if part is not None else 0.0 for part in parts)
     share = user / (user + system) if user + system > 0 else 1.0
-    parts = (("user", 0.0, total.value * share), ("kernel", total.value * share, total.value))
+    kinds = (("user", 0.0, total.value * share), ("kernel", total.value * share, total.value))
     return tuple(
         Segment(
             label=row.label,
@@ -192,13 +192,9 @@ def _cpu_segments(row: Row, side: str) -> tuple[Segment, ...]:
             description=f"{row.label}: {side} {kind} {figures.quantity(end - start, 'us')} per operation",
             faint=kind == "kernel",
         )
-        for kind, start, end in parts
+        for kind, start, end in kinds
         if end > start
     )
-
-
-def _value(row: Row, outcome: str) -> float:
-    return row.findings[outcome].value if outcome in row.findings else 0.0
 
 
 def _blocks(group: Group, pairs: Mapping[str, Sequence[Pair]], outcome: str) -> Panel:

@@ -185,7 +185,7 @@ HEADS = (
 
 def processors(rows: Sequence[Row]) -> Iterator[Folded]:
     """What is known of these cases' valid trials; nothing where nobody watched."""
-    lines = tuple(line for row in rows for line in _case(row))
+    lines = tuple(line for row in rows for line in _lines(row))
     ticks = {record.window.ticks_per_s for row in rows for record in row.valid if record.window}
     if lines and ticks:
         reading = (
@@ -196,34 +196,31 @@ def processors(rows: Sequence[Row]) -> Iterator[Folded]:
         yield Folded("What the processors did, second by second", (Words(reading, aside=True), table))
 
 
-def _case(row: Row) -> Iterator[tuple[str, ...]]:
-    """The lines of one case, which the first one names: every second, every five, and all together."""
-    for place, line in enumerate(_lines(row.valid)):
-        yield ("" if place else row.label, *line)
+def _lines(row: Row) -> Iterator[tuple[str, ...]]:
+    """The lines of one case, which the first one names: every second, every five, and all together.
 
-
-def _lines(records: Sequence[TrialRecord]) -> Iterator[tuple[str, ...]]:
+    Shares of the machine, and the kernel's on the server's processors where it has some of its own.
+    """
+    records = row.valid
     slices = window_slices(records)
     everything = together(slices)
-    average = shares(everything) if everything is not None else None
-    if average is None:
+    if everything is None or shares(everything) is None:
         return
     longest_s = max(part.at_s + part.took_s for part in slices)
     watched = sum(1 for record in records if record.window and record.window.cpus)
+    stretches: list[tuple[str, int, CpuTicks, CpuTicks | None]] = []
     for every_s in SECONDS:
         if longest_s > every_s:
             own = {stretch.from_s: stretch.ticks for stretch in series(records, every_s, "server")}
             for stretch in series(records, every_s):
                 words = f"{stretch.from_s:g} to {min(stretch.from_s + every_s, stretch.to_s):.3g} s"
-                yield _line(words, stretch.trials, stretch.ticks, own.get(stretch.from_s))
-    yield _line("average", watched, everything, together(slices, "server"))
-
-
-def _line(words: str, trials: int, machine: CpuTicks | None, server: CpuTicks | None) -> tuple[str, ...]:
-    """Shares of the machine, and the kernel's on the server's processors where it has some of its own."""
-    all_of_it, own = (shares(ticks) if ticks is not None else None for ticks in (machine, server))
-    cells = (NOTHING if all_of_it is None else f"{getattr(all_of_it, name):.2f}" for name in COLUMNS)
-    return words, f"{trials}", *cells, NOTHING if own is None else f"{own.system:.2f}"
+                stretches.append((words, stretch.trials, stretch.ticks, own.get(stretch.from_s)))
+    stretches.append(("average", watched, everything, together(slices, "server")))
+    for place, (words, trials, *ticks) in enumerate(stretches):
+        machine, server = (shares(spent) if spent is not None else None for spent in ticks)
+        cells = (NOTHING if machine is None else f"{getattr(machine, name):.2f}" for name in COLUMNS)
+        label = "" if place else row.label
+        yield label, words, f"{trials}", *cells, NOTHING if server is None else f"{server.system:.2f}"
 
 
 PROCESS_HEADS = (
@@ -255,12 +252,13 @@ def processes(stored: StoredRun, document: RunDocument) -> tuple[Heading, Words,
 
 def _process(label: str, records: list[TrialRecord]) -> tuple[str, ...]:
     valid = [record for record in records if record.verdict.value == "valid"]
+    servers = [record.server for record in valid if record.server]
     loaded = (record.ready.tls_library for record in valid if record.ready)
     return (
         label,
         f"{len(valid)} of {len(records)}",
         _distinct(map(_meant, valid)),
-        _distinct(map(_said, valid)),
+        _distinct(" with ".join(filter(None, (s.version, s.tls_library_version))) for s in servers),
         _as_meant(valid),
         _server_files(valid),
         _distinct(library.version for library in loaded if library),
@@ -274,12 +272,6 @@ def _meant(record: TrialRecord) -> str:
     library, fault = claim.tls_library, claim.planted
     over = f"{library.name} ({library.version})" if library else "its own"
     return f"{claim.name} with {over}{f', {changed_words(fault.name)}' if fault else ''}"
-
-
-def _said(record: TrialRecord) -> str:
-    if record.server is None:
-        return ""
-    return " with ".join(word for word in (record.server.version, record.server.tls_library_version) if word)
 
 
 def _as_meant(records: list[TrialRecord]) -> str:
