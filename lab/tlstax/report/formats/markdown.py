@@ -13,7 +13,7 @@ from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
-from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
+from tlstax.topics.core.groups import Column, Group, arranged, main_columns
 from tlstax.topics.core.section import (
     Block,
     Dump,
@@ -37,22 +37,17 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
     parts += _sections(before_groups(document))
-    if document.findings:
-        parts += _cases(stored, document)
-    else:
+    if not document.findings:
         parts.append(escaped(facts.nothing_to_show(stored)))
+    elif is_large(document.design) or asks_for_counts(document.design):
+        parts.append(escaped(where_the_rest_is(document)))
+    else:
+        parts += [part for group in arranged(stored, document) for part in _group(group, document)]
     parts += _sections(after_groups(document))
     known = facts.facts(stored, document).items()
     parts += ["**What ran**", _bullets(f"{name}: {text}" for name, text in known)]
     parts += _sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
-    """The groups of cases, or where to find them."""
-    if is_large(document.design) or asks_for_counts(document.design):
-        return [escaped(where_the_rest_is(document))]
-    return [part for group in arranged(stored, document) for part in _group(group, document)]
 
 
 def _sections(sections: Iterable[Section]) -> list[str]:
@@ -67,7 +62,10 @@ def _sections(sections: Iterable[Section]) -> list[str]:
 def _block(block: Block) -> Iterator[str]:
     match block:
         case Table():
-            yield from _text_table(block)
+            yield from [f"### {escaped(block.title)}"] if block.title else []
+            rows = ([escaped(cell) for cell in row] for row in block.lines(roomy=True))
+            yield _table([block.of, *map(escaped, block.heads)], rows)
+            yield escaped(" ".join(block.notes))
         case Heading(text):
             yield f"**{text}**"
         case Items(texts, heading):
@@ -75,9 +73,9 @@ def _block(block: Block) -> Iterator[str]:
             yield _bullets(texts)
         case Words(text):
             yield escaped(text)
-        case Pairs(heading, rows):
+        case Pairs(heading, pairs):
             yield escaped(heading)
-            yield _bullets(f"{name}: {words}" for name, words in rows)
+            yield _bullets(f"{name}: {words}" for name, words in pairs)
         case Dump(title, lines):
             yield escaped(title)
             yield "\n".join(("```", *lines, "```"))
@@ -90,13 +88,6 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
 
 
-def _text_table(table: Table) -> list[str]:
-    rows = ([escaped(cell) for cell in row] for row in table.lines(roomy=True))
-    heads = [table.of, *(escaped(head) for head in table.heads)]
-    title = [f"### {escaped(table.title)}"] if table.title else []
-    return [*title, _table(heads, rows), escaped(" ".join(table.notes))]
-
-
 def _group(group: Group, document: RunDocument) -> list[str]:
     columns = main_columns(group)
     heads = [
@@ -104,7 +95,7 @@ def _group(group: Group, document: RunDocument) -> list[str]:
         *(f"{column.head} ({column.unit})" if column.unit else column.head for column in columns),
     ]
     rows = [
-        [escaped(row.label), *_cells(columns, place)] if row.findings or row.unpaired else
+        [escaped(row.label), *(_cell(own, place) for own in columns)] if row.findings or row.unpaired else
         [escaped(row.label), escaped(row.why_empty()), *[""] * (len(columns) - 1)]
         for place, row in enumerate(group.rows)
     ]  # fmt: skip
@@ -114,15 +105,12 @@ def _group(group: Group, document: RunDocument) -> list[str]:
     return [title, _table(heads, rows), escaped(noise), _bullets(said)]
 
 
-def _cells(columns: Sequence[Column], place: int) -> list[str]:
-    return [_cell(column.cells[place], with_interval=column.is_answer) for column in columns]
-
-
-def _cell(cell: Cell, *, with_interval: bool) -> str:
-    """The value and its change; what was asked for also shows the interval."""
+def _cell(column: Column, place: int) -> str:
+    """A value and its change; what was asked for also shows the interval."""
+    cell = column.cells[place]
     if not cell.change:
         return cell.value
-    interval = f" [{cell.interval}]" if with_interval and cell.interval else ""
+    interval = f" [{cell.interval}]" if column.is_answer and cell.interval else ""
     mark = f" {cell.mark}" if cell.mark else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 

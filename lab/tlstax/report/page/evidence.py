@@ -57,8 +57,16 @@ def proofs(rows: Iterable[Row]) -> tuple[Table, Folded]:
     Of what differed among a case's trials, a line each, the most frequent first.
     """
     cases = list(rows)
+    files = (
+        (
+            row.label,
+            _server_files(row.valid),
+            _files(file for record in row.valid for file in record.client_mapped_tls_libraries),
+        )
+        for row in cases
+    )
     proved = Table("", PROOF_HEADS, tuple(map(_proof, cases)), (), of_words=True, literal=True)
-    mapped = Table("", MAPPED_HEADS, tuple(map(_mapped, cases)), (), of_words=True, literal=True)
+    mapped = Table("", MAPPED_HEADS, tuple(files), (), of_words=True, literal=True)
     return proved, Folded(LIBRARIES, (mapped,))
 
 
@@ -77,11 +85,6 @@ def _proof(row: Row) -> tuple[str, ...]:
         _logins(valid),
         _distinct(map(_certificate, (*client_views, *server_views))),
     )
-
-
-def _mapped(row: Row) -> tuple[str, ...]:
-    at_client = (file for record in row.valid for file in record.client_mapped_tls_libraries)
-    return row.label, _server_files(row.valid), _files(at_client)
 
 
 def _views(record: TrialRecord, side: str) -> Iterator[TlsView | None]:
@@ -276,15 +279,12 @@ def _meant(record: TrialRecord) -> str:
 
 def _as_meant(records: list[TrialRecord]) -> str:
     """In how many trials the files mapped into the answering process had the wanted checksums."""
-    meant = [record for record in records if record.claim and record.claim.tls_library]
+    meant = [(own.claim, own.server) for own in records if own.claim and own.claim.tls_library]
     if not meant:
         return NOTHING
-    return f"{sum(_is_as_meant(record) for record in meant):,} of {len(meant):,}"
-
-
-def _is_as_meant(record: TrialRecord) -> bool:
-    if record.claim is None or record.claim.tls_library is None or record.server is None:
-        return False
-    wanted = {record.claim.tls_library.libssl_sha256, record.claim.tls_library.libcrypto_sha256}
-    answers = record.server.answering_pid in {None, record.claim.pid}
-    return answers and wanted == {library.sha256 for library in record.server.mapped_tls_libraries}
+    count = 0
+    for claim, server in meant:
+        if server is not None and claim.tls_library is not None and server.answering_pid in {None, claim.pid}:
+            wanted = {claim.tls_library.libssl_sha256, claim.tls_library.libcrypto_sha256}
+            count += wanted == {library.sha256 for library in server.mapped_tls_libraries}
+    return f"{count:,} of {len(meant):,}"

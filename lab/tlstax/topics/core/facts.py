@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
-from tlstax.records.trial import Machine, StoredRun, TrialRecord
+from tlstax.records.trial import Machine, StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
@@ -28,9 +28,14 @@ MOST_SENTENCES = 12
 def facts(stored: StoredRun, document: RunDocument) -> dict[str, str]:
     """What ran, where, how often and why it stopped, by name; what is not known is left out."""
     header, study = stored.header, stored.header.study
+    clients = (
+        (f"{ready.client} {ready.client_version}", ready.tls_library.version if ready.tls_library else "")
+        for record in stored.measured
+        if (ready := record.ready) is not None
+    )
     known = {
         "Server": server_words(stored),
-        "Client": "; ".join(_client_versions(stored.measured)),
+        "Client": "; ".join(_programs(clients)),
         "Load": _load_words(study.schedule),
         **{f"Workload {name}": text for name, text in own_workloads(study).items()},
     }
@@ -55,7 +60,9 @@ def facts(stored: StoredRun, document: RunDocument) -> dict[str, str]:
 
 def server_words(stored: StoredRun) -> str:
     """Every server that answered, with the name of its specimen where there was one alone; those outside."""
-    versions = "; ".join(_server_versions(stored.measured))
+    servers = (record.server for record in stored.measured if record.server)
+    said = ((server.version, " ".join((server.tls_library_version or "").split())) for server in servers)
+    versions = "; ".join(sorted(_programs(said)))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
     several = [own.server for own in stored.header.external if own.server is not None]
@@ -63,25 +70,13 @@ def server_words(stored: StoredRun) -> str:
     return f"{name}{versions}{outside if several or stored.header.guest else ''}"
 
 
-def _server_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
-    """Every server that answered, each with all TLS libraries that it named as its own."""
-    servers = (record.server for record in records if record.server)
-    named = ((server.version, server.tls_library_version or "") for server in servers)
-    return tuple(sorted(_programs((version, " ".join(library.split())) for version, library in named)))
-
-
-def _client_versions(records: Iterable[TrialRecord]) -> tuple[str, ...]:
-    """Every client that took part, with the TLS library that it loaded."""
-    clients = (record.ready for record in records if record.ready)
-    named = ((f"{ready.client} {ready.client_version}", ready.tls_library) for ready in clients)
-    return tuple(_programs((client, library.version if library else "") for client, library in named))
-
-
-def _programs(seen: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Each program with all libraries that were seen with it."""
-    for program, several in grouped(seen, lambda both: both[0]).items():
+def _programs(named: Iterable[tuple[str, str]]) -> list[str]:
+    """Each program with all TLS libraries that were seen with it."""
+    programs = []
+    for program, several in grouped(named, lambda both: both[0]).items():
         libraries = ", ".join(sorted({library for _, library in several if library}))
-        yield f"{program} with {libraries}" if libraries else program
+        programs.append(f"{program} with {libraries}" if libraries else program)
+    return programs
 
 
 def _load_words(schedule: Schedule) -> str:
