@@ -9,8 +9,7 @@ from typing import Any
 
 from tlstax.results.interval import Interval
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import ratio_domain, ratio_ticks
-from tlstax.topics.core.marks import RatioMark, Style
+from tlstax.topics.core.charts import RatioMark, Style, ratio_domain, ratio_ticks
 
 MOST_ROWS = 60
 """More are in the table alone."""

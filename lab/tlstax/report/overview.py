@@ -37,11 +37,19 @@ from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.answer.statement_words import case_label, verdict_line
-from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, outcome_names, palette
-from tlstax.topics.core.chart_parts import Spec, layer, quantitative
-from tlstax.topics.core.marks import Line, Point, Style
-from tlstax.topics.core.panel import NARROW, Panel, at_one_width
+from tlstax.topics.core.charts import (
+    NARROW,
+    Line,
+    Panel,
+    Point,
+    Spec,
+    Style,
+    at_one_width,
+    layer,
+    quantitative,
+)
 from tlstax.topics.core.section import (
     Block,
     Charts,

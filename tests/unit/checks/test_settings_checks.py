@@ -20,8 +20,8 @@ from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
 from tlstax.study.level_names import CERTIFICATES
 from tlstax.study.server_words import key_of
+from tlstax.topics.core.charts import Style
 from tlstax.topics.core.groups import Row
-from tlstax.topics.core.marks import Style
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
 

@@ -13,10 +13,20 @@ import jsonschema
 import pytest
 
 from tlstax.topics.core import charts
-from tlstax.topics.core.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
-from tlstax.topics.core.marks import BlockPoint, BlockStrip, Line, Point, RatioMark, Segment, Style
+from tlstax.topics.core.charts import (
+    CLOSEST_RATIO_TICKS,
+    BlockPoint,
+    BlockStrip,
+    Line,
+    Point,
+    RatioMark,
+    Segment,
+    Style,
+    duration_ticks_us,
+    ratio_ticks,
+    svg,
+)
 from tlstax.topics.core.palette import every_ink
-from tlstax.topics.core.panel import svg
 from tlstax.topics.tables.charts import load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")

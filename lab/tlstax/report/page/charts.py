@@ -11,11 +11,23 @@ from tlstax.findings.core.outcomes import log_ratio_between, merged
 from tlstax.results.document import Finding
 from tlstax.study import Study
 from tlstax.topics.core import charts, figures, outcome_names, palette
-from tlstax.topics.core.chart_parts import ratio_domain
+from tlstax.topics.core.charts import (
+    NARROW,
+    BlockPoint,
+    BlockStrip,
+    Drawing,
+    Key,
+    Line,
+    Panel,
+    Point,
+    RatioMark,
+    Segment,
+    at_both_widths,
+    at_one_width,
+    ratio_domain,
+)
 from tlstax.topics.core.groups import Group, Row
-from tlstax.topics.core.marks import BlockPoint, BlockStrip, Line, Point, RatioMark, Segment
 from tlstax.topics.core.outcome_names import PHASE_NAMES
-from tlstax.topics.core.panel import NARROW, Drawing, Key, Panel, at_both_widths, at_one_width
 
 KNOTS_NINES = (-math.log10(1 - 0.5), 1.0, 2.0, 3.0, 4.0)
 """The percentiles that carry a point: 50, 90, 99, 99.9, 99.99 %."""

@@ -15,8 +15,8 @@ from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
 from tlstax.study.outcomes import percentile_name
 from tlstax.topics.core import figures, palette
+from tlstax.topics.core.charts import Style
 from tlstax.topics.core.figures import NOTHING, Scale
-from tlstax.topics.core.marks import Style
 from tlstax.topics.core.outcome_names import MAIN_OUTCOMES, in_order
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlstax.topics.core.charts import Panel, Style
 from tlstax.topics.core.figures import NOTHING
-from tlstax.topics.core.marks import Style
-from tlstax.topics.core.panel import Panel
 from tlstax.topics.core.table import Table
 
 
