@@ -510,20 +510,29 @@ def json_lines(rows: Iterable[Values]) -> Iterator[bytes]:
 
 def csv_table(shown: RunDocument) -> str:
     """All that the document shows, as CSV."""
+    factors = [f"{side}_{name}" for side in ("case", "baseline") for name in shown.design.levels_of()]
+    return _results(_shown_rows(shown), ("run", "study", "topic"), factors, own_columns())
+
+
+def _results(
+    shown: Iterable[tuple[Row, Values]],
+    first: Iterable[str],
+    factors: Iterable[str],
+    own: Iterable[Column],
+) -> str:
+    """Rows below the names of their columns; of topics' `own` columns those that have anything."""
     rows = [
         {
             **values,
             **{f"case_{name}": level for name, level in without_mark(row.case).items()},
             **{f"baseline_{name}": level for name, level in without_mark(row.baseline).items()},
         }
-        for row, values in _shown_rows(shown)
+        for row, values in shown
     ]
-    factors = [f"{side}_{name}" for side in ("case", "baseline") for name in shown.design.levels_of()]
-    own = [column.name for column in own_columns() if any(row.get(column.name) is not None for row in rows)]
     measured = [column.name for column in MEASURED]
+    known = [column.name for column in own if any(row.get(column.name) is not None for row in rows)]
     text = StringIO()
-    names = ["run", "study", "topic", "outcome", "unit", "role", *factors, *measured, *own]
-    writer = csv.DictWriter(text, fieldnames=names)
+    writer = csv.DictWriter(text, [*first, "outcome", "unit", "role", *factors, *measured, *known])
     writer.writeheader()
     for row in rows:
         writer.writerow({name: _harmless(value) for name, value in row.items() if value is not None})

@@ -36,21 +36,22 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
-    parts += _sections(before_groups(document))
+    parts += of_sections(before_groups(document))
     if not document.findings:
         parts.append(escaped(facts.nothing_to_show(stored)))
     elif is_large(document.design) or asks_for_counts(document.design):
         parts.append(escaped(where_the_rest_is(document)))
     else:
         parts += [part for group in arranged(stored, document) for part in _group(group, document)]
-    parts += _sections(after_groups(document))
+    parts += of_sections(after_groups(document))
     known = facts.facts(stored, document).items()
     parts += ["**What ran**", _bullets(f"{name}: {text}" for name, text in known)]
-    parts += _sections([last_section(stored, document, shortened=True)])
+    parts += of_sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _sections(sections: Iterable[Section]) -> list[str]:
+def of_sections(sections: Iterable[Section]) -> list[str]:
+    """Their titles and blocks; nothing of one whose blocks say nothing here."""
     parts = []
     for section in sections:
         own = [part for block in opened(section.blocks, roomy=True) for part in _block(block)]

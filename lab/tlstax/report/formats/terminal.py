@@ -73,10 +73,10 @@ def terminal(  # noqa: PLR0913 (how it is to look, by name)
     return printed(parts, width=width, colour=colour)
 
 
-def printed_section(section: Section, *, width: int = 80, colour: bool = False) -> str:
-    """A section by itself, at most `width` (from 40 on) columns wide."""
+def printed_sections(sections: Iterable[Section], *, width: int = 80, colour: bool = False) -> str:
+    """Sections by themselves, at most `width` (from 40 on) columns wide."""
     width = max(width, NARROWEST)
-    _, *parts = _sections([section], width)
+    _, *parts = _sections(sections, width)
     return printed(parts, width=width, colour=colour)
 
 
