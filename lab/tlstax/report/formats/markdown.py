@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
 from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
@@ -39,7 +38,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     parts += of_sections(before_groups(document))
     if not document.findings:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    elif is_large(document.design) or asks_for_counts(document.design):
+    elif leaves_groups_out(document.design):
         parts.append(escaped(where_the_rest_is(document)))
     else:
         parts += [part for group in arranged(stored, document) for part in _group(group, document)]

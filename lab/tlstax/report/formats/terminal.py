@@ -18,10 +18,9 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.records.trial import OTHERS_RAN, StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
 from tlstax.report.overview import notes_of_statements, where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
@@ -114,8 +113,7 @@ def _parts(
 def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
-    without = is_large(document.design) or asks_for_counts(document.design) or many
-    return () if without else arranged(stored, document)
+    return () if leaves_groups_out(document.design) or many else arranged(stored, document)
 
 
 def _sections(sections: Iterable[Section], width: int) -> Iterator[RenderableType]:

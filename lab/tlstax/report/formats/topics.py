@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts
+from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
+from tlstax.study import Study
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
@@ -39,6 +40,11 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
         yield from tables.page_sections(document.topics[tables.TOPIC.name], document)
     yield from overview.page_sections(stored, document)
     yield from _of(COMPARED, document)
+
+
+def leaves_groups_out(study: Study) -> bool:
+    """Whether a text shows the study as a whole: its groups of cases are too many, or not what was asked."""
+    return is_large(study) or asks_for_counts(study)
 
 
 def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
