@@ -12,7 +12,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.terminal import printed_section
+from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import ToldOfRun
 from tlstax.study import Case, Role
@@ -37,7 +37,7 @@ def explain_command(run_name: str, case: str | None, against: str | None, *, as_
     if not stored.profiled and any(record.locks is not None for record in stored.trials):
         own = chosen_case(study, case) if case is not None else None
         told = locks.explained(Run(stored), own, other)
-        text_of = partial(printed_section, locks.explained_section(told))
+        text_of = partial(printed_sections, [locks.explained_section(told)])
         return _shown(ToldOfRun(run=stored.header.run, told=told), text_of, as_json=as_json)
     others: Sequence[Explanation] = ()
     if case is not None:

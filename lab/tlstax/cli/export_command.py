@@ -13,8 +13,7 @@ from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.streams import show, show_json
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import blocks_csv
-from tlstax.report.run_tables import TABLES, Tabulated, rows_csv, rows_json
+from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, rows_csv, rows_json
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, counted
 

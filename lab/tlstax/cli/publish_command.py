@@ -11,7 +11,7 @@ from tlstax.cli.output_directory import NewDirectory, check_replaceable
 from tlstax.cli.streams import show
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import Link, html, site_html
-from tlstax.report.site.index import PackedFile, SiteRun, site_run
+from tlstax.report.page.site import PackedFile, SiteRun, site_run
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import content_of, unpacked
 from tlstax.support.errors import UserMistake

@@ -9,9 +9,7 @@ from typing import Any
 
 from tlstax.results.interval import Interval
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import ratio_ticks
-from tlstax.topics.core.marks import RatioMark, Style
-from tlstax.topics.core.ratios import ends, ratio_domain
+from tlstax.topics.core.charts import RatioMark, Style, ratio_domain, ratio_ticks
 
 MOST_ROWS = 60
 """More are in the table alone."""
@@ -80,7 +78,7 @@ def _mark(row: Mapping[str, Any]) -> RatioMark:
     interval = Interval(
         point=row["ratio"], low=row["ratio_low"], high=row["ratio_high"], confidence=0.95, blocks=1
     )
-    low, high = ends(interval)
+    low, high = interval.ends
     return RatioMark(
         style=Style(row["label"], palette.LEVELS[0].light, palette.SHAPES[0]),
         point=interval.point,

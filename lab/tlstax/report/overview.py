@@ -1,15 +1,22 @@
-"""A large study at a glance: pooled tables, and on the page ladders and heat maps."""
+"""A large study at a glance: published statements, pooled tables, and on the page ladders and heat maps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from math import exp
 
+from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import INSTANCE
-from tlstax.findings.core.outcomes import is_large
+from tlstax.findings.core.outcomes import is_large, outcomes
+from tlstax.findings.core.series import LADDER, Series, frozen, series
 from tlstax.findings.core.wording import (
     CERTIFICATE,
     FAULT,
     LIBRARY,
+    SERVER,
+    capitalised,
+    certificate_label,
     change_words,
     library_label,
     mode_label,
@@ -19,7 +26,7 @@ from tlstax.findings.core.wording import (
     workload_label,
 )
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import Finding, RunDocument, StatementCase, StatementResult
+from tlstax.results.document import Finding, RunDocument, StatementResult
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
@@ -30,20 +37,44 @@ from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.answer.statement_words import case_label, verdict_line
-from tlstax.topics.core import figures, outcome_names
-from tlstax.topics.core.grid import Cell, Grid, Line, Part, Shades
-from tlstax.topics.core.ladders import ladders, measured
-from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, Section, Words
+from tlstax.topics.core import charts as parts
+from tlstax.topics.core import figures, outcome_names, palette
+from tlstax.topics.core.charts import (
+    NARROW,
+    Line,
+    Panel,
+    Point,
+    Spec,
+    Style,
+    at_one_width,
+    layer,
+    quantitative,
+)
+from tlstax.topics.core.section import (
+    Block,
+    Charts,
+    Claim,
+    Claims,
+    Folded,
+    Grid,
+    GridCell,
+    GridLine,
+    Items,
+    Section,
+    Shades,
+    Words,
+)
 from tlstax.topics.core.table import INDENT, Table
 
-LADDER = "connections"
 ALL = "all"
 
 STEPS_OF_LIBRARIES = (1.02, 1.05, 1.1, 1.2)
 STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
 """From which factors on a cell of a heat map has the next shade: libraries differ by little, TLS by much."""
 
-Found = Row | Finding
+CPU = "server_cpu_us_per_op"
+SPENT = (CPU, "server_instructions_per_op")
+"""What else has a heat map beside the deciding outcome, where it was measured."""
 
 
 def wants_overview(study: Study) -> bool:
@@ -51,246 +82,23 @@ def wants_overview(study: Study) -> bool:
     return is_large(study) or bool(study.contrasts or study.statements)
 
 
-def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
-    """For each contrast and server: TLS modes by levels, pooled over connections, in the deciding outcome."""
-    outcome = document.design.deciding_outcome
-    return tuple(
-        Grid(
-            title=f"{outcome_names.title(outcome)} of {_subject(found)} against {_base(found[0])}",
-            reading=_pooled_over(found),
-            heads=tuple(dict.fromkeys(_short(f.case, _factor(f)) for f in found)),
-            parts=_by_workload(found),
-            notes=tuple(_floors(found)),
-        )
-        for found in _contrasted(document, outcome)
-    )
+def sections(document: RunDocument) -> Iterator[Section]:
+    """Pooled tables; nothing for a study that is shown group by group."""
+    if wants_overview(document.design):
+        yield Section(tuple(_tables(document)))
 
 
-def own_table(document: RunDocument) -> Grid | None:
-    """Everything that ran against its own baseline, pooled over connections: what TLS costs each.
-
-    None for a study with a section for each group, where all of that stands, and for one of distances, which
-    has tables of its own.
-    """
-    outcome = document.design.deciding_outcome
-    found = _to_own_baseline(document, outcome)
-    if not found:
-        return None
-    modes = list(dict.fromkeys(mode_label(f.case) for f in found))
-    rows: dict[str, dict[str, Cell]] = {}
-    for f in found:
-        rows.setdefault(subject_label(f.case, document.design), {})[mode_label(f.case)] = cell(
-            f, STEPS_OF_TLS
-        )
-    servers = {str(f.case.get("server", "")) for f in found}
-    lines = tuple(
-        Line(name, tuple(cells.get(mode, Cell()) for mode in modes)) for name, cells in rows.items()
-    )
-    across = (
-        " Rows of different servers may be compared by these ratios alone, not by operations a second."
-        if len(servers) > 1
-        else ""
-    )
-    return Grid(
-        title=f"What TLS costs each: {outcome_names.title(outcome).lower()} against its own plaintext",
-        reading=f"{_pooled_over(found)}{across}",
-        heads=tuple(modes),
-        parts=(Part("", lines),),
-    )
-
-
-def contrast_maps(document: RunDocument, outcome: str) -> tuple[Grid, ...]:
-    """For each contrast and server: levels by cases (workload, TLS, connections), with the twin's rows.
-
-    None of them for a study without a ladder of connections, of which a map would say nothing more.
-    """
-    if len(document.design.levels_of().get(LADDER, ())) < 2:
-        return ()
-    maps = []
-    singles = document.rows_of("contrasts", outcome, role="contrast")
-    twins = [f for f in _pooled(document, outcome) if _factor(f) == INSTANCE]
-    for pooled in _contrasted(document, outcome):
-        server = pooled[0].case.get("server")
-        ladders = [*pooled, *(f for f in twins if f.case.get("server") == server)]
-        title = f"{_subject(pooled)}, against {_base(pooled[0])}"
-        maps.append(_map(title, ladders, singles, STEPS_OF_LIBRARIES))
-    return tuple(maps)
-
-
-def own_map(document: RunDocument, outcome: str) -> Grid | None:
-    """Everything that ran by cases, each against its own baseline; None as of `own_table`."""
-    ladders = _to_own_baseline(document, outcome)
-    if not ladders:
-        return None
-    singles = [f for f in document.findings if f.outcome == outcome and f.role == "treatment"]
-    title = "Every server, each against its own plaintext"
-    return _map(title, ladders, singles, STEPS_OF_TLS, document.design)
-
-
-def _to_own_baseline(document: RunDocument, outcome: str) -> list[Row]:
-    if not is_large(document.design) or needs_distance(document.design):
-        return []
-    return [f for f in _pooled(document, outcome) if not _factor(f) and _is_first(f.case)]
-
-
-def _pooled(document: RunDocument, outcome: str) -> tuple[Row, ...]:
-    return document.rows_of("contrasts", outcome, role="pooled")
-
-
-def _steps(row: Row) -> tuple[int, ...]:
-    """The numbers of connections that a row is pooled over."""
-    steps = row.more["pooled_connections"]
-    return steps if isinstance(steps, tuple) else ()
-
-
-def cell(found: Found, steps: Sequence[float]) -> Cell:
-    """A ratio as a cell; its words say everything, for pointing at it."""
-    ratio, known = found.ratio, OUTCOMES.get(found.outcome)
-    is_seen = found.judgement in DIFFERENCES
-    better = ratio.point if known is None or not known.lower_is_better else 1 / ratio.point
-    size = sum(max(better, 1 / better) >= step for step in steps)
-    floor = f", noise floor ±{percent(found.noise_floor)}" if found.noise_floor is not None else ""
-    return Cell(
-        figure=f"{ratio.point:.2f}",
-        change=figures.change(ratio),
-        half_width=f"±{percent(ratio.half_width)}" if ratio.half_width is not None else "",
-        interval=figures.interval(ratio),
-        mark=figures.mark(found.judgement),
-        shade=size if better > 1 else -size,
-        words=f"{figures.change_with_interval(ratio)}, {counted(ratio.blocks, 'block')}{floor}"
-        f"{'' if is_seen else f': {found.judgement}'}",
-    )
-
-
-def _contrasted(document: RunDocument, outcome: str) -> Iterator[list[Row]]:
-    """The pooled ratios of each contrast but the twins', server by server."""
-    found = (f for f in _pooled(document, outcome) if _factor(f) not in {"", INSTANCE})
-    sides = grouped(found, lambda f: (_factor(f), f.baseline[_factor(f)], f.case.get("server", "")))
-    yield from sides.values()
-
-
-def _by_workload(found: Sequence[Row]) -> tuple[Part, ...]:
-    heads = list(dict.fromkeys(_short(f.case, _factor(f)) for f in found))
-    parts: dict[str, dict[str, dict[str, Cell]]] = {}
-    for f in found:
-        rows = parts.setdefault(workload_label(f.case), {})
-        rows.setdefault(tls_label(f.case), {})[_short(f.case, _factor(f))] = cell(f, STEPS_OF_LIBRARIES)
-    return tuple(
-        Part(
-            workload,
-            tuple(Line(tls, tuple(cells.get(head, Cell()) for head in heads)) for tls, cells in rows.items()),
-        )
-        for workload, rows in parts.items()
-    )
-
-
-def _map(
-    title: str,
-    ladders: Sequence[Row],
-    singles: Sequence[Row] | Sequence[Finding],
-    shades: Sequence[float],
-    study: Study | None = None,
-) -> Grid:
-    """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
-    steps = sorted({step for ladder in ladders for step in _steps(ladder)})
-    by_case = {_key(single.case, _factor(single)): single for single in singles}
-    parts: dict[str, list[Line]] = {}
-    for ladder in ladders:
-        cells = [
-            cell(single, shades)
-            if (single := by_case.get(_key({**ladder.case, LADDER: step}, _factor(ladder))))
-            else Cell()
-            for step in steps
-        ]
-        name = subject_label(ladder.case, study) if study else _short(ladder.case, _factor(ladder))
-        parts.setdefault(mode_label(ladder.case), []).append(Line(name, (*cells, cell(ladder, shades))))
-    found = tuple(Part(mode, tuple(lines)) for mode, lines in parts.items())
-    return Grid(title, "", (*map(str, steps), ALL), found, is_map=True)
-
-
-def _key(levels: Levels, factor: str) -> tuple[str, tuple[tuple[str, Level], ...]]:
-    return factor, tuple(sorted(levels.items()))
-
-
-def _factor(found: Row | Finding) -> str:
-    return found.word("factor") if isinstance(found, Row) else ""
-
-
-def _floors(found: Sequence[Row]) -> Iterator[str]:
-    floors: dict[tuple[str, str], float] = {}
-    for f in found:
-        if f.noise_floor is not None:
-            floors[workload_label(f.case), f.word("noise_from")] = f.noise_floor
-    if floors:
-        sources = list(dict.fromkeys(source for _, source in floors))
-        sizes = ", ".join(
-            f"{workload or 'everywhere'} ±{percent(floor)}" for (workload, _), floor in floors.items()
-        )
-        yield f"Noise floor from {' and '.join(sources)}: {sizes}. ≈: alike, ?: inconclusive."
-    else:
-        yield "No twin was run: how much two processes of one kind differ is not known."
-
-
-def _pooled_over(found: Sequence[Row]) -> str:
-    steps = sorted({step for f in found for step in _steps(f)})
-    blocks = sorted({f.ratio.blocks for f in found})
-    many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
-    confidence = percent(found[0].ratio.confidence)
-    over = f"Pooled over {', '.join(map(str, steps))} connections"
-    over = over if len(steps) > 1 else f"With {counted(steps[0], 'connection')}"
-    return f"{over}, {many} block{'s' if blocks[-1] > 1 else ''}, and {confidence} intervals."
-
-
-def _subject(found: Sequence[Row]) -> str:
-    return str(found[0].case.get("server", "all cases"))
-
-
-def _base(found: Row) -> str:
-    level = found.baseline[_factor(found)]
-    if _factor(found) == CERTIFICATE:
-        return certificate_words(level)
-    if _factor(found) == FAULT and level == NO_FAULT:
-        return "as it comes" if found.case[FAULT] in VARIANTS else "nothing planted"
-    return str(level)
-
-
-def _short(levels: Levels, factor: str) -> str:
-    """The level of a contrast's factor in a word."""
-    if factor == "tls_library":
-        return library_label(levels)
-    if factor == INSTANCE:
-        return f"{library_label(levels)} twin".strip()
-    return key_of(levels[factor]) if factor == CERTIFICATE else str(levels[factor])
-
-
-def _is_first(levels: Levels) -> bool:
-    return levels.get(INSTANCE, 1) == 1
-
-
-SHORT_HEADS = {"kept connections, ": "kept\n", "reconnecting, ": "rec.\n", " resumed": "r", "TLS ": ""}
-"""What shortens the heads of a wide table; told below it."""
-KEYS = {
-    "kept connections": "kept: on kept connections",
-    "reconnecting": "rec.: reconnecting",
-    "resumed": "r: TLS session resumed",
-}
-"""What is said of a short head, by what its long form has."""
-PER_CENT = "In per cent, ± half the width of the interval."
-
-
-def tables(document: RunDocument) -> Iterator[Table]:
-    """The pooled contrasts of each server, all against its own plaintext."""
-    for grid in contrast_tables(document):
-        rows = tuple(_rows(grid))
-        yield Table(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
-    own = own_table(document)
-    if own is not None:
-        heads = tuple(_short_head(head) for head in own.heads)
-        lines = (line for part in own.parts for line in part.lines)
-        rows = tuple((line.name, *(_change(cell) for cell in line.cells)) for line in lines)
-        short = "; ".join(said for word, said in KEYS.items() if any(word in head for head in own.heads))
-        keys = f"In per cent; ÷2 is half. {short}." if short else "In per cent; ÷2 is half."
-        yield Table(own.title, heads, rows, (keys, own.reading))
+def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
+    """What the page has in place of the groups' sections: statements, pooled tables, ladders, heat maps."""
+    if not wants_overview(document.design):
+        return
+    if document.statements:
+        claims = tuple(map(_claim, document.statements))
+        yield Section((Claims(claims),), "What others published, and what was seen here")
+    if pooled := (*contrast_tables(document), *_own_table(document)):
+        yield Section(pooled, "Pooled over connections")
+    yield from _ladder_sections(stored, document)
+    yield from _map_sections(document)
 
 
 def notes_of_statements(document: RunDocument) -> list[str]:
@@ -310,19 +118,231 @@ def where_the_rest_is(document: RunDocument) -> str:
     )
 
 
-def _rows(grid: Grid) -> Iterator[tuple[str, ...]]:
-    for part in grid.parts:
-        if part.title:
-            yield (part.title, *[""] * len(grid.heads))
-        for line in part.lines:
-            yield (f"{INDENT}{line.name}", *(_with_width(cell) for cell in line.cells))
+CASE_HEADS = (
+    "Ratio, pooled",
+    "Noise floor",
+    "Outcome",
+    "Single numbers of connections: held, opposite, alike, inconclusive",
+)
 
 
-def _with_width(cell: Cell) -> str:
+def _claim(result: StatementResult) -> Claim:
+    across = " · compared across servers" if result.across_servers else ""
+    rows = [
+        (
+            case_label(case),
+            change_words(case.ratio),
+            figures.NOTHING if case.noise_floor is None else f"±{percent(case.noise_floor)}",
+            case.outcome,
+            f"{case.cells.held}, {case.cells.opposite}, {case.cells.alike}, {case.cells.inconclusive}",
+        )
+        for case in ((*result.cases, *result.plaintext) if result.cases else ())
+    ]
+    table = Table("", CASE_HEADS, rows, (), of_words=True, literal=True)
+    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if rows else ()
+    return Claim(
+        says=f"“{result.says}”",
+        verdict=f"Here: {result.verdict}",
+        lines=(result.sentence,),
+        source=f"{result.source}{across}",
+        blocks=(*folded, Items(result.caveats)),
+    )
+
+
+def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
+    """For each contrast and server: TLS modes by levels, pooled over connections, in the deciding outcome."""
+    outcome = document.design.deciding_outcome
+    return tuple(
+        Grid(
+            title=f"{outcome_names.title(outcome)} of {_subject(ladders)} against {_base(ladders[0])}",
+            reading=_pooled_over(ladders),
+            heads=(heads := tuple(dict.fromkeys(map(_short, ladders)))),
+            parts={
+                workload: _lines(own, heads, STEPS_OF_LIBRARIES, lambda row: tls_label(row.case), _short)
+                for workload, own in grouped(ladders, lambda row: workload_label(row.case)).items()
+            },
+            notes=(_floors(ladders),),
+        )
+        for ladders in _contrasted(document, outcome)
+    )
+
+
+def _own_table(document: RunDocument) -> tuple[Grid, ...]:
+    """Everything that ran against its own baseline, pooled over connections: what TLS costs each.
+
+    None for a study with a section for each group, where all of that stands, and for one of distances, which
+    has tables of its own.
+    """
+    outcome = document.design.deciding_outcome
+    ladders = _to_own_baseline(document, outcome)
+    if not ladders:
+        return ()
+    heads = tuple(dict.fromkeys(mode_label(row.case) for row in ladders))
+    several = len({row.case.get(SERVER, "") for row in ladders}) > 1
+    across = " Rows of different servers may be compared by these ratios alone, not by operations a second."
+    lines = _lines(
+        ladders,
+        heads,
+        STEPS_OF_TLS,
+        lambda row: subject_label(row.case, document.design),
+        lambda row: mode_label(row.case),
+    )
+    return (
+        Grid(
+            title=f"What TLS costs each: {outcome_names.title(outcome).lower()} against its own plaintext",
+            reading=f"{_pooled_over(ladders)}{across if several else ''}",
+            heads=heads,
+            parts={"": lines},
+        ),
+    )
+
+
+def _lines(
+    ladders: Iterable[Row],
+    heads: Sequence[str],
+    shades: Sequence[float],
+    name: Callable[[Row], str],
+    head: Callable[[Row], str],
+) -> list[GridLine]:
+    """A line for each name, a cell below each of the heads."""
+    lines: dict[str, dict[str, GridCell]] = {}
+    for row in ladders:
+        lines.setdefault(name(row), {})[head(row)] = _cell(row, shades)
+    return [(own, tuple(cells.get(head, GridCell()) for head in heads)) for own, cells in lines.items()]
+
+
+def _to_own_baseline(document: RunDocument, outcome: str) -> list[Row]:
+    if not is_large(document.design) or needs_distance(document.design):
+        return []
+    rows = document.rows_of("contrasts", outcome, role="pooled")
+    return [row for row in rows if not _factor(row) and row.case.get(INSTANCE, 1) == 1]
+
+
+def _contrasted(document: RunDocument, outcome: str) -> list[list[Row]]:
+    """The pooled ratios of each contrast but the twins', server by server."""
+    rows = document.rows_of("contrasts", outcome, role="pooled")
+    ladders = (row for row in rows if _factor(row) not in {"", INSTANCE})
+    return list(
+        grouped(
+            ladders, lambda row: (_factor(row), row.baseline[_factor(row)], row.case.get(SERVER, ""))
+        ).values()
+    )
+
+
+def _cell(shown: Row | Finding, steps: Sequence[float]) -> GridCell:
+    """A ratio as a cell; its words say everything, for pointing at it."""
+    ratio, known = shown.ratio, OUTCOMES.get(shown.outcome)
+    is_seen = shown.judgement in DIFFERENCES
+    better = ratio.point if known is None or not known.lower_is_better else 1 / ratio.point
+    size = sum(max(better, 1 / better) >= step for step in steps)
+    floor = f", noise floor ±{percent(shown.noise_floor)}" if shown.noise_floor is not None else ""
+    return GridCell(
+        figure=f"{ratio.point:.2f}",
+        change=figures.change(ratio),
+        half_width=f"±{percent(ratio.half_width)}" if ratio.half_width is not None else "",
+        interval=figures.interval(ratio),
+        mark=figures.mark(shown.judgement),
+        shade=size if better > 1 else -size,
+        words=f"{figures.change_with_interval(ratio)}, {counted(ratio.blocks, 'block')}{floor}"
+        f"{'' if is_seen else f': {shown.judgement}'}",
+    )
+
+
+def _factor(shown: Row | Finding) -> str:
+    return shown.word("factor") if isinstance(shown, Row) else ""
+
+
+def _steps(row: Row) -> tuple[int, ...]:
+    """The numbers of connections that a row is pooled over."""
+    steps = row.more["pooled_connections"]
+    return steps if isinstance(steps, tuple) else ()
+
+
+def _floors(ladders: Sequence[Row]) -> str:
+    floors = {
+        (workload_label(row.case), row.word("noise_from")): row.noise_floor
+        for row in ladders
+        if row.noise_floor is not None
+    }
+    if not floors:
+        return "No twin was run: how much two processes of one kind differ is not known."
+    sources = " and ".join(dict.fromkeys(source for _, source in floors))
+    sizes = ", ".join(
+        f"{workload or 'everywhere'} ±{percent(floor)}" for (workload, _), floor in floors.items()
+    )
+    return f"Noise floor from {sources}: {sizes}. ≈: alike, ?: inconclusive."
+
+
+def _pooled_over(ladders: Sequence[Row]) -> str:
+    steps = sorted({step for row in ladders for step in _steps(row)})
+    blocks = sorted({row.ratio.blocks for row in ladders})
+    many = f"{blocks[0]}" if blocks[0] == blocks[-1] else f"{blocks[0]} to {blocks[-1]}"
+    confidence = percent(ladders[0].ratio.confidence)
+    over = f"Pooled over {', '.join(map(str, steps))} connections"
+    over = over if len(steps) > 1 else f"With {counted(steps[0], 'connection')}"
+    return f"{over}, {many} block{'s' if blocks[-1] > 1 else ''}, and {confidence} intervals."
+
+
+def _subject(ladders: Sequence[Row]) -> str:
+    return str(ladders[0].case.get(SERVER, "all cases"))
+
+
+def _base(row: Row) -> str:
+    level = row.baseline[_factor(row)]
+    if _factor(row) == CERTIFICATE:
+        return certificate_words(level)
+    if _factor(row) == FAULT and level == NO_FAULT:
+        return "as it comes" if row.case[FAULT] in VARIANTS else "nothing planted"
+    return str(level)
+
+
+def _short(row: Row) -> str:
+    """The level of a contrast's factor in a word."""
+    factor, levels = _factor(row), row.case
+    if factor == LIBRARY:
+        return library_label(levels)
+    if factor == INSTANCE:
+        return f"{library_label(levels)} twin".strip()
+    return key_of(levels[factor]) if factor == CERTIFICATE else str(levels[factor])
+
+
+SHORT_HEADS = {
+    "kept connections, ": "kept\n",
+    "reconnecting, ": "rec.\n",
+    " resumed": "r",
+    "TLS ": "",
+    ", ": "\n",
+}
+"""What shortens the heads of a wide table; told below it."""
+KEYS = {
+    "kept connections": "kept: on kept connections",
+    "reconnecting": "rec.: reconnecting",
+    "resumed": "r: TLS session resumed",
+}
+"""What is said of a short head, by what its long form has."""
+PER_CENT = "In per cent, ± half the width of the interval."
+
+
+def _tables(document: RunDocument) -> Iterator[Table]:
+    """The pooled contrasts of each server, all against its own plaintext."""
+    for grid in contrast_tables(document):
+        rows: list[tuple[str, ...]] = []
+        for title, lines in grid.parts.items():
+            rows += [(title, *[""] * len(grid.heads))] if title else []
+            rows += [(f"{INDENT}{name}", *map(_with_width, cells)) for name, cells in lines]
+        yield Table(grid.title, grid.heads, rows, (f"{PER_CENT} {grid.reading}", *grid.notes))
+    for own in _own_table(document):
+        rows = [(name, *map(_change, cells)) for name, cells in own.parts[""]]
+        short = "; ".join(said for word, said in KEYS.items() if any(word in head for head in own.heads))
+        keys = f"In per cent; ÷2 is half. {short}." if short else "In per cent; ÷2 is half."
+        yield Table(own.title, tuple(map(_short_head, own.heads)), rows, (keys, own.reading))
+
+
+def _with_width(cell: GridCell) -> str:
     return f"{_change(cell)} {cell.half_width.removesuffix(' %')}".strip()
 
 
-def _change(cell: Cell) -> str:
+def _change(cell: GridCell) -> str:
     """The change without its unit, which is told below the table."""
     change = cell.change.removesuffix(" %") or cell.figure
     return f"{cell.mark}{change}"
@@ -331,12 +351,136 @@ def _change(cell: Cell) -> str:
 def _short_head(head: str) -> str:
     for long, short in SHORT_HEADS.items():
         head = head.replace(long, short)
-    return head.replace(", ", "\n")
+    return head
 
 
-CPU = "server_cpu_us_per_op"
-SPENT = (CPU, "server_instructions_per_op")
-"""What else has a heat map beside the deciding outcome, where it was measured."""
+WIDTH, HEIGHT = NARROW, 170
+DODGE = 0.05
+"""How far apart, in octaves, the whiskers of two libraries stand at the same number of connections."""
+LABEL_GAP_PX = 14
+
+
+CLIMBING = (
+    "To the right: more connections. Upwards: {} ({}). A dot is the geometric mean over blocks, its whisker "
+    "the interval, drift of the machine included."
+)
+
+
+def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
+    """Servers over several libraries first; servers over one, and what was spent, folded away.
+
+    Their values are those for which no histogram is decoded.
+    """
+    study, outcome = document.design, document.design.deciding_outcome
+    if len(study.levels_of().get(LADDER, ())) < 2 or needs_distance(study):
+        return
+    valid = (record for record in stored.measured if record.verdict.value == "valid")
+    run = series(study, stored.measured, {record.trial.place: outcomes(record, ()) for record in valid})
+    drawn, title = _ladders(run, outcome), f"{outcome_names.title(outcome)}, step by step"
+    several = [charts for charts in drawn if len(charts.styles) > 1]
+    alone = [charts for charts in drawn if len(charts.styles) == 1]
+    spent = [charts for charts in _ladders(run, CPU) if len(charts.styles) > 1] if outcome != CPU else []
+    for name, told, charts, is_folded in (
+        (outcome, title, several, False),
+        (outcome, f"{title}: one library alone", alone, True),
+        (CPU, f"{outcome_names.title(CPU)}, step by step", spent, True),
+    ):
+        if charts:
+            reading = CLIMBING.format(outcome_names.words(name), outcome_names.better(name))
+            yield Section((Words(reading, aside=True), *charts), told, is_folded)
+
+
+def _ladders(run: Series, outcome: str) -> list[Charts]:
+    """A ladder chart for each server, workload and TLS mode with two numbers of connections or more."""
+    servers: dict[Level, dict[str, list[Line]]] = {}
+    levels_of = run.study.levels_of()
+    line = CERTIFICATE if len(levels_of.get(CERTIFICATE, ())) > 1 else LIBRARY
+    places = {level: place for place, level in enumerate(levels_of.get(line, ()))}
+    for at in run.ladders().values():
+        if at[0].get(INSTANCE, 1) == 1:
+            climb = _climb(run, at, outcome, places.get(at[0].get(line, ""), 0))
+            if len(climb.points) > 1:
+                servers.setdefault(at[0].get(SERVER, ""), {}).setdefault(mode_label(at[0]), []).append(climb)
+    charts = []
+    for server, modes in servers.items():
+        styles = tuple(dict.fromkeys(climb.style for climbs in modes.values() for climb in climbs))
+        panels = tuple(_panel(mode, climbs, outcome) for mode, climbs in modes.items())
+        charts.append(Charts(panels, str(server) or "all cases", styles, small=True))
+    return charts
+
+
+def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Line:
+    label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
+    steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
+    style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
+    return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
+
+
+def _step(run: Series, levels: Levels, outcome: str, label: str) -> Point | None:
+    logs = run.logs(levels, outcome)
+    if not logs or LADDER not in levels:
+        return None
+    value = stats.interval(list(logs.values()), run.study.confidence)
+    told = figures.quantity(value.point, OUTCOMES[outcome].unit)
+    description = f"{label}, {levels[LADDER]} connections: {told}"
+    return Point(float(levels[LADDER]), value.point, description, *value.ends)
+
+
+def _panel(mode: str, climbs: Sequence[Line], outcome: str) -> Panel:
+    said = (
+        f"{climb.style.label}: {', '.join(step.description for step in climb.points)}" for climb in climbs
+    )
+    words = f"{outcome_names.title(outcome)} by connections, {mode}. {'; '.join(said)}"
+    return Panel(
+        title=capitalised(mode), reading="", drawings=(at_one_width(words, _ladder_chart(climbs, outcome)),)
+    )
+
+
+def _ladder_chart(climbs: Sequence[Line], outcome: str) -> Spec:
+    """A line a library over the numbers of connections, whiskers for intervals, names at the right end."""
+    ticks = sorted({step.x for climb in climbs for step in climb.points})
+    highest = max(min(step.high or step.y, 2 * step.y) for climb in climbs for step in climb.points) * 1.04
+    domain = [ticks[0] / 1.3, ticks[-1] * 1.3]
+    shown = ticks if len(ticks) < 7 else [tick for place, tick in enumerate(ticks) if place % 2 == 0]
+    x = quantitative("x", {"type": "log", "base": 2, "domain": domain}, values=shown, format="d", grid=False)
+    label = {"labelExpr": parts.DURATION_LABEL} if OUTCOMES[outcome].unit == "us" else {"format": "~s"}
+    axis = {"tickCount": 4, "minExtent": 42, "maxExtent": 42, **label}
+    y = quantitative("y", {"domain": [0, highest]}, **axis)
+    low = quantitative("low", {"domain": [0, highest]}, **axis)
+    steps = parts.points_of(climbs, lambda connections, place: connections * exp(place * DODGE))
+    steps = [{**step, "high": min(step["high"], highest)} for step in steps]
+    layers = [
+        parts.whiskers(steps, x, low),
+        *parts.lines_and_dots(steps, x, y, size=28),
+        *_names(climbs, domain[1], highest, x, y),
+    ]
+    return parts.finished(layers, WIDTH, HEIGHT)
+
+
+def _names(climbs: Sequence[Line], end: float, highest: float, x: Spec, y: Spec) -> list[Spec]:
+    """Each library's name beside its last step, pushed apart where lines end close to each other."""
+    gap = LABEL_GAP_PX * highest / HEIGHT
+    names = sorted(climbs, key=lambda climb: climb.points[-1].y)
+    heights = apart([climb.points[-1].y for climb in names], gap, highest)
+    values = [
+        {"x": end, "y": height, **asdict(climb.style)} for climb, height in zip(names, heights, strict=True)
+    ]
+    mark = {"type": "text", "align": "left", "dx": 5, "fontSize": parts.FONT_SIZE, "fontWeight": 600}
+    text = {"field": "label", "type": "nominal"}
+    return [layer(values, mark, x=x, y=y, text=text, color=parts.OWN_COLOUR)]
+
+
+def apart(heights: Sequence[float], gap: float, highest: float) -> list[float]:
+    """These heights (ascending), moved so that there is a gap between any two, and none above the highest."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + gap) if found else max(height, 0.0))
+    ceiling = highest
+    for place in range(len(found) - 1, -1, -1):
+        found[place] = min(found[place], ceiling)
+        ceiling = found[place] - gap
+    return found
+
 
 BY_CASE = (
     "Each figure is a ratio in the same blocks ({better}); “all” is pooled over connections. Hatched figures "
@@ -348,106 +492,59 @@ TO_OWN = (
 )
 
 
-CASE_HEADS = (
-    "Ratio, pooled",
-    "Noise floor",
-    "Outcome",
-    "Single numbers of connections: held, opposite, alike, inconclusive",
-)
-
-
-def sections(document: RunDocument) -> Iterator[Section]:
-    """Pooled tables; nothing for a study that is shown group by group."""
-    if wants_overview(document.design):
-        yield Section(tuple(tables(document)))
-
-
-def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
-    """What the page has in place of the groups' sections: statements, pooled tables, ladders, heat maps."""
-    if not wants_overview(document.design):
-        return
-    if document.statements:
-        claims = tuple(map(_claim, document.statements))
-        yield Section((Claims(claims),), "What others published, and what was seen here")
-    own = own_table(document)
-    pooled = (*contrast_tables(document), *((own,) if own is not None else ()))
-    if pooled:
-        yield Section(pooled, "Pooled over connections")
-    yield from _ladder_sections(stored, document)
-    yield from _map_sections(document)
-
-
-def _claim(result: StatementResult) -> Claim:
-    across = " · compared across servers" if result.across_servers else ""
-    caveats = Items(result.caveats)
-    cases = tuple(map(_case_row, (*result.cases, *result.plaintext))) if result.cases else ()
-    table = Table("", CASE_HEADS, cases, (), of_words=True, literal=True)
-    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if cases else ()
-    return Claim(
-        says=f"“{result.says}”",
-        verdict=f"Here: {result.verdict}",
-        lines=(result.sentence,),
-        source=f"{result.source}{across}",
-        blocks=(*folded, caveats),
-    )
-
-
-def _case_row(case: StatementCase) -> tuple[str, ...]:
-    floor, cells = case.noise_floor, case.cells
-    return (
-        case_label(case),
-        change_words(case.ratio),
-        figures.NOTHING if floor is None else f"±{percent(floor)}",
-        case.outcome,
-        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.inconclusive}",
-    )
-
-
-def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
-    """Servers over several libraries first; servers over one, and what was spent, folded away."""
-    if len(document.design.levels_of().get(LADDER, ())) < 2 or needs_distance(document.design):
-        return
-    run, outcome = measured(stored), document.design.deciding_outcome
-    drawn = ladders(run, outcome)
-    several = tuple(found for found in drawn if len(found.styles) > 1)
-    alone = tuple(found for found in drawn if len(found.styles) == 1)
-    spent = ladders(run, CPU, least_libraries=2) if outcome != CPU else ()
-    title = f"{outcome_names.title(outcome)}, step by step"
-    yield from _ladders(title, outcome, several)
-    yield from _ladders(f"{title}: one library alone", outcome, alone, folded=True)
-    yield from _ladders(f"{outcome_names.title(CPU)}, step by step", CPU, spent, folded=True)
-
-
-def _ladders(
-    title: str, outcome: str, drawn: tuple[Charts, ...], *, folded: bool = False
-) -> Iterator[Section]:
-    if drawn:
-        yield Section((Words(_climbing(outcome), aside=True), *drawn), title, folded)
-
-
-def _compared(document: RunDocument) -> str:
-    """What a study's contrasts compare, in a word; twins are only for the noise floor."""
-    factors = (contrast.factor for contrast in document.design.contrasts)
-    factor = next((factor for factor in factors if factor != INSTANCE), INSTANCE)
-    return "library" if factor == LIBRARY else factor.replace("_", " ")
-
-
-def _climbing(outcome: str) -> str:
-    return (
-        f"To the right: more connections. Upwards: {outcome_names.words(outcome)} "
-        f"({outcome_names.better(outcome)}). A dot is the geometric mean over blocks, its whisker the "
-        "interval, drift of the machine included."
-    )
-
-
 def _map_sections(document: RunDocument) -> Iterator[Section]:
     outcome, is_first = document.design.deciding_outcome, True
+    # Twins are only for the noise floor.
+    factors = (contrast.factor for contrast in document.design.contrasts)
+    factor = next((factor for factor in factors if factor != INSTANCE), INSTANCE)
+    compared = "library" if factor == LIBRARY else factor.replace("_", " ")
     for name in dict.fromkeys((outcome, *SPENT)):
-        if grids := contrast_maps(document, name):
-            title = f"{outcome_names.title(name)}: {_compared(document)} by case"
+        if grids := _contrast_maps(document, name):
+            title = f"{outcome_names.title(name)}: {compared} by case"
             reading = Words(BY_CASE.format(better=outcome_names.better(name)), aside=True)
             yield Section((reading, Shades(STEPS_OF_LIBRARIES), *grids), title, folded=name != outcome)
             is_first = False
-    if (everything := own_map(document, outcome)) is not None:
-        reading = Words(TO_OWN, aside=True)
-        yield Section((reading, Shades(STEPS_OF_TLS), everything), everything.title, folded=not is_first)
+    if ladders := _to_own_baseline(document, outcome):
+        singles = [own for own in document.findings if own.outcome == outcome and own.role == "treatment"]
+        title = "Every server, each against its own plaintext"
+        grid = _map(
+            title, ladders, singles, STEPS_OF_TLS, lambda row: subject_label(row.case, document.design)
+        )
+        yield Section((Words(TO_OWN, aside=True), Shades(STEPS_OF_TLS), grid), title, folded=not is_first)
+
+
+def _contrast_maps(document: RunDocument, outcome: str) -> list[Grid]:
+    """For each contrast and server: levels by cases (workload, TLS, connections), with the twin's rows.
+
+    None of them for a study without a ladder of connections, of which a map would say nothing more.
+    """
+    if len(document.design.levels_of().get(LADDER, ())) < 2:
+        return []
+    maps = []
+    singles = document.rows_of("contrasts", outcome, role="contrast")
+    pooled = document.rows_of("contrasts", outcome, role="pooled")
+    for ladders in _contrasted(document, outcome):
+        server = ladders[0].case.get(SERVER)
+        twins = [row for row in pooled if _factor(row) == INSTANCE and row.case.get(SERVER) == server]
+        title = f"{_subject(ladders)}, against {_base(ladders[0])}"
+        maps.append(_map(title, [*ladders, *twins], singles, STEPS_OF_LIBRARIES, _short))
+    return maps
+
+
+def _map(
+    title: str,
+    ladders: Sequence[Row],
+    singles: Sequence[Row] | Sequence[Finding],
+    shades: Sequence[float],
+    name: Callable[[Row], str],
+) -> Grid:
+    """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
+    steps = sorted({step for ladder in ladders for step in _steps(ladder)})
+    by_case = {(_factor(single), frozen(single.case)): single for single in singles}
+    parts: dict[str, list[GridLine]] = {}
+    for ladder in ladders:
+        own = (by_case.get((_factor(ladder), frozen({**ladder.case, LADDER: step}))) for step in steps)
+        cells = (_cell(single, shades) if single else GridCell() for single in own)
+        line = (name(ladder), (*cells, _cell(ladder, shades)))
+        parts.setdefault(mode_label(ladder.case), []).append(line)
+    return Grid(title, "", (*map(str, steps), ALL), parts, is_map=True)

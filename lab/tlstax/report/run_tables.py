@@ -1,24 +1,31 @@
-"""A run as tables of plain columns, for programs that read SQL, CSV or Parquet: the same in all of them."""
+"""A run as tables of plain columns, for programs that read SQL, CSV or Parquet: the same in all of them.
+
+`csv_table` is what a run shows as one table (RFC 4180), for spreadsheets and statistics programs. A row is an
+outcome of a case. First come cases beside their baseline (`role`: baseline, control, treatment), then the
+rows of every topic, whose `role` is the topic's name where it has but one kind. A column `case_FACTOR` and
+`baseline_FACTOR` has the level of each factor of the study. Numbers are values with their unit, ratios, or
+differences, each with its interval; columns that a topic has of its own stand last, where they have anything.
+docs/tables.md has every column.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from typing import Literal
 
-from tlstax.contract import TlsView
+from tlstax.findings.core.series import BlockRow
 from tlstax.findings.core.wording import told_by
-from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun
-from tlstax.records.window import CpuTicks, ProcessUse, Window
-from tlstax.report.formats.csv_table import harmless, shown_rows
+from tlstax.records.window import CpuTicks
 from tlstax.results.document import RunDocument
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
+from tlstax.results.rows import Row, text_of
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import FACTORS, Factor
 from tlstax.study.labels import full_label, without_mark
@@ -26,32 +33,42 @@ from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
-from tlstax.topics.core.columns import Column, ColumnType, Table, Values
+from tlstax.topics.core.columns import Column, ColumnType, Table, Value, Values
+from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
 Side = Literal["case", "baseline"]
+Rows = Iterator[dict[str, object]]
 
 RUN = Column("run", "TEXT", "the run's name")
-BLOCK = Column(
-    "block", "INTEGER", "the block, from 0; −1 before them is of captured trials, −2 and −3 of counted ones"
+TRIAL = (
+    RUN,
+    Column(
+        "block",
+        "INTEGER",
+        "the block, from 0; −1 before them is of captured trials, −2 and −3 of counted ones",
+    ),
+    Column("position", "INTEGER", "the trial's place in its block, from 0"),
 )
-POSITION = Column("position", "INTEGER", "the trial's place in its block, from 0")
+"""What a trial is told by."""
+
 ROLE = Column("role", "TEXT", "baseline, control (the baseline once more) or treatment")
 LABEL = Column("label", "TEXT", "the case in the words of the report")
+MACHINE = Column("machine", "TEXT", "the machine that it ran on; empty where the run has one")
 
 
-def case_columns(side: Side) -> tuple[Column, ...]:
+def _case_columns(side: Side) -> tuple[Column, ...]:
     """A column for each factor that a study may vary: empty where a study does not."""
     ours = "" if side == "case" else "of what it is compared with: "
     return (
-        *(Column(f"{side}_{one.name}", _type(one), f"{ours}{one.meaning}") for one in FACTORS.values()),
+        *(Column(f"{side}_{own.name}", _type(own), f"{ours}{own.meaning}") for own in FACTORS.values()),
         Column(
             f"{side}_options", "TEXT", f"{ours}options of the driver that the study varies, name=level; …"
         ),
     )
 
 
-def case_values(side: Side, levels: Mapping[str, Level]) -> dict[str, Level | None]:
+def _case_values(side: Side, levels: Mapping[str, Level]) -> dict[str, Level | None]:
     """The levels in these columns; the mark of a control has none."""
     options = "; ".join(
         f"{name.removeprefix(OPTION)}={level}" for name, level in levels.items() if name.startswith(OPTION)
@@ -60,7 +77,7 @@ def case_values(side: Side, levels: Mapping[str, Level]) -> dict[str, Level | No
     return {**named, f"{side}_options": options or None}
 
 
-def label_of(levels: Mapping[str, Level], role: str, study: Study) -> str:
+def _label(levels: Mapping[str, Level], role: str, study: Study) -> str:
     """What the report calls a case, which may lack levels that it was pooled over."""
     case = Case(levels=without_mark(levels), role="control" if role == "control" else "treatment")
     return full_label(case, study)
@@ -104,33 +121,27 @@ RUNS = Table(
 )
 
 
-def run_row(run: ExportedRun) -> dict[str, object]:
-    """The run's row."""
-    machine = run.machine
+def _run_rows(of: Tabulated) -> Rows:
+    run, machine = of.run, of.run.machine
     verdicts = Counter(trial.verdict for trial in run.trials)
-    return {
-        "run": run.run,
+    yield {
         "study": run.study.name,
-        "started_at": run.started_at,
-        "status": run.status,
-        "stopped_because": run.stopped_because,
-        "tlstax_version": run.tlstax_version,
-        "seed": run.seed,
-        "trial_duration_s": run.trial_duration_s,
         "external_server": run.guest,
         "machines": len(run.all_machines),
         "load_machines": len(run.load.machines) if run.load is not None else None,
-        "cpu_model": machine.cpu_model,
-        "cores": machine.cores,
-        "memory_bytes": machine.memory_bytes,
-        "kernel": machine.kernel,
-        "distribution": machine.distribution,
-        "virtualization": machine.virtualization,
-        "microcode": machine.microcode,
         "server_cpus": len(machine.server_cpus),
         "client_cpus": len(machine.client_cpus),
+        **{name: getattr(run, name) for name in OF_RUN},
+        **{name: getattr(machine, name) for name in OF_MACHINE},
         **{f"{verdict}_trials": verdicts[verdict] for verdict in ("valid", "invalid", "unknown")},
     }
+
+
+OF_RUN = (*("run", "started_at", "status", "stopped_because", "tlstax_version", "seed", "trial_duration_s"),)
+OF_MACHINE = (
+    *("cpu_model", "cores", "memory_bytes", "kernel", "distribution", "virtualization", "microcode"),
+)
+"""Columns that are called as the run and its first machine call them."""
 
 
 TRIALS = Table(
@@ -138,9 +149,7 @@ TRIALS = Table(
     one_row="a trial: a case, run once in a block",
     key=("run", "block", "position"),
     columns=(
-        RUN,
-        BLOCK,
-        POSITION,
+        *TRIAL,
         ROLE,
         LABEL,
         Column("verdict", "TEXT", "valid, invalid or unknown; only valid trials count"),
@@ -149,10 +158,10 @@ TRIALS = Table(
         Column("failure", "TEXT", "why it did not come to its end"),
         Column("profiled", "INTEGER", "1 where it was sampled with perf: then it does not count"),
         Column("captured", "INTEGER", "1 where it went through a tap: then it does not count"),
-        Column("machine", "TEXT", "the machine that it ran on; empty where the run has one"),
+        MACHINE,
         Column("started_at", "TEXT", "when it began, ISO 8601"),
         Column("took_s", "REAL", "how long it took with all that belongs to it", "s"),
-        *case_columns("case"),
+        *_case_columns("case"),
         Column("server_version", "TEXT", "the version that the server said"),
         Column("client_version", "TEXT", "the load client and its version"),
         Column("client_tls_version", "TEXT", "what the client's TLS library said of itself"),
@@ -163,16 +172,18 @@ TRIALS = Table(
         Column("window_handshakes", "INTEGER", "TLS handshakes made while it was measured"),
         Column("window_resumed", "INTEGER", "those of them that resumed a session"),
         Column("errors", "INTEGER", "errors that the client met"),
-        *(Column(one.name, "REAL", one.words, one.unit) for one in OUTCOMES.values()),
+        *(Column(own.name, "REAL", own.words, own.unit) for own in OUTCOMES.values()),
     ),
 )
 
 
-def trial_rows(run: ExportedRun) -> Iterator[dict[str, object]]:
-    """A row for each trial, in the run's order."""
-    for trial in run.trials:
+def _trial_rows(of: Tabulated) -> Rows:
+    for trial in of.run.trials:
+        client, window = trial.proof.client, trial.proof.window
+        views = [view for seen in (client.negotiated if client else ()) if (view := told_by(seen))]
+        handshakes = window.handshakes if window is not None else ()
         yield {
-            **trial_place(run, trial),
+            **_trial(of.run, trial),
             "reasons": "; ".join(trial.reasons) or None,
             "notes": "; ".join(trial.notes) or None,
             "failure": trial.failure or None,
@@ -180,45 +191,32 @@ def trial_rows(run: ExportedRun) -> Iterator[dict[str, object]]:
             "captured": trial.captured,
             "started_at": trial.started_at,
             "took_s": trial.took_s,
-            **case_values("case", trial.case),
-            **_proved(trial),
+            **_case_values("case", trial.case),
+            "server_version": client and client.server_version,
+            "client_version": client and f"{client.client} {client.client_version}",
+            "client_tls_version": client and client.tls_library and client.tls_library.version,
+            "tls_version": _joined(view.version for view in views),
+            "tls_cipher": _joined(view.cipher for view in views),
+            "tls_group": _joined(view.group for view in views if view.group),
+            "window_connections": window and window.connections,
+            "window_handshakes": window and sum(made.count for made in handshakes),
+            "window_resumed": window and sum(made.count for made in handshakes if made.resumed),
+            "errors": sum(error.count for error in trial.errors),
             **trial.outcomes,
         }
 
 
-def trial_place(run: ExportedRun, trial: ExportedTrial) -> dict[str, object]:
+def _trial(run: ExportedRun, trial: ExportedTrial) -> dict[str, object]:
     """Which trial it is, and whether it counts."""
     return {
         "run": run.run,
         "block": trial.block,
         "position": trial.position,
         "role": trial.role,
-        "label": label_of(trial.case, trial.role, run.study),
+        "label": _label(trial.case, trial.role, run.study),
         "verdict": trial.verdict,
         "machine": trial.machine or None,
     }
-
-
-def _proved(trial: ExportedTrial) -> dict[str, object]:
-    client, window = trial.proof.client, trial.proof.window
-    views = [view for seen in (client.negotiated if client else ()) if (view := told_by(seen))]
-    handshakes = window.handshakes if window is not None else ()
-    return {
-        "server_version": client and client.server_version,
-        "client_version": client and f"{client.client} {client.client_version}",
-        "client_tls_version": client and client.tls_library and client.tls_library.version,
-        "tls_version": _joined(view.version for view in views),
-        "tls_cipher": _joined(view.cipher for view in views),
-        "tls_group": _joined(_groups(views)),
-        "window_connections": window and window.connections,
-        "window_handshakes": window and sum(one.count for one in handshakes),
-        "window_resumed": window and sum(one.count for one in handshakes if one.resumed),
-        "errors": sum(one.count for one in trial.errors),
-    }
-
-
-def _groups(views: Iterable[TlsView]) -> Iterator[str]:
-    return (view.group for view in views if view.group)
 
 
 def _joined(words: Iterable[str]) -> str | None:
@@ -231,14 +229,12 @@ SLICES = Table(
     one_row="a slice of a trial that took turns with others: some milliseconds",
     key=("run", "block", "position", "slice"),
     columns=(
-        RUN,
-        BLOCK,
-        POSITION,
+        *TRIAL,
         Column("slice", "INTEGER", "the slice's number among the trial's own, from 0"),
         ROLE,
         LABEL,
         Column("verdict", "TEXT", "the trial's: valid, invalid or unknown"),
-        Column("machine", "TEXT", "the machine that it ran on; empty where the run has one"),
+        MACHINE,
         Column("sitting", "INTEGER", "trials of a block with the same one took turns"),
         Column("round", "INTEGER", "slices of one round are neighbours in time"),
         Column("lead_in", "INTEGER", "after how many operations what follows begins; empty: with the slice"),
@@ -254,7 +250,7 @@ SLICES = Table(
     ),
 )
 
-_LISTS = {
+LISTS = {
     "round": "rounds",
     "operations": "operations",
     "finished": "finished",
@@ -268,27 +264,49 @@ _LISTS = {
 """The columns, and the lists of `Slices` that hold them."""
 
 
-def slice_rows(run: ExportedRun) -> Iterator[dict[str, object]]:
-    """A row for each slice, trial after trial; none of trials that had the servers to themselves."""
-    for trial in run.trials:
-        if trial.slices is None:
-            continue
-        common = {
-            **trial_place(run, trial),
-            "sitting": trial.slices.sitting,
-            "lead_in": trial.slices.lead_in,
-            "length_s": trial.slices.length_s,
-        }
-        for number, measured in enumerate(_each(trial.slices)):
-            yield {**common, "slice": number, **measured}
+def _slice_rows(of: Tabulated) -> Rows:
+    """None of trials that had the servers to themselves."""
+    for trial in of.run.trials:
+        slices = trial.slices
+        if slices is not None:
+            common = {
+                **_trial(of.run, trial),
+                "sitting": slices.sitting,
+                "lead_in": slices.lead_in,
+                "length_s": slices.length_s,
+            }
+            columns = {name: values for name, own in LISTS.items() if (values := getattr(slices, own))}
+            for number, measured in enumerate(zip(*columns.values(), strict=True)):
+                yield {**common, "slice": number, **dict(zip(columns, measured, strict=True))}
 
 
-def _each(slices: Slices) -> Iterator[dict[str, float]]:
-    lists = {name: getattr(slices, column) for name, column in _LISTS.items()}
-    filled = {name: values for name, values in lists.items() if values}
-    for values in zip(*filled.values(), strict=True):
-        yield dict(zip(filled, values, strict=True))
-
+MEASURED = (
+    Column(
+        "value",
+        "REAL",
+        "the case's value: baseline_value times ratio where there is one, else as a rule the geometric "
+        "mean over blocks",
+        "that of `unit`",
+    ),
+    Column("value_low", "REAL", "the low end of its interval, where it has one", "that of `unit`"),
+    Column("value_high", "REAL", "the high end of it", "that of `unit`"),
+    Column("baseline_value", "REAL", "the same of what it is compared with", "that of `unit`"),
+    Column("ratio", "REAL", "how many times the baseline's it is", "1"),
+    Column("ratio_low", "REAL", "the low end of the ratio's interval; empty: one block", "1"),
+    Column("ratio_high", "REAL", "the high end of it", "1"),
+    Column("difference", "REAL", "how much more it is than the baseline's", "that of `unit`"),
+    Column("difference_low", "REAL", "the low end of its interval", "that of `unit`"),
+    Column("difference_high", "REAL", "the high end of it", "that of `unit`"),
+    Column("confidence", "REAL", "the confidence of the interval: 0.95 is 95 %", "1"),
+    Column("blocks", "INTEGER", "from how many blocks it is"),
+    Column(
+        "noise_floor", "REAL", "the relative difference below which nothing can be told: 0.02 is 2 %", "1"
+    ),
+    Column("judgement", "TEXT", "higher, lower, alike (within the study's alike_within) or inconclusive"),
+    Column("negotiated", "TEXT", "what the case's trials negotiated"),
+    Column("caveats", "TEXT", "what to bear in mind, joined by “; ”"),
+)
+"""What stands behind the cases in every table of results."""
 
 FINDINGS = Table(
     name="findings",
@@ -308,48 +326,62 @@ FINDINGS = Table(
         LABEL,
         Column("outcome", "TEXT", "what is compared; `trials` has a column of this name for most of them"),
         Column("unit", "TEXT", "the unit of value and baseline_value"),
-        *case_columns("case"),
-        *case_columns("baseline"),
-        Column(
-            "value",
-            "REAL",
-            "the case's value: baseline_value times ratio where there is one, else as a rule the geometric "
-            "mean over blocks",
-            "that of `unit`",
-        ),
-        Column("value_low", "REAL", "the low end of its interval, where it has one", "that of `unit`"),
-        Column("value_high", "REAL", "the high end of it", "that of `unit`"),
-        Column("baseline_value", "REAL", "the same of what it is compared with", "that of `unit`"),
-        Column("ratio", "REAL", "how many times the baseline's it is", "1"),
-        Column("ratio_low", "REAL", "the low end of the ratio's interval; empty: one block", "1"),
-        Column("ratio_high", "REAL", "the high end of it", "1"),
-        Column("difference", "REAL", "how much more it is than the baseline's", "that of `unit`"),
-        Column("difference_low", "REAL", "the low end of its interval", "that of `unit`"),
-        Column("difference_high", "REAL", "the high end of it", "that of `unit`"),
-        Column("confidence", "REAL", "the confidence of the interval: 0.95 is 95 %", "1"),
-        Column("blocks", "INTEGER", "from how many blocks it is"),
-        Column(
-            "noise_floor", "REAL", "the relative difference below which nothing can be told: 0.02 is 2 %", "1"
-        ),
-        Column("judgement", "TEXT", "higher, lower, alike (within the study's alike_within) or inconclusive"),
-        Column("negotiated", "TEXT", "what the case's trials negotiated"),
-        Column("caveats", "TEXT", "what to bear in mind, joined by “; ”"),
+        *_case_columns("case"),
+        *_case_columns("baseline"),
+        *MEASURED,
         *own_columns(),
     ),
 )
 
 
-def finding_rows(found: RunDocument) -> Iterator[dict[str, object]]:
-    """A row for each finding, in the report's order."""
-    for number, (row, values) in enumerate(shown_rows(found)):
+def _finding_rows(of: Tabulated) -> Rows:
+    """In the report's order."""
+    for number, (row, values) in enumerate(_shown_rows(of.shown)):
         names_case = bool(without_mark(row.case))
         yield {
             "finding": number,
             **{name: None if value == "" else value for name, value in values.items()},
-            "label": label_of(row.case, str(values["role"]), found.design) if names_case else None,
-            **case_values("case", row.case),
-            **case_values("baseline", row.baseline),
+            "label": _label(row.case, str(values["role"]), of.shown.design) if names_case else None,
+            **_case_values("case", row.case),
+            **_case_values("baseline", row.baseline),
         }
+
+
+def _shown_rows(shown: RunDocument) -> Iterator[tuple[Row, Values]]:
+    """Each row, with its values by the names of their columns; what is not there is None or left out.
+
+    The levels of its cases are not among them: each table has columns of its own for these.
+    """
+    common: Values = {"run": shown.run, "study": shown.study}
+    for finding in shown.findings:
+        known = finding.model_dump(include=set(Row.model_fields) - {"case", "baseline", "interval"})
+        row = Row(**known, case=finding.case, baseline=finding.baseline, interval=finding.ratio, of="ratio")
+        yield row, {**common, "topic": "", **_values(row)}
+    for name, told in shown.topics.items():
+        for row in told.rows:
+            yield row, {**common, "topic": name, **_values(row), "role": row.role or name}
+
+
+OF_ROW = (
+    *("outcome", "unit", "role", "value", "baseline_value"),
+    *("blocks", "noise_floor", "judgement", "negotiated"),
+)
+"""Columns that are called as rows call them."""
+
+
+def _values(row: Row) -> Values:
+    known = row.interval
+    values: Values = {name: getattr(row, name) for name in OF_ROW}
+    values["caveats"] = "; ".join(row.caveats)
+    if known is not None:
+        ends: Values = {row.of: known.point, f"{row.of}_low": known.low, f"{row.of}_high": known.high}
+        values |= {**ends, "confidence": known.confidence}
+    for name, value in row.more.items():
+        if isinstance(value, bool):
+            values[name] = int(value)
+        elif value is not None:
+            values[name] = text_of(value) if isinstance(value, tuple) else value
+    return values
 
 
 OBSERVATIONS = Table(
@@ -357,9 +389,7 @@ OBSERVATIONS = Table(
     one_row="a number that was watched of a trial",
     key=("run", "block", "position", "source", "name"),
     columns=(
-        RUN,
-        BLOCK,
-        POSITION,
+        *TRIAL,
         Column(
             "source",
             "TEXT",
@@ -374,72 +404,54 @@ OBSERVATIONS = Table(
     ),
 )
 
-_UNITS = {"_us": "us", "_ns": "ns", "_s": "s", "_bytes": "B", "bytes_sent": "B", "bytes_received": "B"}
-
-Numbers = Iterator[tuple[str, str, float | None]]
+UNITS = {"_us": "us", "_ns": "ns", "_s": "s", "_bytes": "B", "bytes_sent": "B", "bytes_received": "B"}
 
 
-def observation_rows(run: ExportedRun) -> Iterator[dict[str, object]]:
-    """A row for each number of each trial; what could not be watched has none."""
-    for trial in run.trials:
-        for source, name, value in _numbers(trial):
-            if value is not None:
-                yield {
-                    "run": run.run,
-                    "block": trial.block,
-                    "position": trial.position,
-                    "source": source,
-                    "name": name,
-                    "unit": "1" if source.startswith("server_status") else _unit(name),
-                    "value": value,
-                }
+def _observation_rows(of: Tabulated) -> Rows:
+    """What could not be watched has none."""
+    for trial in of.run.trials:
+        place = {"run": of.run.run, "block": trial.block, "position": trial.position}
+        for source, numbers in _watched(trial):
+            for name, value in numbers.items():
+                unit = next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "1")
+                unit = "1" if source.startswith("server_status") else unit
+                if value is not None:
+                    yield {**place, "source": source, "name": name, "unit": unit, "value": value}
 
 
-def _unit(name: str) -> str:
-    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "1")
-
-
-def _numbers(trial: ExportedTrial) -> Numbers:
-    if trial.observed is not None:
-        yield from _of_window(trial.observed)
+def _watched(trial: ExportedTrial) -> Iterator[tuple[str, Mapping[str, float | None]]]:
+    """Numbers by name, source by source."""
+    window = trial.observed
+    if window is not None:
+        for source, used in (("server", window.server), ("client", window.client), ("path", window.path)):
+            if used is not None:
+                yield source, {**used.model_dump(exclude={"counters"}), **used.counters}
+        yield (
+            "machine",
+            {
+                "window_s": window.took_s,
+                "window_operations": window.operations,
+                "observers_cpu_us": window.observers_cpu_us,
+                **(window.wire.model_dump() if window.wire is not None else {}),
+                **_seconds([part.machine for part in window.cpus], window.ticks_per_s),
+            },
+        )
+        servers = [part.server for part in window.cpus if part.server]
+        yield "server_cpus", _seconds(servers, window.ticks_per_s)
+        yield "server_status", window.status_delta
     if trial.proof.server is not None:
-        yield from _named("server_status_lifetime", trial.proof.server.status_delta)
+        yield "server_status_lifetime", trial.proof.server.status_delta
     for phase, crossed in trial.phase_wire.items():
-        for name, value in crossed.model_dump().items():
-            yield "wire", f"{phase}_{name}", value
+        yield "wire", {f"{phase}_{name}": value for name, value in crossed.model_dump().items()}
     if trial.burned is not None:
-        for name, values in trial.burned.model_dump().items():
-            yield "burn", name, sum(values) if values else None
+        burned = trial.burned.model_dump().items()
+        yield "burn", {name: sum(values) if values else None for name, values in burned}
 
 
-def _of_window(window: Window) -> Numbers:
-    for source, used in (("server", window.server), ("client", window.client), ("path", window.path)):
-        if used is not None:
-            yield from _of_process(source, used)
-    yield "machine", "window_s", window.took_s
-    yield "machine", "window_operations", window.operations
-    yield "machine", "observers_cpu_us", window.observers_cpu_us
-    if window.wire is not None:
-        yield from _named("machine", window.wire.model_dump())
-    yield from _ticks("machine", [one.machine for one in window.cpus], window.ticks_per_s)
-    yield from _ticks("server_cpus", [one.server for one in window.cpus if one.server], window.ticks_per_s)
-    yield from _named("server_status", window.status_delta)
-
-
-def _of_process(source: str, used: ProcessUse) -> Numbers:
-    numbers = used.model_dump(exclude={"counters"})
-    yield from _named(source, {**numbers, **used.counters})
-
-
-def _named(source: str, numbers: Mapping[str, float | None]) -> Numbers:
-    for name, value in numbers.items():
-        yield source, name, value
-
-
-def _ticks(source: str, seen: list[CpuTicks], ticks_per_s: int) -> Numbers:
+def _seconds(ticks: Sequence[CpuTicks], ticks_per_s: int) -> dict[str, float]:
     """The seconds that processors spent, each second of the window added up."""
-    for name in CpuTicks.model_fields if seen else ():
-        yield source, f"cpu_{name}_s", sum(getattr(one, name) for one in seen) / ticks_per_s
+    names = CpuTicks.model_fields if ticks else ()
+    return {f"cpu_{name}_s": sum(getattr(own, name) for own in ticks) / ticks_per_s for name in names}
 
 
 TABLES: Mapping[str, Table] = {table.name: table for table in (RUNS, TRIALS, SLICES, FINDINGS, OBSERVATIONS)}
@@ -454,7 +466,7 @@ class Tabulated:
 
     def rows(self, table: str) -> Iterator[Values]:
         """The rows of the table of that name. MachineFault where a stored histogram cannot be decoded."""
-        return TABLES[table].checked(_ROWS[table](self))
+        return TABLES[table].checked(ROWS[table](self))
 
     @cached_property
     def run(self) -> ExportedRun:
@@ -462,17 +474,17 @@ class Tabulated:
         return exported(self.stored)
 
     @cached_property
-    def found(self) -> RunDocument:
+    def shown(self) -> RunDocument:
         """What it shows."""
         return self.known or document(self.stored)
 
 
-_ROWS: Mapping[str, Callable[[Tabulated], Iterator[dict[str, object]]]] = {
-    "runs": lambda one: iter([run_row(one.run)]),
-    "trials": lambda one: trial_rows(one.run),
-    "slices": lambda one: slice_rows(one.run),
-    "findings": lambda one: finding_rows(one.found),
-    "observations": lambda one: observation_rows(one.run),
+ROWS: Mapping[str, Callable[[Tabulated], Rows]] = {
+    "runs": _run_rows,
+    "trials": _trial_rows,
+    "slices": _slice_rows,
+    "findings": _finding_rows,
+    "observations": _observation_rows,
 }
 
 
@@ -481,7 +493,7 @@ def rows_csv(table: Table, rows: Iterable[Values]) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, [column.name for column in table.columns], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: harmless(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
 
 
@@ -494,3 +506,75 @@ def json_lines(rows: Iterable[Values]) -> Iterator[bytes]:
     """An object for each row, without line ends."""
     for row in rows:
         yield json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
+
+
+def csv_table(shown: RunDocument) -> str:
+    """All that the document shows, as CSV."""
+    factors = [f"{side}_{name}" for side in ("case", "baseline") for name in shown.design.levels_of()]
+    return _results(_shown_rows(shown), ("run", "study", "topic"), factors, own_columns())
+
+
+def _results(
+    shown: Iterable[tuple[Row, Values]],
+    first: Iterable[str],
+    factors: Iterable[str],
+    own: Iterable[Column],
+) -> str:
+    """Rows below the names of their columns; of topics' `own` columns those that have anything."""
+    rows = [
+        {
+            **values,
+            **{f"case_{name}": level for name, level in without_mark(row.case).items()},
+            **{f"baseline_{name}": level for name, level in without_mark(row.baseline).items()},
+        }
+        for row, values in shown
+    ]
+    measured = [column.name for column in MEASURED]
+    known = [column.name for column in own if any(row.get(column.name) is not None for row in rows)]
+    text = StringIO()
+    writer = csv.DictWriter(text, [*first, "outcome", "unit", "role", *factors, *measured, *known])
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _harmless(value) for name, value in row.items() if value is not None})
+    return text.getvalue()
+
+
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""A text that begins with one of these is run as a formula by spreadsheets."""
+
+
+def _harmless(value: Value) -> Value:
+    """The value; text from a server or a client must not become a formula."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+DIGITS = 6
+"""Significant digits: rounding is then far below the scatter of any trial."""
+
+
+def blocks_csv(rows: Sequence[BlockRow], outcomes: Sequence[str]) -> str:
+    """The rows with a column for each factor that varies among them, and two for each outcome.
+
+    The second is named for the outcome with `_ratio`: to the baseline of the same block. What was not
+    measured is empty. Blocks count from 1.
+    """
+    names = sorted({name for row in rows for name in row.levels})
+    factors = [name for name in names if len({row.levels.get(name) for row in rows}) > 1]
+    several = any(row.machine for row in rows)
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [column for name in outcomes for column in (name, f"{name}_ratio")]
+    writer.writerow(["role", *factors, *(["machine"] if several else []), "block", *columns])
+    for row in rows:
+        levels = [row.levels.get(factor, "") for factor in factors]
+        machine = [row.machine] if several else []
+        measured = [
+            f"{known[name]:.{DIGITS}g}" if name in known else ""
+            for name in outcomes
+            for known in (row.values, row.ratios)
+        ]
+        writer.writerow([row.role, *levels, *machine, row.block + 1, *measured])
+    return text.getvalue()

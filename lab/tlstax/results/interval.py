@@ -36,6 +36,11 @@ class Interval(Frozen):
     blocks: int
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The ends; both the figure itself where there is no interval, or an end of nothing."""
+        return self.low or self.point, self.high or self.point
+
+    @property
     def half_width(self) -> float | None:
         """How far a ratio may be off, relative: 0.02 when it is known to 2 %; None for one block."""
         if self.low is None or self.high is None:

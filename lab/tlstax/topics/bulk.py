@@ -25,12 +25,20 @@ from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
 from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
-from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import Spec, layer, quantitative
+from tlstax.topics.core.charts import (
+    NARROW,
+    Line,
+    Panel,
+    Point,
+    Spec,
+    Style,
+    at_one_width,
+    layer,
+    quantitative,
+)
 from tlstax.topics.core.columns import Column
-from tlstax.topics.core.marks import Line, Point, Style
-from tlstax.topics.core.panel import NARROW, Panel, at_one_width
 from tlstax.topics.core.section import Charts, Items, OnPage, Roomy, Section, Words
 from tlstax.topics.core.table import Cell, Number, Table, number
 from tlstax.topics.core.topic import Run, Topic

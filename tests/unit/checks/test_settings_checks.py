@@ -14,14 +14,14 @@ from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial
+from tlstax.report.page.evidence import proofs
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
 from tlstax.study.level_names import CERTIFICATES
 from tlstax.study.server_words import key_of
-from tlstax.topics.core.evidence import evidence as evidence_of
+from tlstax.topics.core.charts import Style
 from tlstax.topics.core.groups import Row
-from tlstax.topics.core.marks import Style
 
 PLAIN, TLS = (next(c for c in cases(load_study("tax")) if c.levels["tls"] == tls) for tls in ("off", "1.3"))
 
@@ -96,7 +96,7 @@ def test_what_was_set_stands_beside_what_was_negotiated() -> None:
     was_set = record.server.model_copy(update={"tls_versions": "", "durability": "write"})
     style = Style(label="plaintext", colour="#000", shape="circle")
     row = Row(PLAIN, style, trials=(record.model_copy(update={"server": was_set}),))
-    table, _ = evidence_of([row])
+    table, _ = proofs([row])
     said = dict(zip(table.heads, table.rows[0][1:], strict=True))["The server said"]
     assert said == "plaintext\ntook no TLS\na commit is with the operating system"
 

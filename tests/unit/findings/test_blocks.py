@@ -13,7 +13,7 @@ from machine_runs import machine_run
 from report_runs import all_invalid, one_block, one_workload_one_level, with_document
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import blocks_csv
+from tlstax.report.run_tables import blocks_csv
 
 OUTCOMES = ("ops_per_s", "server_cpu_us_per_op")
 T_OF_FIVE_BLOCKS = 3.495406

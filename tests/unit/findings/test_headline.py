@@ -6,7 +6,7 @@ from fake_trials import crashed, fake_run, whole_tax
 from tlstax.contract import OpenLoop
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import alike, capitalised, known_to, percent, signed_percent
-from tlstax.report.formats.topics import before_groups_on_screen
+from tlstax.report.formats.topics import before_groups
 from tlstax.results.document import (
     Finding,
     RunDocument,
@@ -90,9 +90,9 @@ def test_an_open_loop_says_at_which_rate_and_speaks_of_latency() -> None:
     assert sentence.startswith(
         "TLS 1.3 on kept connections at 5,000 operations a second: median latency of an "
     )
-    (load,) = [fact.text for fact in facts(stored, document(stored)) if fact.name == "Load"]
+    load = facts(stored, document(stored))["Load"]
     assert load.startswith("open loop: 5,000 operations a second, at random times (Poisson); the latency")
-    assert "Load" not in [fact.name for fact in facts(fake_run(number_of_blocks=2), TAX)]
+    assert "Load" not in facts(fake_run(number_of_blocks=2), TAX)
 
 
 def test_every_treatment_has_its_sentence_and_resumption_one_more() -> None:
@@ -258,6 +258,6 @@ def test_without_plaintext_the_answer_is_what_connections_made_anew_come_to() ->
         "reconnecting under TLS 1.2 instead of keeping connections",
     ]
     assert all("operations a second" in sentence for sentence in said)
-    assert not any(section.blocks for section in before_groups_on_screen(found)), (
+    assert not any(section.blocks for section in before_groups(found, brief=True)), (
         "what the answer has needs no table on a screen"
     )

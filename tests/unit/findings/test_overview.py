@@ -14,12 +14,11 @@ from fake_trials import fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
 from tlstax.findings.core.outcomes import is_large
 from tlstax.report.formats.render import render
-from tlstax.report.overview import contrast_tables
-from tlstax.report.page.processors import processes
+from tlstax.report.overview import apart, contrast_tables
+from tlstax.report.page.evidence import processes
 from tlstax.study import load_study
 from tlstax.study.changes import without_plaintext
 from tlstax.topics.answer.document import document
-from tlstax.topics.core.ladders import apart
 
 MODES = 8
 

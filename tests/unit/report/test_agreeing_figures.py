@@ -17,13 +17,13 @@ from report_runs import EVERY_RUN, changed, exact_run, noisy_run
 from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.render import json_document
-from tlstax.report.page.page import page
+from tlstax.report.page.charts import block_strips
+from tlstax.report.page.html import card_rows
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.groups import Column, arranged, main_columns
-from tlstax.topics.core.ratios import block_strips
 
 Range = tuple[float, float]
 """What a printed figure may have been before it was rounded."""
@@ -97,10 +97,10 @@ def test_every_table_says_what_its_changes_say(seed: int) -> None:
     assert [words for column in columns for words in contradictions(column)] == []
     for column in columns:
         assert_same_order(column)
-    for row in page(stored, shown).card_rows:
-        for card in row.cards:
-            value, baseline = card.sentence.split(" instead of ")
-            assert agree(value, baseline, card.cell.change), (card.sentence, card.cell.change)
+    for _, cards in card_rows(arranged(stored, shown), shown.design.deciding_outcome):
+        for _, cell, sentence in cards:
+            value, baseline = sentence.split(" instead of ")
+            assert agree(value, baseline, cell.change), (sentence, cell.change)
     assert_rows_agree(shown)
 
 

@@ -80,7 +80,7 @@ def test_a_ratio_that_is_narrow_and_of_few_blocks_lacks_blocks() -> None:
     wide = LiveRatio(label="b", history=(known(1.1, 0.9, 1.3, blocks=3),), precise=False)
     for ended, state in ((live, "not yet"), (over(), "not reached")):
         rows = words.rows(ended.model_copy(update={"ratios": (narrow, wide), "wanted": 0.02}))
-        assert [row.state for row in rows] == ["of few blocks", state]
+        assert [row["state"] for row in rows] == ["of few blocks", state]
 
 
 def test_an_axis_fits_its_data() -> None:
@@ -88,7 +88,7 @@ def test_an_axis_fits_its_data() -> None:
     (strip,) = strips(
         (LiveRatio(label="a", history=(known(3.0, 0.04, 240.0, blocks=2),), precise=False),), 0.02
     )
-    assert (strip.above, strip.middle, strip.below) == ("×10", "3×", "÷10")
+    assert (strip["above"], strip["middle"], strip["below"]) == ("×10", "3×", "÷10")
 
 
 @pytest.mark.parametrize("live", [LiveRun(), preparing(), begun(0), begun(1), begun(5), over(), hostile()])
@@ -120,10 +120,12 @@ def test_the_end_links_to_the_report_where_there_is_one() -> None:
 
 def test_a_row_says_how_well_its_ratio_is_known() -> None:
     rows = words.rows(begun(1))
-    assert {(row.interval, row.known, row.mark) for row in rows} == {("", "one block shows no interval", "?")}
-    assert all(re.fullmatch(r"±[\d.]+ %", row.known) for row in words.rows(begun(5)))
-    control = next(row for row in words.rows(begun(5)) if "control" in row.label)
-    assert control.mark == "≈"
+    assert {(row["interval"], row["known"], row["mark"]) for row in rows} == {
+        ("", "one block shows no interval", "?")
+    }
+    assert all(re.fullmatch(r"±[\d.]+ %", row["known"]) for row in words.rows(begun(5)))
+    control = next(row for row in words.rows(begun(5)) if "control" in row["label"])
+    assert control["mark"] == "≈"
 
 
 def places(points: str) -> list[tuple[float, float]]:
@@ -134,29 +136,30 @@ def test_a_strip_narrows_as_its_interval_does_and_stays_within_its_drawing() -> 
     history = tuple(known(0.7, 0.7 / (1 + width), 0.7 * (1 + width), blocks) for blocks, width in
                     ((2, 5.0), (3, 0.1), (4, 0.05), (5, 0.02)))  # fmt: skip
     (strip,) = strips((LiveRatio(label="TLS 1.3", history=history, precise=True, noise_floor=0.01),), 0.02)
-    outline = places(strip.area)
+    outline = places(strip["area"])
     highs, lows = outline[:4], outline[:3:-1]
     heights = [low[1] - high[1] for high, low in zip(highs, lows, strict=True)]
     assert heights == sorted(heights, reverse=True)
     assert len(set(heights)) == 4
     assert all(LEFT <= x <= WIDTH - RIGHT and TOP <= y <= HEIGHT - BOTTOM for x, y in outline)
-    assert (strip.first, strip.last, strip.middle) == (2, 5, "0.7×")
-    assert "known to ±500 % after 2 and to ±2 % now" in strip.words
-    assert strip.none is None
-    assert strip.floor is None
+    assert (strip["first"], strip["last"], strip["middle"]) == (2, 5, "0.7×")
+    assert "known to ±500 % after 2 and to ±2 % now" in strip["words"]
+    assert strip["none"] is None
+    assert strip["floor"] is None
 
 
 def test_no_difference_and_the_noise_floor_are_drawn_where_they_are_in_sight() -> None:
     history = (known(1.01, 0.97, 1.05, 2), known(1.005, 0.99, 1.02, 3))
     (strip,) = strips((LiveRatio(label="control", history=history, precise=True, noise_floor=0.015),), 0.02)
-    assert strip.none is not None
-    assert strip.floor is not None
-    assert strip.floor.y < strip.none < strip.floor.y + strip.floor.height
-    assert len(strip.wanted) == 2
+    assert strip["none"] is not None
+    assert strip["floor"] is not None
+    top, height = strip["floor"]
+    assert top < strip["none"] < top + height
+    assert len(strip["wanted"]) == 2
 
 
 def test_one_block_has_no_strip_and_one_interval_is_a_dot() -> None:
     one = known(0.7, None, None, 1)
-    assert strips((LiveRatio(label="a", history=(one,), precise=False),), 0.02) == ()
+    assert strips((LiveRatio(label="a", history=(one,), precise=False),), 0.02) == []
     (strip,) = strips((LiveRatio(label="a", history=(one, known(0.7, 0.6, 0.8, 2)), precise=False),), 0.02)
-    assert len(strip.dots) == 1
+    assert len(strip["dots"]) == 1

@@ -20,7 +20,7 @@ def run_with(**changes: Any) -> StoredRun:
 
 
 def fact(name: str, run: StoredRun) -> str:
-    return next((fact.text for fact in facts(run, document(run)) if fact.name == name), "")
+    return facts(run, document(run)).get(name, "")
 
 
 def load(tls: str, client: float, server: float) -> PilotLoad:

@@ -14,9 +14,8 @@ import pytest
 
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import blocks_csv
 from tlstax.report.formats.render import FORMATS, render
-from tlstax.report.run_tables import TABLES, Tabulated, rows_csv, rows_json
+from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, rows_csv, rows_json
 from tlstax.results.document import RunDocument
 from tlstax.store.pack import opened
 from tlstax.topics.answer.document import document

@@ -13,10 +13,20 @@ import jsonschema
 import pytest
 
 from tlstax.topics.core import charts
-from tlstax.topics.core.chart_parts import CLOSEST_RATIO_TICKS, duration_ticks_us, ratio_ticks
-from tlstax.topics.core.marks import BlockPoint, BlockStrip, Curve, Line, Point, RatioMark, Segment, Style
+from tlstax.topics.core.charts import (
+    CLOSEST_RATIO_TICKS,
+    BlockPoint,
+    BlockStrip,
+    Line,
+    Point,
+    RatioMark,
+    Segment,
+    Style,
+    duration_ticks_us,
+    ratio_ticks,
+    svg,
+)
 from tlstax.topics.core.palette import every_ink
-from tlstax.topics.core.panel import svg
 from tlstax.topics.tables.charts import load_chart
 
 LEVEL = Style("TLS <1.3>", "#0072b2", "square")
@@ -26,7 +36,8 @@ MARKS = (
     RatioMark(CONTROL, 1.003, 0.99, 1.02, "+0.3 %", "the control"),
     RatioMark(LEVEL, 0.2, 0.19, 0.21, "÷5.00", 'as "fast" & <slow>'),
 )
-CURVES = (Curve(LEVEL, tuple(Point(n / 4, 80 * 2.0**n, "") for n in range(16)), (Point(2, 20480, "p99"),)),)
+CURVES = (Line(LEVEL, tuple(Point(n / 4, 80 * 2.0**n, "") for n in range(16))),)
+KNOTS = (Line(LEVEL, (Point(2, 20480, "p99"),)),)
 STRIPS = (
     BlockStrip(
         LEVEL,
@@ -45,7 +56,7 @@ LOADS = (
 EVERY_CHART: dict[str, dict[str, Any]] = {
     "ratio": charts.ratio_chart(MARKS, noise_floor=0.02, domain=(0.15, 1.2), width=345),
     "ratio without noise floor": charts.ratio_chart(MARKS, noise_floor=None, domain=(0.15, 1.2), width=345),
-    "latency": charts.latency_chart(CURVES, width=510),
+    "latency": charts.latency_chart(CURVES, KNOTS, width=510),
     "bars": charts.bar_chart(SEGMENTS, {"TLS": "25.0 µs"}, end_us=25, width=510),
     "blocks": charts.block_chart(STRIPS, width=345),
     "loads": load_chart(LOADS, highest=20.0, width=345),

@@ -21,8 +21,7 @@ from report_runs import (
     page_of,
     with_document,
 )
-from tlstax.report.page.page import study_toml
-from tlstax.study import parse_study
+from tlstax.study import parse_study, study_toml
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core.figures import quantity
 

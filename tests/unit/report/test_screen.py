@@ -13,7 +13,7 @@ from report_runs import EVERY_RUN, Make, all_invalid, exact_run, guest, hostile,
 from tlstax.contract import OpenLoop
 from tlstax.records.trial import OTHERS_RAN, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
-from tlstax.report.formats.screen import HELLO_RETRY_PAGE, MOST_NOTES, READING_PAGE, notes, precision_words
+from tlstax.report.formats.terminal import HELLO_RETRY_PAGE, MOST_NOTES, READING_PAGE, notes, precision_words
 from tlstax.store.anonymise import anonymous
 from tlstax.study import Study, at_rate, load_study, override
 from tlstax.topics.answer.document import document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from report_runs import exact_run, guest, many_levels, with_document
 from tlstax.records.trial import StoredRun
-from tlstax.report.site.index import PackedFile, SiteRun, site_index, site_run
+from tlstax.report.page.site import PackedFile, SiteRun, site_index, site_run
 
 
 def run(stored: StoredRun, name: str, *, cores: int | None = None, started: str | None = None) -> SiteRun:
@@ -29,9 +29,9 @@ def test_the_newest_comes_first_and_like_cases_stand_together() -> None:
     runs = [run(exact_run(), "old"), run(exact_run(), "new", started="2027-01-01T00:00:00+00:00")]
     index = site_index(runs)
     assert [own.name for own, _ in index.runs] == ["new", "old"]
-    cases = [row.figure.case for row in index.subjects[0].rows]
+    cases = [figure.case for figure, _, _ in index.subjects[0].rows]
     assert cases[0::2] == cases[1::2]
-    assert [row.run.name for row in index.subjects[0].rows[:2]] == ["new", "old"]
+    assert [own.name for _, _, own in index.subjects[0].rows[:2]] == ["new", "old"]
 
 
 def test_a_server_is_what_it_said_of_itself() -> None:

@@ -14,10 +14,10 @@ from intervals import known
 from planted_series import planted_series, wobble
 from tlstax.records.trial import StoredRun
 from tlstax.records.way import DistanceObservation, RoundTripTime
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Told

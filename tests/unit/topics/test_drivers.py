@@ -16,10 +16,10 @@ from fake_trials import fake_run
 from planted_series import planted_series
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.study import Levels, load_study, override, parse_study

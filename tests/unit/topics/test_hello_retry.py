@@ -14,10 +14,10 @@ from fake_trials import Truth, fake_run, reconnecting
 from tlstax.contract import PhaseWire
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Study, load_study, override

@@ -13,7 +13,7 @@ from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.report.formats.terminal import printed_section
+from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, ToldOfRun
 from tlstax.study import Case, Study, load_study
@@ -291,12 +291,12 @@ def test_what_was_not_counted_is_not_explained() -> None:
 
 
 def test_the_text_names_who_takes_them() -> None:
-    text = printed_section(explained_section(explained(RUN)), width=80)
+    text = printed_sections([explained_section(explained(RUN))], width=80)
     assert max(map(len, text.split("\n"))) <= 80
     assert text.startswith("Reconnecting, TLS 1.3 takes 114.0 locks")
     assert "libcrypto.so.3: EVP_MD_fetch" in text
     alike = explained_section(explained(RUN, case_of("point-select", "1.3")))
-    assert "No function takes more or fewer" in printed_section(alike)
+    assert "No function takes more or fewer" in printed_sections([alike])
 
 
 def test_the_document_is_what_its_schema_says() -> None:

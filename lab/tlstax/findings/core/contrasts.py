@@ -6,7 +6,7 @@ block the mean of the log ratios over the numbers of connections, then the inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import expm1, log, sqrt
 from statistics import fmean
@@ -137,19 +137,34 @@ CONTRASTED = (
 process's life, and two processes have not lived alike. Bytes are the same whatever the library."""
 
 
-def contrasts(series: Series) -> tuple[Row, ...]:
+def contrasts(series: Series) -> Iterator[Row]:
     """Every contrast of the study in every outcome worth it, in the plan's order."""
-    if not series.study.contrasts:
-        return ()
-    floors = {outcome: twins(series, outcome) for outcome in CONTRASTED}
-    return tuple(
-        finding
-        for contrast in series.study.contrasts
-        for case in series.cases.values()
-        if (other := counterpart(series, contrast, case.levels)) is not None
-        for outcome, floor in floors.items()
-        if (finding := _finding(series, contrast.factor, case.levels, other, outcome, floor)) is not None
-    )
+    floors = {outcome: twins(series, outcome) for outcome in CONTRASTED} if series.study.contrasts else {}
+    for contrast in series.study.contrasts:
+        for case in series.cases.values():
+            other = counterpart(series, contrast, case.levels)
+            if other is None:
+                continue
+            for outcome, of_twins in floors.items():
+                interval = series.interval(series.log_ratios(case.levels, other, outcome))
+                if interval is None:
+                    continue
+                own, baseline_value = series.geometric_means(case.levels, other, outcome)
+                floor = of_twins.floor(case.levels)
+                yield Row(
+                    role="contrast",
+                    outcome=outcome,
+                    unit=UNITS[outcome],
+                    case=dict(case.levels),
+                    baseline=other,
+                    value=stats.beside(baseline_value, interval, own),
+                    baseline_value=baseline_value,
+                    interval=interval,
+                    of="ratio",
+                    noise_floor=floor.relative,
+                    judgement=judge(interval, floor.relative, series.study.alike_within),
+                    more={"factor": contrast.factor, "noise_from": floor.source},
+                )
 
 
 def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str, Level] | None:
@@ -160,52 +175,34 @@ def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str,
     return other if frozen(other) in series.cases else None
 
 
-def _finding(  # noqa: PLR0913, PLR0917 (the two cases, the outcome and what it is judged by)
-    series: Series, factor: str, levels: Levels, other: Levels, outcome: str, floors: Twins
-) -> Row | None:
-    interval = series.interval(series.log_ratios(levels, other, outcome))
-    if interval is None:
-        return None
-    own, baseline_value = series.geometric_means(levels, other, outcome)
-    floor = floors.floor(levels)
-    return Row(
-        role="contrast",
-        outcome=outcome,
-        unit=UNITS[outcome],
-        case=dict(levels),
-        baseline=dict(other),
-        value=stats.beside(baseline_value, interval, own),
-        baseline_value=baseline_value,
-        interval=interval,
-        of="ratio",
-        noise_floor=floor.relative,
-        judgement=judge(interval, floor.relative, series.study.alike_within),
-        more={"factor": factor, "noise_from": floor.source},
-    )
-
-
-Ladder = Sequence[Levels]
-
-
-@dataclass(frozen=True)
-class Rung:
-    """A ladder and what it is compared with, step by step."""
-
-    factor: str
-    steps: Ladder
-    against: Ladder
-
-
-def pooled_ratios(series: Series) -> tuple[Row, ...]:
+def pooled_ratios(series: Series) -> Iterator[Row]:
     """Every ladder against its own baseline, then along every contrast, in every outcome worth it."""
-    found: list[Row] = []
+    rungs = list(_rungs(series))
     for outcome in CONTRASTED:
-        controls = _controls(series, outcome)
-        twin_floors = twins(series, outcome)
-        for rung in (*_to_own_baseline(series), *_contrasted(series)):
-            floor = twin_floors.floor if rung.factor else _floor_of(controls)
-            found += _ratio(series, rung, outcome, floor)
-    return tuple(found)
+        controls, of_twins = _controls(series, outcome), twins(series, outcome)
+        for factor, pairs in rungs:
+            steps = {
+                int(levels.get(LADDER, 1)): logs
+                for levels, other in pairs
+                if (logs := series.log_ratios(levels, other, outcome))
+            }
+            interval = series.interval(pooled(steps))
+            if interval is None:
+                continue
+            levels, other = pairs[0]
+            floor = of_twins.floor(levels) if factor else controls.get(_like(levels), Floor())
+            yield Row(
+                role="pooled",
+                outcome=outcome,
+                unit=UNITS[outcome],
+                case=without_ladder(levels),
+                baseline=without_ladder(other),
+                interval=interval,
+                of="ratio",
+                noise_floor=floor.relative,
+                judgement=judge(interval, floor.relative, series.study.alike_within),
+                more={"factor": factor, "noise_from": floor.source, "pooled_connections": tuple(steps)},
+            )
 
 
 def without_ladder(levels: Levels) -> dict[str, Level]:
@@ -213,46 +210,25 @@ def without_ladder(levels: Levels) -> dict[str, Level]:
     return {name: level for name, level in levels.items() if name != LADDER}
 
 
-def _to_own_baseline(series: Series) -> Iterator[Rung]:
-    for ladder in series.ladders().values():
+def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[Levels, Levels]]]]:
+    """Ladders, each with what it is compared with step by step, and the factor in which both differ.
+
+    None is named where that is the study's own baseline.
+    """
+    ladders = series.ladders().values()
+    for ladder in ladders:
         if not series.study.baseline.items() <= ladder[0].items():
-            yield Rung("", ladder, [series.own_baseline(levels) for levels in ladder])
-
-
-def _contrasted(series: Series) -> Iterator[Rung]:
+            yield "", [(levels, series.own_baseline(levels)) for levels in ladder]
     for contrast in series.study.contrasts:
-        for ladder in series.ladders().values():
-            pairs = [(levels, counterpart(series, contrast, levels)) for levels in ladder]
-            both = [(levels, other) for levels, other in pairs if other is not None]
-            if both:
-                yield Rung(contrast.factor, [levels for levels, _ in both], [other for _, other in both])
+        for ladder in ladders:
+            others = ((levels, counterpart(series, contrast, levels)) for levels in ladder)
+            pairs: list[tuple[Levels, Levels]] = [(own, other) for own, other in others if other is not None]
+            if pairs:
+                yield contrast.factor, pairs
 
 
-def _ratio(series: Series, rung: Rung, outcome: str, floor_of: Callable[[Levels], Floor]) -> Iterator[Row]:
-    steps: dict[int, Logs] = {}
-    for levels, other in zip(rung.steps, rung.against, strict=True):
-        if logs := series.log_ratios(levels, other, outcome):
-            steps[int(levels.get(LADDER, 1))] = logs
-    interval = series.interval(pooled(steps))
-    if interval is None:
-        return
-    floor = floor_of(rung.steps[0])
-    yield Row(
-        role="pooled",
-        outcome=outcome,
-        unit=UNITS[outcome],
-        case=without_ladder(rung.steps[0]),
-        baseline=without_ladder(rung.against[0]),
-        interval=interval,
-        of="ratio",
-        noise_floor=floor.relative,
-        judgement=judge(interval, floor.relative, series.study.alike_within),
-        more={"factor": rung.factor, "noise_from": floor.source, "pooled_connections": tuple(steps)},
-    )
-
-
-def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:
-    """All controls under one workload, pooled: how far a process strays from itself.
+def _controls(series: Series, outcome: str) -> dict[Frozen, Floor]:
+    """The floor of all controls under one workload, pooled: how far a process strays from itself.
 
     A control compares a process with itself, so its strays are the machine's, whichever server it is. The
     controls of one server alone are few (`Study.control_within`): their scatter is wider than that of a
@@ -262,17 +238,9 @@ def _controls(series: Series, outcome: str) -> dict[Frozen, Interval]:
     for at in series.controls:
         if logs := series.control_logs(dict(at), outcome):
             under.setdefault(_like(dict(at)), {})[at] = logs
-    found = {like: series.interval(pooled(controls)) for like, controls in under.items()}
-    return {like: control for like, control in found.items() if control is not None}
-
-
-def _floor_of(controls: dict[Frozen, Interval]) -> Callable[[Levels], Floor]:
-    def floor(levels: Levels) -> Floor:
-        control = controls.get(_like(levels))
-        relative = stats.noise_floor(control) if control else None
-        return Floor(relative, "the controls" if relative is not None else "")
-
-    return floor
+    pooled_controls = {like: series.interval(pooled(controls)) for like, controls in under.items()}
+    floors = {like: stats.noise_floor(own) for like, own in pooled_controls.items() if own is not None}
+    return {like: Floor(floor, "the controls") for like, floor in floors.items() if floor is not None}
 
 
 def _like(levels: Levels) -> Frozen:

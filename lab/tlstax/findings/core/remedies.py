@@ -9,7 +9,6 @@ tests/servers/test_remedies.py pastes each line into each server that it is for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -132,14 +131,9 @@ def release_of(version: str) -> Release:
 
 def entry_for(remedy: Remedy, version: str) -> Entry:
     """What mends it at a server that says so of its version."""
-    product, release = product_of(version), release_of(version)
-    return max(_entries(remedy, product, release), key=lambda entry: entry.since)
-
-
-def _entries(remedy: Remedy, product: Product, release: Release) -> Iterator[Entry]:
-    for entry in TABLE:
-        if (entry.remedy, entry.product) == (remedy, product) and entry.since <= release:
-            yield entry
+    wanted, release = (remedy, product_of(version)), release_of(version)
+    entries = (own for own in TABLE if (own.remedy, own.product) == wanted and own.since <= release)
+    return max(entries, key=lambda entry: entry.since)
 
 
 def reload_for(version: str) -> Step:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.topics import after_groups, before_groups, last_section
+from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
 from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
-from tlstax.topics.core.groups import Cell, Column, Group, arranged, main_columns
+from tlstax.topics.core.groups import Column, Group, arranged, main_columns
 from tlstax.topics.core.section import (
     Block,
     Dump,
@@ -36,25 +35,22 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
-    parts += _sections(before_groups(document))
-    if document.findings:
-        parts += _cases(stored, document)
-    else:
+    parts += of_sections(before_groups(document))
+    if not document.findings:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    parts += _sections(after_groups(document))
-    parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
-    parts += _sections([last_section(stored, document, shortened=True)])
+    elif leaves_groups_out(document.design):
+        parts.append(escaped(where_the_rest_is(document)))
+    else:
+        parts += [part for group in arranged(stored, document) for part in _group(group, document)]
+    parts += of_sections(after_groups(document))
+    known = facts.facts(stored, document).items()
+    parts += ["**What ran**", _bullets(f"{name}: {text}" for name, text in known)]
+    parts += of_sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
-    """The groups of cases, or where to find them."""
-    if is_large(document.design) or asks_for_counts(document.design):
-        return [escaped(where_the_rest_is(document))]
-    return [part for group in arranged(stored, document) for part in _group(group, document)]
-
-
-def _sections(sections: Iterable[Section]) -> list[str]:
+def of_sections(sections: Iterable[Section]) -> list[str]:
+    """Their titles and blocks; nothing of one whose blocks say nothing here."""
     parts = []
     for section in sections:
         own = [part for block in opened(section.blocks, roomy=True) for part in _block(block)]
@@ -66,7 +62,10 @@ def _sections(sections: Iterable[Section]) -> list[str]:
 def _block(block: Block) -> Iterator[str]:
     match block:
         case Table():
-            yield from _text_table(block)
+            yield from [f"### {escaped(block.title)}"] if block.title else []
+            rows = ([escaped(cell) for cell in row] for row in block.lines(roomy=True))
+            yield _table([block.of, *map(escaped, block.heads)], rows)
+            yield escaped(" ".join(block.notes))
         case Heading(text):
             yield f"**{text}**"
         case Items(texts, heading):
@@ -74,9 +73,9 @@ def _block(block: Block) -> Iterator[str]:
             yield _bullets(texts)
         case Words(text):
             yield escaped(text)
-        case Pairs(heading, rows):
+        case Pairs(heading, pairs):
             yield escaped(heading)
-            yield _bullets(f"{name}: {words}" for name, words in rows)
+            yield _bullets(f"{name}: {words}" for name, words in pairs)
         case Dump(title, lines):
             yield escaped(title)
             yield "\n".join(("```", *lines, "```"))
@@ -89,13 +88,6 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
 
 
-def _text_table(table: Table) -> list[str]:
-    rows = ([escaped(cell) for cell in row] for row in table.lines(roomy=True))
-    heads = [table.of, *(escaped(head) for head in table.heads)]
-    title = [f"### {escaped(table.title)}"] if table.title else []
-    return [*title, _table(heads, rows), escaped(" ".join(table.notes))]
-
-
 def _group(group: Group, document: RunDocument) -> list[str]:
     columns = main_columns(group)
     heads = [
@@ -103,7 +95,7 @@ def _group(group: Group, document: RunDocument) -> list[str]:
         *(f"{column.head} ({column.unit})" if column.unit else column.head for column in columns),
     ]
     rows = [
-        [escaped(row.label), *_cells(columns, place)] if row.findings or row.unpaired else
+        [escaped(row.label), *(_cell(own, place) for own in columns)] if row.findings or row.unpaired else
         [escaped(row.label), escaped(row.why_empty()), *[""] * (len(columns) - 1)]
         for place, row in enumerate(group.rows)
     ]  # fmt: skip
@@ -113,15 +105,12 @@ def _group(group: Group, document: RunDocument) -> list[str]:
     return [title, _table(heads, rows), escaped(noise), _bullets(said)]
 
 
-def _cells(columns: Sequence[Column], place: int) -> list[str]:
-    return [_cell(column.cells[place], with_interval=column.is_answer) for column in columns]
-
-
-def _cell(cell: Cell, *, with_interval: bool) -> str:
-    """The value and its change; what was asked for also shows the interval."""
+def _cell(column: Column, place: int) -> str:
+    """A value and its change; what was asked for also shows the interval."""
+    cell = column.cells[place]
     if not cell.change:
         return cell.value
-    interval = f" [{cell.interval}]" if with_interval and cell.interval else ""
+    interval = f" [{cell.interval}]" if column.is_answer and cell.interval else ""
     mark = f" {cell.mark}" if cell.mark else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.csv_table import csv_table
 from tlstax.report.formats.markdown import markdown
-from tlstax.report.formats.screen import screen
 from tlstax.report.formats.terminal import terminal
+from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.topics.core.untrusted import escaped_json
 from tlstax.topics.flames import Draw
@@ -49,10 +48,10 @@ def json_document(document: RunDocument) -> str:
 
 
 def _terminal(stored: StoredRun, document: RunDocument, look: Look) -> str:
-    shown = terminal if look.get("verbose", False) else screen
-    return shown(
+    return terminal(
         stored,
         document,
+        brief=not look.get("verbose", False),
         width=look.get("width", 80),
         colour=look.get("colour", False),
         report_path=look.get("report_path", ""),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts
+from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
+from tlstax.study import Study
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
@@ -19,22 +20,17 @@ from tlstax.topics.published import notes as published_notes
 from tlstax.topics.tables import topic as tables
 
 
-def before_groups(document: RunDocument) -> Iterator[Section]:
-    """Published tables, then what compares the study as a whole; of that nothing without a finding."""
-    yield from _of([tables.TOPIC], document)
-    if document.findings:
-        yield from overview.sections(document)
-        yield from _of(COMPARED, document)
+def before_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
+    """Published tables, then what compares the study as a whole; of that nothing without a finding.
 
-
-def before_groups_on_screen(document: RunDocument) -> Iterator[Section]:
-    """The same where all of a run is to fit a screen: what it was not asked for is left out."""
+    In brief, what the run was not asked for is left out.
+    """
     yield from _of([tables.TOPIC], document)
     if not document.findings:
         return
-    if not made_anew(document):  # Else the answer has the overview's figures.
+    if not (brief and made_anew(document)):  # Else the answer has the overview's figures.
         yield from overview.sections(document)
-    counts = asks_for_counts(document.design)
+    counts = not brief or asks_for_counts(document.design)
     yield from _of([topic for topic in COMPARED if counts or topic is not round_trips.TOPIC], document)
 
 
@@ -46,15 +42,18 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
     yield from _of(COMPARED, document)
 
 
-def after_groups(document: RunDocument) -> Iterator[Section]:
-    """What was seen of handshakes and on the wire, and where the cost goes."""
-    yield from _of(BESIDE, document)
+def leaves_groups_out(study: Study) -> bool:
+    """Whether a text shows the study as a whole: its groups of cases are too many, or not what was asked."""
+    return is_large(study) or asks_for_counts(study)
 
 
-def after_groups_on_screen(document: RunDocument) -> Iterator[Section]:
-    """The same where all of a run is to fit a screen: HelloRetryRequests only if they are the answer."""
-    answered = hello_retry.is_answer(document)
-    yield from _of([topic for topic in BESIDE if answered or topic is not hello_retry.TOPIC], document)
+def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
+    """What was seen of handshakes and on the wire, and where the cost goes.
+
+    In brief, HelloRetryRequests only if they are the answer.
+    """
+    retries = not brief or hello_retry.is_answer(document)
+    yield from _of([topic for topic in BESIDE if retries or topic is not hello_retry.TOPIC], document)
 
 
 def _of(topics: Sequence[Topic], document: RunDocument) -> Iterator[Section]:
@@ -68,7 +67,7 @@ def last_section(stored: StoredRun, document: RunDocument, *, shortened: bool = 
 
     `shortened`: of a large study only the first of each.
     """
-    failures = tuple(failure.sentence() for failure in facts.failures(stored))
+    failures = tuple(facts.failures(stored))
     caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
     if shortened:
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))

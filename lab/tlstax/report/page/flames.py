@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -26,8 +26,9 @@ from tlstax.records.trial import StoredRun
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label
 from tlstax.support.errors import MachineFault
+from tlstax.support.grouping import grouped
 from tlstax.topics.answer.case_choice import choice_text
-from tlstax.topics.flames import Draw, FlameGraph, baseline_of, flame_graph, why_none
+from tlstax.topics.flames import Draw, baseline_of, flame_graph, why_none
 
 MOST_BYTES = 4_000_000
 """So much of the page may be flame graphs; what is left out is said, with the command that draws it."""
@@ -42,7 +43,7 @@ TOO_OLD = "This browser cannot unpack flame graphs; tlstax flames draws them as 
 
 
 @dataclass(frozen=True)
-class Framed:
+class Frame:
     """The document of a frame, its height in CSS pixels, and the script that it runs."""
 
     document: str
@@ -54,46 +55,39 @@ class Framed:
         """The document as the attribute of a frame; its line ends, which the hash counts, stay."""
         return escape(self.document)
 
-    @property
-    def policy(self) -> str:
-        """What a Content-Security-Policy must name as a source of scripts for it to run (CSP 3, 2.3.1)."""
-        return f"'sha256-{b64encode(sha256(self.script.encode()).digest()).decode()}'"
-
 
 @dataclass(frozen=True)
 class Shown:
-    """One graph of the page: what it is called, what it rests on, its frame."""
+    """One graph of the page: what it is called and compared with, what it rests on, its frame."""
 
     name: str
     group: str
     reading: str
     differential: bool
-    frame: Framed
-
-
-@dataclass(frozen=True)
-class FlameGroup:
-    """The graphs of the cases that are compared with one baseline."""
-
-    title: str
-    differences: tuple[Shown, ...]
-    alone: tuple[Shown, ...]
+    frame: Frame
 
 
 @dataclass(frozen=True)
 class FlameSection:
-    """All graphs of the page; `command` draws any other pair, `fault` is why some, or all, are missing."""
+    """All graphs of the page, by what the cases that are compared share.
 
-    groups: tuple[FlameGroup, ...]
+    `command` draws any other pair, `fault` is why some, or all, are missing.
+    """
+
+    groups: Mapping[str, Sequence[Shown]]
     command: str
     left_out: int
     fault: str
 
     @property
     def policy(self) -> str:
-        """What the page's policy allows to run in the frames, and so at all: scripts with these hashes."""
-        frames = (shown.frame for group in self.groups for shown in (*group.differences, *group.alone))
-        return " ".join(sorted({frame.policy for frame in frames}))
+        """What the page's policy allows to run in the frames, and so at all: scripts with these hashes.
+
+        Each is what a Content-Security-Policy must name as a source of scripts (CSP 3, 2.3.1).
+        """
+        scripts = {shown.frame.script for own in self.groups.values() for shown in own}
+        hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
+        return " ".join(sorted(f"'sha256-{found}'" for found in hashes))
 
 
 def flame_section(stored: StoredRun, draw: Draw | None) -> FlameSection | None:
@@ -114,12 +108,16 @@ def flame_section(stored: StoredRun, draw: Draw | None) -> FlameSection | None:
             left_out += 1
             continue
         try:
-            shown.append(_shown(study, case, against, side, graph, draw))
+            frame = framed(draw(replace(graph, title="", subtitle="")))
         except MachineFault as found:
             fault = found.sentence()
             break
+        versus = f" against {label(against, study)}" if against is not None else ""
+        name = f"{side.capitalize()}: {label(case, study)}{versus}"
+        group = group_label(case.levels, study)
+        shown.append(Shown(name, group, graph.subtitle, graph.differential, frame))
     return FlameSection(
-        groups=tuple(_group(title, shown) for title in dict.fromkeys(each.group for each in shown)),
+        groups=grouped(shown, lambda each: each.group),
         command=_command(stored),
         left_out=left_out,
         fault=fault or ("" if shown else why_none(stored, SIDES[0])),
@@ -138,28 +136,6 @@ def _wanted(study: Study) -> Iterator[tuple[Case, Case | None, Side]]:
             yield case, None, side
 
 
-def _shown(  # noqa: PLR0913, PLR0917 (a graph is named by three of them)
-    study: Study, case: Case, against: Case | None, side: Side, graph: FlameGraph, draw: Draw
-) -> Shown:
-    versus = f" against {label(against, study)}" if against is not None else ""
-    return Shown(
-        name=f"{side.capitalize()}: {label(case, study)}{versus}",
-        group=group_label(case.levels, study),
-        reading=graph.subtitle,
-        differential=graph.differential,
-        frame=framed(draw(replace(graph, title="", subtitle=""))),
-    )
-
-
-def _group(title: str, every: list[Shown]) -> FlameGroup:
-    own = [shown for shown in every if shown.group == title]
-    return FlameGroup(
-        title=title,
-        differences=tuple(shown for shown in own if shown.differential),
-        alone=tuple(shown for shown in own if not shown.differential),
-    )
-
-
 def _command(stored: StoredRun) -> str:
     """How any two cases are drawn: the first and the last treatment, which the page does not compare."""
     study = stored.header.study
@@ -169,7 +145,7 @@ def _command(stored: StoredRun) -> str:
     return f"tlstax flames {stored.header.run} {options} --side server -o flames.svg"
 
 
-def framed(svg: str) -> Framed:
+def framed(svg: str) -> Frame:
     """The document that shows what inferno drew."""
     start = _OUTER.search(svg)
     found = _SCRIPT.search(svg)
@@ -180,7 +156,7 @@ def framed(svg: str) -> Framed:
     outer = start[0].replace(' onload="init(evt)"', "")
     picture = outer + svg[start.end() : found.start()] + svg[found.end() :]
     script = f"{found[1].replace('<![CDATA[', '').replace(']]>', '')}\n{_text_of('flames.js')}"
-    return Framed(
+    return Frame(
         document=str(_document(picture, script)), height_px=int(height) + SEARCH_BAR_PX, script=script
     )
 

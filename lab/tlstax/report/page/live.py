@@ -6,8 +6,8 @@ A drawing is of a ratio's interval block after block: how far it has shrunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import log
+from typing import Any
 
 from markupsafe import Markup
 
@@ -75,18 +75,6 @@ def live_parts(live: LiveRun, *, has_report: bool = False) -> dict[str, str]:
     return {name: of_part.render(part=name, **shown).strip() for name in LIVE_PARTS}
 
 
-@dataclass(frozen=True)
-class RatioRow:
-    """A row of the table; `mark` says why a difference is not one, `state` how well the ratio is known."""
-
-    label: str
-    change: str
-    interval: str
-    known: str
-    mark: str
-    state: str
-
-
 def status(live: LiveRun) -> str:
     """Where the run is, in a sentence or two."""
     if live.is_over:
@@ -137,19 +125,19 @@ def noise_floor(live: LiveRun) -> str:
     return f"{words}; smaller differences cannot be told from noise"
 
 
-def rows(live: LiveRun) -> tuple[RatioRow, ...]:
-    """The ratios as they are known now."""
-    return tuple(
-        RatioRow(
-            label=ratio.label,
-            change=figures.change(ratio.now),
-            interval=figures.interval(ratio.now),
-            known=_known(ratio.now.half_width),
-            mark=figures.mark(judge(ratio.now, ratio.noise_floor, live.alike_within)),
-            state=_state(live, ratio),
-        )
+def rows(live: LiveRun) -> list[dict[str, str]]:
+    """The ratios as they are known now; `mark` says why a difference is not one, `state` how well each is."""
+    return [
+        {
+            "label": ratio.label,
+            "change": figures.change(ratio.now),
+            "interval": figures.interval(ratio.now),
+            "known": _known(ratio.now.half_width),
+            "mark": figures.mark(judge(ratio.now, ratio.noise_floor, live.alike_within)),
+            "state": _state(live, ratio),
+        }
         for ratio in live.ratios
-    )
+    ]
 
 
 def _state(live: LiveRun, ratio: LiveRatio) -> str:
@@ -168,74 +156,46 @@ def _known(half_width: float | None) -> str:
     return known_to(half_width).removeprefix("known to ")
 
 
-@dataclass(frozen=True)
-class Band:
-    """A stretch of the height, from top to bottom."""
+Strip = dict[str, Any]
+"""Where things are in a drawing, in its units; y grows downwards.
 
-    y: float
-    height: float
-
-
-@dataclass(frozen=True)
-class Strip:
-    """Where things are in the drawing, in its units; y grows downwards.
-
-    `area` is the interval's outline, `line` its middle, both as SVG points; `whiskers` are those of
-    intervals that have no neighbour. `floor` is the noise floor around no difference, `none` no difference,
-    each None where it is out of sight; `wanted` are the precision's two ends.
-    """
-
-    label: str
-    ink: str
-    words: str
-    area: str
-    line: str
-    dots: tuple[tuple[float, float], ...]
-    floor: Band | None
-    none: float | None
-    wanted: tuple[float, ...]
-    above: str
-    middle: str
-    below: str
-    first: int
-    last: int
+`area` is the interval's outline, `line` its middle, both as SVG points; `dots` are the middles of an interval
+that has no neighbour. `floor` is the noise floor around no difference (from where and how high), `none` no
+difference, each None where it is out of sight; `wanted` are the precision's two ends.
+"""
 
 
-def strips(ratios: tuple[LiveRatio, ...], wanted: float | None) -> tuple[Strip, ...]:
+def strips(ratios: tuple[LiveRatio, ...], wanted: float | None) -> list[Strip]:
     """A strip for each ratio that has an interval, in its own colour; the controls' are grey."""
     inks = iter(range(len(ratios)))
-    found = []
+    drawn = []
     for ratio in ratios:
         ink = palette.CONTROL if ratio.is_control else palette.level_ink(next(inks))
         if ratio.now.half_width is not None:
-            found.append(_strip(ratio, ink.light, wanted))
-    return tuple(found)
+            drawn.append(_strip(ratio, ink.light, wanted))
+    return drawn
 
 
 def _strip(ratio: LiveRatio, ink: str, wanted: float | None) -> Strip:
-    history = [one for one in ratio.history if one.half_width is not None]
-    plot = _Plot(history)
-    floor = ratio.noise_floor
-    return Strip(
-        label=ratio.label,
-        ink=ink,
-        words=_in_words(ratio, history),
-        area=_points([*plot.ends(high=True), *reversed([*plot.ends(high=False)])]),
-        line=_points(plot.middles()),
-        dots=tuple(plot.middles()) if len(history) == 1 else (),
-        floor=plot.band(1 / (1 + floor), 1 + floor) if floor is not None else None,
-        none=plot.seen(1.0),
-        wanted=tuple(
-            y
-            for factor in ((1 + wanted, 1 / (1 + wanted)) if wanted is not None else ())
-            if (y := plot.seen(plot.centre * factor)) is not None
-        ),
-        above=plot.end_words("+", TIMES),
-        middle=f"{plot.centre:.3g}{TIMES}",
-        below=plot.end_words(MINUS, DIVIDED),
-        first=history[0].blocks,
-        last=history[-1].blocks,
-    )
+    history = [known for known in ratio.history if known.half_width is not None]
+    plot, floor = _Plot(history), ratio.noise_floor
+    ends = (1 + wanted, 1 / (1 + wanted)) if wanted is not None else ()
+    return {
+        "label": ratio.label,
+        "ink": ink,
+        "words": _in_words(ratio, history),
+        "area": _points([*plot.ends(high=True), *reversed([*plot.ends(high=False)])]),
+        "line": _points(plot.middles()),
+        "dots": plot.middles() if len(history) == 1 else (),
+        "floor": plot.band(1 / (1 + floor), 1 + floor) if floor is not None else None,
+        "none": plot.seen(1.0),
+        "wanted": [y for factor in ends if (y := plot.seen(plot.centre * factor)) is not None],
+        "above": plot.end_words("+", TIMES),
+        "middle": f"{plot.centre:.3g}{TIMES}",
+        "below": plot.end_words(MINUS, DIVIDED),
+        "first": history[0].blocks,
+        "last": history[-1].blocks,
+    }
 
 
 class _Plot:
@@ -246,32 +206,28 @@ class _Plot:
         now = history[-1]
         self.centre = now.point
         own = 1 + max(now.half_width or 0.0, 0.001)
-        farthest = max(max(own, *self._offs(one)) for one in history)
+        ends = [known.ends for known in history]
+        farthest = max(own, *(max(self.centre / low, high / self.centre) for low, high in ends))
         limit = min(LARGEST_STRETCH, max(min(own**1.5, 1.2 * own), min(farthest, own**TIMES_NOW)))
         self.stretch = next((step for step in STRETCHES if step >= limit), limit)
 
-    def _offs(self, one: Interval) -> tuple[float, float]:
-        """How far an interval's ends are from the middle, as factors of one or more."""
-        low, high = _ends(one)
-        return self.centre / low, high / self.centre
-
     def ends(self, *, high: bool) -> Iterator[tuple[float, float]]:
         """One end of each interval."""
-        for place, one in enumerate(self._history):
-            yield self._x(place), self._y(_ends(one)[high])
+        for place, known in enumerate(self._history):
+            yield self._x(place), self._y(known.ends[high])
 
     def middles(self) -> list[tuple[float, float]]:
         """The ratio itself after each block."""
-        return [(self._x(place), self._y(one.point)) for place, one in enumerate(self._history)]
+        return [(self._x(place), self._y(known.point)) for place, known in enumerate(self._history)]
 
     def seen(self, ratio: float) -> float | None:
         """Where a ratio is; None where that is beyond the drawing."""
         return self._y(ratio) if 1 / self.stretch <= ratio / self.centre <= self.stretch else None
 
-    def band(self, low: float, high: float) -> Band | None:
+    def band(self, low: float, high: float) -> tuple[float, float] | None:
         """From one ratio to another, as far as it is in the drawing; None where nothing of it is."""
         top, bottom = self._y(high), self._y(low)
-        return Band(top, round(bottom - top, 1)) if bottom - top > 0.05 else None
+        return (top, round(bottom - top, 1)) if bottom - top > 0.05 else None
 
     def end_words(self, sign: str, factor: str) -> str:
         """How far an end of the axis is from the middle: "+5 %", and from a doubling on "×2"."""
@@ -293,11 +249,6 @@ class _Plot:
         return round(TOP + share * (HEIGHT - TOP - BOTTOM), 1)
 
 
-def _ends(one: Interval) -> tuple[float, float]:
-    """An interval's ends; for one that has none, and is left out before, its point."""
-    return one.low or one.point, one.high or one.point
-
-
 def _points(places: list[tuple[float, float]]) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in places)
 
@@ -306,7 +257,7 @@ def _in_words(ratio: LiveRatio, history: list[Interval]) -> str:
     """What is drawn, for who does not see it."""
     first, now = history[0], history[-1]
     known = f"{ratio.label}: {change_with_interval(now)} after {now.blocks} blocks"
-    widths = [percent(one.half_width) for one in (first, now) if one.half_width is not None]
+    widths = [percent(own.half_width) for own in (first, now) if own.half_width is not None]
     if len(history) < 2:
         return f"{known}, known to ±{widths[-1]}"
     return f"{known}, known to ±{widths[0]} after {first.blocks} and to ±{widths[-1]} now"

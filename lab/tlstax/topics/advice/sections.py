@@ -14,9 +14,7 @@ from tlstax.results.interval import Interval
 from tlstax.support.text import counted
 from tlstax.topics.advice.advise import Advice, Advised, Change, Saving, SeenUse
 from tlstax.topics.core import palette
-from tlstax.topics.core.charts import ratio_chart
-from tlstax.topics.core.marks import RatioMark, Style
-from tlstax.topics.core.panel import Panel, at_both_widths
+from tlstax.topics.core.charts import Panel, RatioMark, Style, at_both_widths, ratio_chart
 from tlstax.topics.core.printed import Pasted, grid, printed, styled
 from tlstax.topics.core.section import Charts, Claim, Claims, Dump, Items, Section
 

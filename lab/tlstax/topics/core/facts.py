@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from tlstax.contract import OpenLoop, Schedule
 from tlstax.findings.core.outcomes import is_large
 from tlstax.findings.core.stats import ROUNDING
 from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
-from tlstax.records.trial import Machine, RunHeader, StoredRun
+from tlstax.records.trial import Machine, StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, some_of
 from tlstax.topics.core import figures
-from tlstax.topics.core.evidence import client_versions, server_versions
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
 
@@ -26,76 +25,61 @@ MOST_SENTENCES = 12
 """So many of a list are shown of a large study, or where room is short."""
 
 
-class Fact(NamedTuple):
-    """A fact and its name."""
-
-    name: str
-    text: str
-
-
-class Failure(NamedTuple):
-    """Trials of one case that were not used for the same reason."""
-
-    case: str
-    reason: str
-    trials: int
-
-    def sentence(self) -> str:
-        """The failure in one line."""
-        return f"{self.case}: {self.reason}" + (f" ({self.trials} trials)" if self.trials > 1 else "")
-
-
-def facts(stored: StoredRun, document: RunDocument) -> list[Fact]:
-    """What ran, where, how often and why it stopped; what is not known is left out."""
-    header = stored.header
-    found = [
-        Fact("Server", server_words(stored)),
-        Fact("Client", "; ".join(client_versions(stored.measured))),
-        Fact("Load", load_words(header.study.schedule)),
-        *(Fact(f"Workload {name}", text) for name, text in own_workloads(header.study).items()),
-        *(fact for name, machine in _named(header) for fact in _machine_facts(name, machine, header.study)),
-        Fact("Trials", trials_words(stored, document)),
-        Fact("Profiles", _said(document, "profiling")),
-        Fact("Ended", ended_words(document)),
-        Fact("Run", f"{header.run}, started {header.started_at}, seed {header.seed}"),
-        Fact("Tool", f"tlstax {header.tlstax_version}"),
-    ]
-    return [fact for fact in found if fact.text]
-
-
-def _named(header: RunHeader) -> list[tuple[str, Machine]]:
-    """Each machine, of several with its name behind a blank."""
-    if not header.machines:
-        return [("", header.machine)]
-    return [(f" {name}", machine) for name, machine in header.all_machines.items()]
-
-
-def _machine_facts(name: str, machine: Machine, study: Study) -> list[Fact]:
-    """What it is, how its CPUs were shared out, and what limits it."""
-    return [
-        Fact(f"Machine{name}", machine_words(machine)),
-        Fact(f"Pilot{name}", pilot_words(machine, study)),
-        Fact(f"Limits{name}", "; ".join(machine.notes)),
-    ]
+def facts(stored: StoredRun, document: RunDocument) -> dict[str, str]:
+    """What ran, where, how often and why it stopped, by name; what is not known is left out."""
+    header, study = stored.header, stored.header.study
+    clients = (
+        (f"{ready.client} {ready.client_version}", ready.tls_library.version if ready.tls_library else "")
+        for record in stored.measured
+        if (ready := record.ready) is not None
+    )
+    known = {
+        "Server": server_words(stored),
+        "Client": "; ".join(_programs(clients)),
+        "Load": _load_words(study.schedule),
+        **{f"Workload {name}": text for name, text in own_workloads(study).items()},
+    }
+    for name, machine in header.all_machines.items() if header.machines else (("", header.machine),):
+        of = f" {name}" if name else ""
+        known |= {
+            f"Machine{of}": machine_words(machine),
+            f"Pilot{of}": _pilot_words(machine, study),
+            f"Limits{of}": "; ".join(machine.notes),
+        }
+    profiling = document.topics.get("profiling")
+    why = f": {document.stopped_because}" if document.stopped_because else ""
+    known |= {
+        "Trials": trials_words(stored, document),
+        "Profiles": "; ".join(profiling.sentences) if profiling is not None else "",
+        "Ended": f"{document.status}{why}",
+        "Run": f"{header.run}, started {header.started_at}, seed {header.seed}",
+        "Tool": f"tlstax {header.tlstax_version}",
+    }
+    return {name: text for name, text in known.items() if text}
 
 
 def server_words(stored: StoredRun) -> str:
-    """Every server that answered, with the name of its specimen where there was one alone."""
-    versions = "; ".join(server_versions(stored.measured))
+    """Every server that answered, with the name of its specimen where there was one alone; those outside."""
+    servers = (record.server for record in stored.measured if record.server)
+    said = ((server.version, " ".join((server.tls_library_version or "").split())) for server in servers)
+    versions = "; ".join(sorted(_programs(said)))
     names = [specimen.name for specimen in stored.header.specimens if specimen.kind == "server"]
     name = f"{names[0]}, " if len(names) == 1 and versions else ""
-    return f"{name}{versions}{external_words(stored.header)}"
+    several = [own.server for own in stored.header.external if own.server is not None]
+    outside = f"; external: {enumerated(several)}" if several else ", an external server"
+    return f"{name}{versions}{outside if several or stored.header.guest else ''}"
 
 
-def external_words(header: RunHeader) -> str:
-    """Which of the servers are external; empty where none is."""
-    several = [own.server for own in header.external if own.server is not None]
-    if several:
-        return f"; external: {enumerated(several)}"
-    return ", an external server" if header.guest else ""
+def _programs(named: Iterable[tuple[str, str]]) -> list[str]:
+    """Each program with all TLS libraries that were seen with it."""
+    programs = []
+    for program, several in grouped(named, lambda both: both[0]).items():
+        libraries = ", ".join(sorted({library for _, library in several if library}))
+        programs.append(f"{program} with {libraries}" if libraries else program)
+    return programs
 
 
-def load_words(schedule: Schedule) -> str:
+def _load_words(schedule: Schedule) -> str:
     """What sets an open loop apart, so that nobody takes its latencies for a closed loop's; else nothing."""
     if not isinstance(schedule, OpenLoop):
         return ""
@@ -108,6 +92,7 @@ def load_words(schedule: Schedule) -> str:
 
 def machine_words(machine: Machine) -> str:
     """The machine in one line."""
+    pinned = Split(machine.server_cpus, machine.client_cpus).words()
     words = [
         machine.cpu_model,
         counted(machine.cores, "core"),
@@ -115,17 +100,12 @@ def machine_words(machine: Machine) -> str:
         machine.distribution,
         machine.kernel,
         f"virtualised by {machine.virtualization}" if machine.virtualization else "",
-        _pinning_words(machine),
+        f"{pinned} (as asked for)" if pinned and machine.cpus_asked_for else pinned,
     ]
     return ", ".join(word for word in words if word)
 
 
-def _pinning_words(machine: Machine) -> str:
-    words = Split(machine.server_cpus, machine.client_cpus).words()
-    return f"{words} (as asked for)" if machine.cpus_asked_for else words
-
-
-def pilot_words(machine: Machine, study: Study) -> str:
+def _pilot_words(machine: Machine, study: Study) -> str:
     """What a pilot saw of the case that decided, and what followed; empty where there was none."""
     pilot = machine.pilot
     decisive = pilot.decisive if pilot is not None else None
@@ -177,24 +157,15 @@ def _lengths(stored: StoredRun) -> str:
     return " or ".join(filter(None, found))
 
 
-def _said(document: RunDocument, topic: str) -> str:
-    """The sentences of a topic that is told among the facts; empty where there is nothing to tell of it."""
-    return "; ".join(document.topics[topic].sentences) if topic in document.topics else ""
-
-
-def ended_words(document: RunDocument) -> str:
-    """How the run ended, and why."""
-    return f"{document.status}: {document.stopped_because}" if document.stopped_because else document.status
-
-
-def failures(stored: StoredRun) -> list[Failure]:
-    """Why trials were not used, the most frequent first."""
-    times: Counter[tuple[str, str]] = Counter()
+def failures(stored: StoredRun) -> list[str]:
+    """Why trials were not used, a sentence for each case and reason, the most frequent first."""
+    times: Counter[str] = Counter()
     for record in stored.measured:
         if record.verdict.value != "valid":
             reasons = record.verdict.reasons or (f"the verdict is {record.verdict.value}",)
-            times.update((full_label(record.trial.case, stored.header.study), reason) for reason in reasons)
-    return [Failure(case, reason, number) for (case, reason), number in times.most_common()]
+            case = full_label(record.trial.case, stored.header.study)
+            times.update(f"{case}: {reason}" for reason in reasons)
+    return [f"{said} ({number} trials)" if number > 1 else said for said, number in times.most_common()]
 
 
 def nothing_to_show(stored: StoredRun) -> str:
@@ -246,8 +217,8 @@ def own_workloads(study: Study) -> dict[str, str]:
 
 
 def _words(own: UserWorkload) -> str:
-    total = sum(one.weight for one in own.transactions)
-    words = [_transaction(one, total) for one in own.transactions]
+    total = sum(transaction.weight for transaction in own.transactions)
+    words = [_transaction(transaction, total) for transaction in own.transactions]
     how = "on a connection of its own each" if own.reconnect else "on kept connections"
     sent = "prepared" if own.protocol == "prepared" else "as text"
     return f"{how}, {sent}, on the table of {own.table}: {' / '.join(words)}"

@@ -15,8 +15,8 @@ from tlstax.study.design import DECIDES_AT_A_RATE
 from tlstax.study.labels import finding_levels, group_label, label_levels
 from tlstax.study.outcomes import percentile_name
 from tlstax.topics.core import figures, palette
+from tlstax.topics.core.charts import Style
 from tlstax.topics.core.figures import NOTHING, Scale
-from tlstax.topics.core.marks import Style
 from tlstax.topics.core.outcome_names import MAIN_OUTCOMES, in_order
 
 
@@ -74,7 +74,6 @@ class Group:
     `asked` are the outcomes that the run was made for; their differences are told with intervals.
     """
 
-    levels: Mapping[str, Level]
     label: str
     rows: tuple[Row, ...]
     asked: tuple[str, ...]
@@ -114,47 +113,30 @@ class Group:
 
 def arranged(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """Every group of the run's study, in the study's order; cases without findings stay in."""
-    study = stored.header.study
-    places = _treatment_places(study)
+    study, planned = stored.header.study, list(cases(stored.header.study))
     unpaired = document.rows_of("unpaired")
+    asked: tuple[str, ...] = (study.deciding_outcome,)
+    if isinstance(study.schedule, OpenLoop) and study.deciding_outcome == DECIDES_AT_A_RATE:
+        # At a given rate the median of latencies does not go without their tail.
+        asked = (study.deciding_outcome, percentile_name("operation", 99))
+    # A number for each treatment, the same in every group: its colour and shape.
+    apart = {case.key(): tuple(case.levels[name] for name in study.baseline) for case in planned}
+    treatments = list(dict.fromkeys(apart[case.key()] for case in planned if case.role == "treatment"))
     rows: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
-    for case in cases(study):
-        named = finding_levels(case)
+    for case in planned:
+        named, levels = finding_levels(case), apart[case.key()]
         row = Row(
             case=case,
-            style=_style(case, study, places.get(_compared_levels(case, study), 0)),
+            style=_style(case, study, treatments.index(levels) if levels in treatments else 0),
             findings={found.outcome: found for found in document.findings if found.case == named},
             unpaired={found.outcome: found for found in unpaired if found.case == named},
             trials=tuple(record for record in stored.measured if record.trial.case == case),
         )
         rows.setdefault(tuple(study.group_of(case.levels).items()), []).append(row)
     return tuple(
-        Group(
-            levels=dict(shared),
-            label=group_label(dict(shared), study) or "all cases",
-            rows=tuple(group_rows),
-            asked=_asked(study),
-        )
-        for shared, group_rows in rows.items()
+        Group(group_label(dict(shared), study) or "all cases", tuple(own), asked)
+        for shared, own in rows.items()
     )
-
-
-def _asked(study: Study) -> tuple[str, ...]:
-    """The deciding outcome; at a given rate the median of latencies does not go without their tail."""
-    if isinstance(study.schedule, OpenLoop) and study.deciding_outcome == DECIDES_AT_A_RATE:
-        return study.deciding_outcome, percentile_name("operation", 99)
-    return (study.deciding_outcome,)
-
-
-def _compared_levels(case: Case, study: Study) -> tuple[Level, ...]:
-    """The levels that set the case apart in its group."""
-    return tuple(case.levels[name] for name in study.baseline)
-
-
-def _treatment_places(study: Study) -> dict[tuple[Level, ...], int]:
-    """A number for each treatment, the same in every group: its colour and shape."""
-    treatments = (_compared_levels(case, study) for case in cases(study) if case.role == "treatment")
-    return {levels: place for place, levels in enumerate(dict.fromkeys(treatments))}
 
 
 def _style(case: Case, study: Study, place: int) -> Style:
@@ -197,17 +179,14 @@ class Column:
 
 def main_columns(group: Group) -> tuple[Column, ...]:
     """A column for each main outcome found here, a cell for each row of the group."""
-    return tuple(_column(group, outcome) for outcome in group.main_outcomes())
-
-
-def _column(group: Group, outcome: str) -> Column:
-    found = [row.value(outcome) for row in group.rows]
-    unit = next((finding.unit for finding in found if finding), "")
-    scale = figures.column_scale((finding.value or 0.0 for finding in found if finding), unit)
-    unit = "" if scale.unit == "/s" else scale.unit
-    cells = tuple(cell(row, outcome, scale) for row in group.rows)
-    head, is_answer = MAIN_OUTCOMES[outcome].head, outcome in group.answers()
-    return Column(outcome=outcome, head=head, unit=unit, cells=cells, is_answer=is_answer)
+    columns = []
+    for outcome in group.main_outcomes():
+        known = [found for row in group.rows if (found := row.value(outcome)) is not None]
+        scale = figures.column_scale((found.value or 0.0 for found in known), known[0].unit)
+        unit = "" if scale.unit == "/s" else scale.unit
+        cells = tuple(cell(row, outcome, scale) for row in group.rows)
+        columns.append(Column(outcome, MAIN_OUTCOMES[outcome].head, unit, cells, outcome in group.answers()))
+    return tuple(columns)
 
 
 def cell(row: Row, outcome: str, scale: Scale | None = None) -> Cell:

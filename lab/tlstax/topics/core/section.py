@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlstax.topics.core.grid import Grid, Shades
-from tlstax.topics.core.marks import Style
-from tlstax.topics.core.panel import Panel
+from tlstax.topics.core.charts import Panel, Style
+from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.table import Table
 
 
@@ -55,6 +54,48 @@ class Dump:
 
     title: str
     lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """A ratio as a cell: in words, as a figure, and its shade from -4 (worst) over 0 to 4 (best).
+
+    `mark` is the sign of one that is not seen to be a difference (`figures.mark`).
+    """
+
+    figure: str = NOTHING
+    change: str = ""
+    half_width: str = ""
+    interval: str = ""
+    mark: str = ""
+    shade: int = 0
+    words: str = ""
+
+
+GridLine = tuple[str, tuple[GridCell, ...]]
+"""A line's name and its cells."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of pooled ratios, or where it `is_map` a heat map over the numbers of connections.
+
+    `parts` are lines by the heading that they stand under.
+    """
+
+    title: str
+    reading: str
+    heads: tuple[str, ...]
+    parts: Mapping[str, Sequence[GridLine]]
+    notes: tuple[str, ...] = ()
+    is_map: bool = False
+
+
+@dataclass(frozen=True)
+class Shades:
+    """What the shades of the heat maps below stand for: from which factors on there is another one."""
+
+    steps: tuple[float, ...]
 
 
 @dataclass(frozen=True)

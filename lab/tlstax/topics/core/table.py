@@ -147,11 +147,6 @@ def side_by_side(widths: Iterable[int], room: int) -> list[list[int]]:
     return bundles
 
 
-def lines(texts: Iterable[str]) -> str:
-    """A cell with these lines; a dash where there are none."""
-    return "\n".join(texts) or NOTHING
-
-
 MOST_ROWS = 12
 """So many lines are shown where room is short; the page, the CSV and the JSON document have all."""
 

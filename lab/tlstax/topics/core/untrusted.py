@@ -40,17 +40,17 @@ def escaped_json(document: str, *, in_ascii: bool = False) -> str:
 
     Outside strings JSON has none of them but line breaks and blanks (RFC 8259, sections 2 and 7).
     """
-    return _BEYOND_ASCII.sub(lambda found: _escaped(found[0], in_ascii=in_ascii), document)
+
+    def escaped(found: re.Match[str]) -> str:
+        return "".join(own if own.isprintable() and not in_ascii else _by_number(own) for own in found[0])
+
+    return _BEYOND_ASCII.sub(escaped, document)
 
 
 def _printable(character: str) -> str:
     if character in "\t\n\r\v\f\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}":
         return " "
     return REPLACEMENT if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co"} else character
-
-
-def _escaped(text: str, *, in_ascii: bool) -> str:
-    return "".join(one if one.isprintable() and not in_ascii else _by_number(one) for one in text)
 
 
 def _by_number(character: str) -> str:

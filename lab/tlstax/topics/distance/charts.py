@@ -6,11 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tlstax.results.interval import Interval
-from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import Spec, layer, quantitative
-from tlstax.topics.core.marks import Line, Point, Style
-from tlstax.topics.core.panel import NARROW, Panel, at_one_width
+from tlstax.topics.core.charts import (
+    NARROW,
+    Line,
+    Panel,
+    Point,
+    Spec,
+    Style,
+    at_one_width,
+    layer,
+    quantitative,
+)
 from tlstax.topics.core.section import Charts
 from tlstax.topics.distance.spending import away
 

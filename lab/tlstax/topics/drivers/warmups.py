@@ -15,13 +15,11 @@ from tlstax.study import Case, Study
 from tlstax.study.labels import driver_label, full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, palette
-from tlstax.topics.core.chart_parts import Spec, quantitative
+from tlstax.topics.core.charts import Line, Panel, Point, Spec, Style, at_both_widths, quantitative
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.figures import TIMES
-from tlstax.topics.core.marks import Line, Point, Style
-from tlstax.topics.core.panel import Panel, at_both_widths
 from tlstax.topics.core.section import Charts
 from tlstax.topics.core.table import Number, Table
 from tlstax.topics.drivers.defaults import TRIALS

@@ -19,8 +19,7 @@ from tlstax.study import Level
 from tlstax.study.labels import group_label, label_levels, without_mark
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import charts, figures, palette, table
-from tlstax.topics.core.marks import Segment
-from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
+from tlstax.topics.core.charts import Drawing, Key, Panel, Segment, at_both_widths
 from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Number, Table
 from tlstax.topics.core.topic import Run, Topic

@@ -6,12 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from tlstax.results.interval import Interval
 from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable, TimeRow, TimeTable
-from tlstax.topics.core import chart_parts as parts
 from tlstax.topics.core import charts, figures, palette
-from tlstax.topics.core.chart_parts import Spec, quantitative
-from tlstax.topics.core.marks import Line, Point, RatioMark, Segment, Style
-from tlstax.topics.core.panel import NARROW, Key, Panel, at_both_widths, at_one_width
-from tlstax.topics.core.ratios import ends, ratio_domain
+from tlstax.topics.core.charts import (
+    NARROW,
+    Key,
+    Line,
+    Panel,
+    Point,
+    RatioMark,
+    Segment,
+    Spec,
+    Style,
+    at_both_widths,
+    at_one_width,
+    quantitative,
+)
 from tlstax.topics.tables.layout import PRINTED, Place, View, as_ratio, change_words
 from tlstax.topics.tables.times import RATIO
 
@@ -24,8 +33,8 @@ def load_chart(lines: Sequence[Line], *, highest: float, width: int = NARROW) ->
     end_s = max((point.x for line in lines for point in line.points), default=1.0)
     x = quantitative("x", {"domain": [0, end_s]}, title="seconds", tickCount=6, grid=False)
     y = quantitative("y", {"domain": [0, highest]}, title=f"%{DRAWN}", tickCount=4)
-    layers = parts.lines_and_dots(parts.points_of(lines), x, y, size=32, may_be_hollow=True)
-    return parts.finished(layers, width, HEIGHT)
+    layers = charts.lines_and_dots(charts.points_of(lines), x, y, size=32, may_be_hollow=True)
+    return charts.finished(layers, width, HEIGHT)
 
 
 def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
@@ -78,7 +87,7 @@ def ratio_panels(table: TimeTable, view: View) -> Iterator[Panel]:
         for line in table.rows
     }
     marks = {line.label: list(_ratio_marks(line, places[line.label], view)) for line in table.rows}
-    domain = ratio_domain(mark for own in marks.values() for mark in own)
+    domain = charts.ratio_domain(mark for own in marks.values() for mark in own)
     for label, own in marks.items():
         rows = [row for _, sides in places[label] for side in sides for row in side.rows if row.role == RATIO]
         floors = [row.noise_floor for row in rows if row.noise_floor is not None]
@@ -156,7 +165,7 @@ def _ratio_marks(
 
 
 def _ratio_mark(line: TimeRow, style: Style, ratio: Interval, bad: str) -> RatioMark:
-    words, (low, high) = change_words(ratio), ends(ratio)
+    words, (low, high) = change_words(ratio), ratio.ends
     return RatioMark(
         style=style,
         point=ratio.point,

@@ -5,7 +5,7 @@ Paths are relative to the index, so that a site works from a disk and below any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tlstax.findings.core.comparisons import counts_of
@@ -90,13 +90,8 @@ def site_run(stored: StoredRun, document: RunDocument, pack: PackedFile) -> Site
     )
 
 
-@dataclass(frozen=True)
-class FigureRow:
-    """A figure with the machine and the run that it is of."""
-
-    figure: Figure
-    machine: str
-    run: SiteRun
+FigureRow = tuple[Figure, str, SiteRun]
+"""A figure with the machine and the run that it is of."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +104,8 @@ class Subject:
 
     def on(self, machine: str) -> str:
         """How much is known of it on this machine; empty for nothing."""
-        here = [row for row in self.rows if row.machine == machine]
-        runs = {row.run.name for row in here}
-        return f"{counted(len(here), 'figure')} of {counted(len(runs), 'run')}" if here else ""
+        runs = [run.name for _, own, run in self.rows if own == machine]
+        return f"{counted(len(runs), 'figure')} of {counted(len(set(runs)), 'run')}" if runs else ""
 
 
 @dataclass(frozen=True)
@@ -126,14 +120,19 @@ class SiteIndex:
 def site_index(runs: Sequence[SiteRun]) -> SiteIndex:
     """The index of these runs, the newest first."""
     newest = sorted(runs, key=lambda run: (run.header.started_at, run.name), reverse=True)
-    kinds = _kinds(newest)
+    kinds: list[Machine] = []
+    for run in newest:
+        own = run.header.machine
+        if len(run.header.all_machines) == 1 and not any(is_same_machine(own, known) for known in kinds):
+            kinds.append(own)
     machines = {run.name: _machine(run.header, kinds) for run in newest}
-    rows = (FigureRow(figure, machines[run.name], run) for run in newest for figure in run.figures)
-    by_subject = grouped(rows, lambda row: row.figure.subject)
+    together = dict.fromkeys(name for name in machines.values() if name.endswith("machines"))
+    rows = ((figure, machines[run.name], run) for run in newest for figure in run.figures)
+    by_subject = grouped(rows, lambda row: row[0].subject)
     return SiteIndex(
         machines=(
             *((f"machine {place}", _words(kind)) for place, kind in enumerate(kinds, 1)),
-            *((name, SEVERAL) for name in dict.fromkeys(machines.values()) if name.endswith("machines")),
+            *((name, SEVERAL) for name in together),
         ),
         subjects=tuple(
             Subject(name, f"subject-{place}", _sorted(by_subject[name]))
@@ -144,16 +143,6 @@ def site_index(runs: Sequence[SiteRun]) -> SiteIndex:
 
 
 SEVERAL = "of one run together; its page says which"
-
-
-def _kinds(runs: Iterable[SiteRun]) -> list[Machine]:
-    """The machines that runs had to themselves, one of each kind."""
-    kinds: list[Machine] = []
-    for run in runs:
-        own = run.header.machine
-        if len(run.header.all_machines) == 1 and not any(is_same_machine(own, known) for known in kinds):
-            kinds.append(own)
-    return kinds
 
 
 def _machine(header: RunHeader, kinds: Sequence[Machine]) -> str:
@@ -171,28 +160,22 @@ def _words(machine: Machine) -> str:
 
 
 def _figures(stored: StoredRun, document: RunDocument) -> Iterator[Figure]:
-    study, records = stored.header.study, _first_valid(stored)
-    decides = study.deciding_outcome
-    treatments = (own for own in document.findings if own.role == "treatment")
-    for at, of_case in grouped(treatments, lambda own: frozen(own.case)).items():
-        record = records.get(at)
-        if record is None or record.server is None:
-            continue
-        by_outcome = {own.outcome: own for own in of_case}
-        yield Figure(
-            subject=_subject(stored.header, record, record.server),
-            case=full_label(record.trial.case, study),
-            deciding=_cell(None if decides == SERVER_CPU else by_outcome.get(decides), named=True),
-            server_cpu=_cell(by_outcome.get(SERVER_CPU)),
-        )
-
-
-def _first_valid(stored: StoredRun) -> dict[Frozen, TrialRecord]:
-    found: dict[Frozen, TrialRecord] = {}
+    study, decides = stored.header.study, document.design.deciding_outcome
+    valid: dict[Frozen, TrialRecord] = {}
     for record in stored.measured:
         if record.verdict.value == "valid" and record.trial.case.role == "treatment":
-            found.setdefault(frozen(record.trial.case.levels), record)
-    return found
+            valid.setdefault(frozen(record.trial.case.levels), record)
+    treatments = (own for own in document.findings if own.role == "treatment")
+    for at, of_case in grouped(treatments, lambda own: frozen(own.case)).items():
+        first = valid.get(at)
+        if first is not None and first.server is not None:
+            by_outcome = {own.outcome: own for own in of_case}
+            yield Figure(
+                subject=_subject(stored.header, first, first.server),
+                case=full_label(first.trial.case, study),
+                deciding=_cell(None if decides == SERVER_CPU else by_outcome.get(decides), named=True),
+                server_cpu=_cell(by_outcome.get(SERVER_CPU)),
+            )
 
 
 def _subject(header: RunHeader, record: TrialRecord, seen: ServerObservation) -> str:
@@ -217,5 +200,5 @@ def _cell(finding: Finding | None, *, named: bool = False) -> str:
 
 def _sorted(rows: Sequence[FigureRow]) -> tuple[FigureRow, ...]:
     """Like cases of different machines and runs beside each other, the newest first."""
-    order = {row.figure.case: place for place, row in reversed(list(enumerate(rows)))}
-    return tuple(sorted(rows, key=lambda row: (order[row.figure.case], row.machine)))
+    order = {figure.case: place for place, (figure, _, _) in reversed(list(enumerate(rows)))}
+    return tuple(sorted(rows, key=lambda row: (order[row[0].case], row[1])))

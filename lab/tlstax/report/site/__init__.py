@@ -1,1 +1,0 @@
-"""A static site of many runs: its index; pages of runs are reports."""
