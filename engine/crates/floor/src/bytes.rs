@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
-use tlstax_load::{ByteRate, ByteSlice, Failure, Filling, clock};
+use tlstax_load::{ByteRate, ByteSlice, Filling, clock};
 
+use crate::failure::Failure;
 use crate::refused;
 
 /// What is asked for, as one JSON line on standard input.
@@ -63,7 +64,7 @@ const MOST_ROW_BYTES: usize = 8 << 20;
 /// # Errors
 /// A line that asks for what cannot be, or what failed.
 pub fn measure(line: &str) -> Result<(), Failure> {
-    let asked: Asked = serde_json::from_str(line).map_err(|error| refused(&error.to_string()))?;
+    let asked: Asked = serde_json::from_str(line).map_err(|error| refused(error.to_string()))?;
     let whole = asked.rows.saturating_mul(asked.row_bytes);
     let is_possible = asked.rows > 0
         && (1..=MOST_ROW_BYTES).contains(&asked.row_bytes)
@@ -101,7 +102,7 @@ pub fn measure(line: &str) -> Result<(), Failure> {
 }
 
 fn say(pair: &Pair) -> Result<(), Failure> {
-    let text = serde_json::to_string(pair).map_err(|error| refused(&error.to_string()))?;
+    let text = serde_json::to_string(pair).map_err(|error| refused(error.to_string()))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()?;

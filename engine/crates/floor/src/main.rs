@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod failure;
 mod line;
 mod opening;
 mod requests;
@@ -18,19 +19,18 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{
-    Compression, Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice,
-};
+use tlstax_contract::{Compression, Counts, Done, Event, Job, Order, Ready, Schedule, Slice};
 use tlstax_load::clock::{self, CpuSpans};
-use tlstax_load::{Failure, Shared, pin, prepare};
+use tlstax_load::{Shared, pin, prepare};
 
+use crate::failure::Failure;
 use crate::round::Floor;
 
 fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            say(&Event::Error(failure.event(true)));
+            say(&Event::Error(failure.event()));
             ExitCode::FAILURE
         }
     }
@@ -43,7 +43,7 @@ fn serve() -> Result<(), Failure> {
     if std::env::args().nth(1).as_deref() == Some("bytes") {
         return bytes::measure(&text);
     }
-    let job = Job::from_json(&text).map_err(|error| refused(&error.to_string()))?;
+    let job = Job::from_json(&text)?;
     check(&job)?;
     pin(&job, 0)?;
     let shared = prepare(&job)?;
@@ -57,7 +57,7 @@ fn serve() -> Result<(), Failure> {
         if input.read_line(&mut text)? == 0 {
             return Ok(());
         }
-        match Order::from_line(&text).map_err(|error| refused(&error.to_string()))? {
+        match Order::from_line(&text)? {
             None => {}
             Some(Order::End) => break,
             Some(Order::Slice(length_s)) => {
@@ -67,7 +67,7 @@ fn serve() -> Result<(), Failure> {
         }
     }
     if window.elapsed_ns == 0 {
-        return Err(refused("end came before any slice, so there is no result"));
+        return Err(tlstax_load::Failure::NoSlice.into());
     }
     let opened = floor.connections - opened_before;
     say(&Event::Done(Box::new(
@@ -151,8 +151,8 @@ fn check(job: &Job) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(why: &str) -> Failure {
-    Failure::new(ErrorKind::BadJob, Fault::Job, why)
+fn refused(why: impl Into<String>) -> Failure {
+    Failure::Refused(why.into())
 }
 
 fn ready(shared: &Shared, floor: &Floor) -> Ready {

@@ -2,11 +2,11 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use tlstax_contract::{ErrorKind, Fault};
-use tlstax_load::{Failure, Shared};
+use tlstax_load::Shared;
 use tlstax_tls::{Connection, HandshakeStatus};
 use tlstax_wire::{Capabilities, Login, LoginStep};
 
+use crate::failure::Failure;
 use crate::line::Line;
 
 /// Where a connection stands on its way.
@@ -55,7 +55,7 @@ impl Opening {
     /// # Errors
     /// It has not been open yet.
     pub fn capabilities(&self) -> Result<Capabilities, Failure> {
-        self.capabilities.ok_or_else(lost)
+        self.capabilities.ok_or(Failure::NoSocket)
     }
 
     /// Sends the SYN.
@@ -69,14 +69,13 @@ impl Opening {
         epoll: &OwnedFd,
         shared: &Shared,
     ) -> Result<(), Failure> {
-        let failed = |error: &std::io::Error| Failure::connecting(error);
         let socket = shared
             .target
             .begin_connect(source)
-            .map_err(|e| failed(&e))?;
+            .map_err(tlstax_load::Failure::connecting)?;
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
         epoll::add(epoll, &socket, EventData::new_u64(number), interest)
-            .map_err(|error| failed(&error.into()))?;
+            .map_err(tlstax_load::Failure::connecting)?;
         self.line = Some(Line::Bare(socket));
         self.login.reset();
         self.stage = Stage::Connecting;
@@ -104,7 +103,7 @@ impl Opening {
                 }
                 Stage::Handshaking => {
                     let Some(Line::Tls(connection)) = &mut self.line else {
-                        return Err(lost());
+                        return Err(Failure::NoSocket);
                     };
                     if connection.handshake()? != HandshakeStatus::Done {
                         return Ok(false);
@@ -115,7 +114,7 @@ impl Opening {
                     return Ok(false);
                 }
                 Stage::LoggingIn => {
-                    let count = self.line.as_mut().ok_or_else(lost)?.read(buffer)?;
+                    let count = self.line.as_mut().ok_or(Failure::NoSocket)?.read(buffer)?;
                     if count == 0 {
                         return Ok(false);
                     }
@@ -133,7 +132,7 @@ impl Opening {
                             self.stage = Stage::Closed;
                             return Ok(true);
                         }
-                        LoginStep::EncryptPassword => return Err(needs_rsa()),
+                        LoginStep::EncryptPassword => return Err(Failure::PasswordNotCached),
                     }
                 }
             }
@@ -142,7 +141,10 @@ impl Opening {
 
     fn flush(&mut self) -> Result<(), Failure> {
         if !self.out.is_empty() {
-            self.line.as_mut().ok_or_else(lost)?.write(&self.out)?;
+            self.line
+                .as_mut()
+                .ok_or(Failure::NoSocket)?
+                .write(&self.out)?;
             self.out.clear();
         }
         Ok(())
@@ -150,7 +152,7 @@ impl Opening {
 
     fn start_tls(&mut self, shared: &Shared) -> Result<(), Failure> {
         let (Some(Line::Bare(socket)), Some(terms)) = (self.line.take(), &shared.tls) else {
-            return Err(lost());
+            return Err(Failure::NoSocket);
         };
         let name = terms.server_name.as_deref();
         self.line = Some(Line::Tls(Connection::new(
@@ -162,14 +164,4 @@ impl Opening {
         self.stage = Stage::Handshaking;
         Ok(())
     }
-}
-
-fn lost() -> Failure {
-    let message = "a mistake in the floor: a connection without its socket";
-    Failure::new(ErrorKind::Internal, Fault::Client, message)
-}
-
-fn needs_rsa() -> Failure {
-    let message = "the server does not have this account's password in its cache";
-    Failure::new(ErrorKind::AccessDenied, Fault::Server, message)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
-use tlstax_contract::{ErrorKind, Fault, Job, Protocol};
-use tlstax_load::{Failure, Shared, clock};
+use tlstax_contract::{Job, Protocol};
+use tlstax_load::{Shared, clock};
 use tlstax_wire::{PrepareParser, PrepareProgress, command};
 
+use crate::failure::Failure;
 use crate::line::Line;
 use crate::opening::Opening;
 use crate::requests::{Requests, to_prepare};
@@ -52,8 +53,8 @@ impl Floor {
     /// # Errors
     /// The first failure.
     pub fn set_up(job: &Job, shared: &Arc<Shared>) -> Result<Self, Failure> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Failure::connecting(&error.into()))?;
+        let epoll =
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(tlstax_load::Failure::connecting)?;
         let places = (0..job.connections)
             .map(|_| {
                 Ok(Place {
@@ -123,7 +124,9 @@ impl Floor {
                     return Ok(());
                 }
                 PrepareProgress::Complete { .. } => {
-                    return Err(broken("the server numbers a first statement other than 1"));
+                    return Err(Failure::Stuck(
+                        "the server numbers a first statement other than 1",
+                    ));
                 }
             }
         }
@@ -243,12 +246,12 @@ impl Floor {
 
     fn wait(&mut self) -> Result<usize, Failure> {
         match epoll::wait(&self.epoll, &mut self.events[..], Some(&PATIENCE)) {
-            Ok(0) => Err(broken(
+            Ok(0) => Err(Failure::Stuck(
                 "the server has not answered for 10 s, or not as long as at first",
             )),
             Ok(count) => Ok(count),
             Err(rustix::io::Errno::INTR) => Ok(0),
-            Err(error) => Err(Failure::connecting(&error.into())),
+            Err(error) => Err(tlstax_load::Failure::connecting(error).into()),
         }
     }
 }
@@ -258,13 +261,5 @@ fn line_of(place: &mut Place) -> Result<&mut Line, Failure> {
         .opening
         .line
         .as_mut()
-        .ok_or_else(|| broken("a connection is gone"))
-}
-
-fn broken(why: &str) -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        format!("the floor cannot go on: {why}"),
-    )
+        .ok_or(Failure::Stuck("a connection is gone"))
 }

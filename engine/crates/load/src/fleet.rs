@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use fastrand::Rng;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use tlstax_contract::{Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
+use tlstax_contract::{Counts, CpuTime, Job, Schedule};
 
 use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
@@ -110,10 +110,7 @@ impl Thread {
                     let _ = reports.send(Report::Failed(failure));
                 }
             })
-            .map_err(|error| {
-                let message = format!("this machine does not allow another thread ({error})");
-                Failure::new(ErrorKind::Limits, Fault::Client, message)
-            })?;
+            .map_err(Failure::NoThread)?;
         Ok(Self { tasks, handle })
     }
 
@@ -122,7 +119,7 @@ impl Thread {
     /// # Errors
     /// The thread died.
     pub fn tell(&self, task: Task) -> Result<(), Failure> {
-        self.tasks.send(task).map_err(|_| died())
+        self.tasks.send(task).map_err(|_| Failure::ThreadDied)
     }
 
     /// Has it hang up its connections, and waits until it has.
@@ -131,17 +128,8 @@ impl Thread {
     /// The thread died.
     pub fn hang_up(self) -> Result<(), Failure> {
         drop(self.tasks);
-        self.handle.join().map_err(|_| died())
+        self.handle.join().map_err(|_| Failure::ThreadDied)
     }
-}
-
-/// That a thread is gone, which is the engine's own mistake.
-pub fn died() -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        "a thread of the load engine died",
-    )
 }
 
 /// One thread's work, reported on the way; it ends early when the job was ended before it.
@@ -236,21 +224,20 @@ pub fn pin(job: &Job, number: usize) -> Result<(), Failure> {
 /// # Errors
 /// This process may not use one of them.
 pub fn pin_to(cpus: &[u32]) -> Result<(), Failure> {
-    let Some(first) = cpus.first() else {
+    let Some(&cpu) = cpus.first() else {
         return Ok(());
-    };
-    let refused = |cpu: u32, why: &str| {
-        let message = format!("job field cpus: this process may not use core {cpu} ({why})");
-        Failure::new(ErrorKind::BadJob, Fault::Job, message)
     };
     let mut set = CpuSet::new();
     for &cpu in cpus {
         if cpu as usize >= CpuSet::MAX_CPU {
-            return Err(refused(cpu, "no core has that number"));
+            return Err(Failure::NoSuchCore { cpu });
         }
         set.set(cpu as usize);
     }
-    sched_setaffinity(None, &set).map_err(|error| refused(*first, &error.to_string()))
+    sched_setaffinity(None, &set).map_err(|error| Failure::CoreRefused {
+        cpu,
+        source: error.into(),
+    })
 }
 
 /// This thread's part of a stage's arrivals, other ones in each stage; none in a closed loop.

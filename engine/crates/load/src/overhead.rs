@@ -37,8 +37,7 @@ pub fn measure(job: &Job) -> Option<Overhead> {
 
 fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let row_bytes = USUAL_ROW_BYTES;
-    let server = NullServer::start(Filling { rows, row_bytes })
-        .map_err(|error| Failure::connecting(&error))?;
+    let server = NullServer::start(Filling { rows, row_bytes }).map_err(Failure::connecting)?;
     let count = MOST_CONNECTIONS.min(job.connections as usize);
     let mut worker = worker_at(&server, job, count)?;
     worker.set_up()?;

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tlstax_contract::{
-    Compression, Endpoint, ErrorKind, Fault, Job, Schedule, Tls, TlsSettings, TlsVersion, Verify,
-};
+use tlstax_contract::{Compression, Endpoint, Job, Schedule, Tls, TlsSettings, TlsVersion, Verify};
 use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::{Algorithm, LoginConfig, ServerIdentity};
 
@@ -29,18 +27,15 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     if job.driver.is_some() || matches!(job.tls, Tls::Unset { .. } | Tls::Required { .. }) {
         let message = "the engine is no driver: it has no options of one (job field driver), and must be told \
                        whether and how to encrypt (job field tls)";
-        return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+        return Err(Failure::Refused(message));
     }
     if !job.reset.is_empty() {
         let message = "job field reset must be empty: this client does all operations in one go and \
                        says nothing between rounds";
-        return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+        return Err(Failure::Refused(message));
     }
     allow_open_files(job)?;
-    let target = Target::resolve(&job.endpoint).map_err(|error| {
-        let message = format!("the server's name cannot be resolved ({error})");
-        Failure::new(ErrorKind::Resolve, Fault::Job, message)
-    })?;
+    let target = Target::resolve(&job.endpoint).map_err(Failure::Resolve)?;
     if let Target::Tcp(server) = target {
         allow_ports(job.connections, server, &job.source_addresses)?;
     }
@@ -51,7 +46,7 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
     if matches!(&job.tls, Tls::On(settings) if settings.own_context && settings.resumption) {
         let message = "job field tls: a session is resumed in the context that it was made in, so own_context \
                        and resumption do not go together";
-        return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+        return Err(Failure::Refused(message));
     }
     let library = OnceLock::new();
     let tls = terms(job, &library)?;

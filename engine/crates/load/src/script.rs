@@ -1,7 +1,7 @@
 //! The job compiled: what a connection does, step by step, shared by all threads.
 
 use fastrand::Rng;
-use tlstax_contract::{ErrorKind, Fault, Protocol, Transaction, Workload};
+use tlstax_contract::{Protocol, Transaction, Workload};
 
 use crate::failure::Failure;
 use crate::statement::{Sequences, Slots, Template};
@@ -137,8 +137,7 @@ impl Script {
                 } else {
                     "statements".to_owned()
                 };
-                let message = format!("job field workload.{place}: {reason}");
-                Failure::new(ErrorKind::BadJob, Fault::Job, message)
+                Failure::Workload { place, reason }
             })?;
         }
         let prove = |close, more: Vec<Step>| Round {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 
 use fastrand::Rng;
-use tlstax_contract::{ErrorKind, Fault, Negotiated, TlsLibrary};
+use tlstax_contract::{Negotiated, TlsLibrary};
 use tlstax_tls::{Config, Context, Library};
 use tlstax_wire::LoginConfig;
 
@@ -82,13 +82,12 @@ impl Shared {
     /// # Errors
     /// The machine has none that can be used.
     pub fn library(&self) -> Result<&Library, Failure> {
-        if self.library.get().is_none() {
-            let loaded = Library::load(None)?;
-            // Another thread may have been faster; both loaded the same.
-            let _ = self.library.set(loaded);
+        if let Some(library) = self.library.get() {
+            return Ok(library);
         }
-        let missing = || Failure::new(ErrorKind::Internal, Fault::Client, "no TLS library");
-        self.library.get().ok_or_else(missing)
+        let loaded = Library::load(None)?;
+        // Another thread may have been faster; both loaded the same.
+        Ok(self.library.get_or_init(|| loaded))
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::time::Timespec;
-use tlstax_contract::{Counts, ErrorKind, Fault, Negotiated};
+use tlstax_contract::{Counts, Negotiated};
 
 use crate::alarm::{ALARM, Alarm};
 use crate::clock::now_ns;
@@ -84,8 +84,7 @@ impl Worker {
         samples: usize,
     ) -> Result<Self, Failure> {
         let lingering = shared.lingering_of(number).map(Lingering::new);
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Failure::connecting(&error.into()))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(Failure::connecting)?;
         let connections = (0..count)
             .map(|index| Connection::new(index as u64, &shared))
             .collect::<Result<Vec<_>, _>>()?;
@@ -499,8 +498,7 @@ impl Worker {
 
     fn silent(&self) -> Failure {
         let waited = Duration::from_nanos(self.shared.timeout_ns);
-        let message = format!("the server has not answered for {waited:?}");
-        Failure::new(ErrorKind::Timeout, Fault::Server, message)
+        Failure::Silent(waited)
     }
 
     /// Waits for sockets or the alarm to become ready; how many are.
@@ -520,7 +518,7 @@ impl Worker {
                 None => count,
             }),
             Err(rustix::io::Errno::INTR) => Ok(0),
-            Err(error) => Err(Failure::connecting(&error.into())),
+            Err(error) => Err(Failure::connecting(error)),
         }
     }
 

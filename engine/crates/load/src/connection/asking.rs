@@ -2,7 +2,7 @@
 
 use tlstax_contract::{Negotiated, Protocol, RowSample};
 use tlstax_wire::{
-    DiscardRows, PrepareProgress, Progress, Response, RowCollector, Status, command,
+    DiscardRows, PrepareProgress, Progress, Response, RowCollector, Status, WireError, command,
 };
 
 use super::{Advance, Connection, Parsers, RoundId, State, internal, nothing_more, socket};
@@ -171,11 +171,9 @@ impl Connection {
             }
             Err(error) => {
                 let usable = error.leaves_connection_usable() && parser.unread_bytes() == 0;
-                let failure = Failure::from(error);
-                Err(if usable {
-                    failure.of_a_statement()
-                } else {
-                    failure
+                Err(match error {
+                    WireError::Server(refusal) if usable => Failure::Statement(refusal),
+                    error => error.into(),
                 })
             }
         }
@@ -208,7 +206,10 @@ impl Connection {
         desk: &mut Desk,
     ) -> Result<Advance, Failure> {
         let of_operation = matches!(self.doing, Step::Run(_) | Step::Begin | Step::Commit);
-        if !failure.is_of_a_statement || !of_operation || self.round != RoundId::Operation {
+        if !matches!(failure, Failure::Statement(_))
+            || !of_operation
+            || self.round != RoundId::Operation
+        {
             return Err(failure);
         }
         self.begin_phase(now_ns());

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use asking::READS_AT_ONCE;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use tlstax_contract::{ErrorKind, Fault};
 use tlstax_tls::SavedSession;
 use tlstax_wire::{
     Algorithm, Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser,
@@ -342,7 +341,7 @@ impl Connection {
             EventData::new_u64(self.number),
             INTEREST,
         )
-        .map_err(|error| Failure::connecting(&error.into()))
+        .map_err(Failure::connecting)
     }
 
     /// Writes what is outgoing; false when the socket does not take all of it yet.
@@ -354,7 +353,11 @@ impl Connection {
             match socket(&mut self.transport)?.write(&self.out[self.written..])? {
                 Moved::Bytes(count) => self.written += count,
                 Moved::Blocked | Moved::Paused => return Ok(false),
-                Moved::Closed => return Err(Failure::closed("while it was written to")),
+                Moved::Closed => {
+                    return Err(Failure::Closed {
+                        when: "while it was written to",
+                    });
+                }
             }
         }
         self.out.clear();
@@ -367,7 +370,7 @@ impl Connection {
     }
 
     /// Reads into the desk's buffer; none when nothing is there.
-    fn read(&mut self, desk: &mut Desk, when: &str) -> Result<Option<usize>, Failure> {
+    fn read(&mut self, desk: &mut Desk, when: &'static str) -> Result<Option<usize>, Failure> {
         if !self.readable {
             return Ok(None);
         }
@@ -376,7 +379,7 @@ impl Connection {
                 self.turns.received();
                 Ok(Some(count))
             }
-            Moved::Closed => Err(Failure::closed(when)),
+            Moved::Closed => Err(Failure::Closed { when }),
             Moved::Blocked => {
                 self.readable = false;
                 Ok(None)
@@ -407,10 +410,6 @@ fn socket(transport: &mut Option<Transport>) -> Result<&mut Transport, Failure> 
     transport.as_mut().ok_or_else(|| internal("no socket"))
 }
 
-fn internal(what: &str) -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        format!("a mistake in the load engine: {what}"),
-    )
+fn internal(what: &'static str) -> Failure {
+    Failure::Mistake(what)
 }

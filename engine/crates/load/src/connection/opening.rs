@@ -27,14 +27,14 @@ impl Connection {
         let socket = shared
             .target
             .begin_connect(source)
-            .map_err(|error| Failure::connecting(&error))?;
+            .map_err(Failure::connecting)?;
         epoll::add(
             &desk.epoll,
             &socket,
             EventData::new_u64(self.number),
             INTEREST,
         )
-        .map_err(|error| Failure::connecting(&error.into()))?;
+        .map_err(Failure::connecting)?;
         self.transport = Some(Transport::new(socket));
         self.login.reset();
         self.out.clear();
@@ -51,8 +51,7 @@ impl Connection {
         shared: &Shared,
         desk: &mut Desk,
     ) -> Result<Advance, Failure> {
-        connect_result(socket(&mut self.transport)?.socket())
-            .map_err(|error| Failure::connecting(&error))?;
+        connect_result(socket(&mut self.transport)?.socket()).map_err(Failure::connecting)?;
         desk.recorder.slice.counts.connections += 1;
         if shared.target.is_tcp() {
             // The SYN and its answer.

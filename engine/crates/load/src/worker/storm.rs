@@ -65,7 +65,7 @@ impl Worker {
                 }
             }
             while let Some(index) = self.dispatch.overdue(now_ns()) {
-                self.drop_out(index, &self.silent())?;
+                self.drop_out(index, self.silent())?;
             }
         }
         Ok(round)
@@ -85,7 +85,7 @@ impl Worker {
         self.desk.recorder.scheduled += 1;
         self.dispatch.engage(index, due_ns, due_ns);
         if let Err(failure) = begun {
-            self.drop_out(index, &failure)?;
+            self.drop_out(index, failure)?;
         }
         Ok(true)
     }
@@ -105,18 +105,18 @@ impl Worker {
                 Ok(())
             }
             Ok(Advance::Waiting | Advance::Refused) => Ok(()),
-            Err(failure) => self.drop_out(index, &failure),
+            Err(failure) => self.drop_out(index, failure),
         }
     }
 
     /// Writes a failure down; the round goes on without this connection.
-    fn drop_out(&mut self, index: usize, failure: &Failure) -> Result<(), Failure> {
+    fn drop_out(&mut self, index: usize, failure: Failure) -> Result<(), Failure> {
         self.connections[index].abandon(&mut self.desk);
-        self.write_failure(failure, now_ns());
+        self.write_failure(&failure, now_ns());
         if self.dispatch.drop_out(index) {
             Ok(())
         } else {
-            Err(failure.clone())
+            Err(failure)
         }
     }
 
