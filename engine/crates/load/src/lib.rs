@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod barrier;
 mod byte_rate;
 pub mod clock;
 mod compressed;
@@ -16,7 +17,6 @@ mod fleet;
 mod full_load;
 mod limits;
 mod lingering;
-mod meeting;
 mod null_server;
 mod overhead;
 mod pace;
@@ -24,6 +24,7 @@ mod ports;
 mod prepare;
 mod proof;
 mod recorder;
+mod round_trips;
 mod schedule;
 mod script;
 mod shared;
@@ -33,7 +34,6 @@ mod socket;
 mod statement;
 mod supply;
 mod transport;
-mod turns;
 mod values;
 mod worker;
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use tlstax_contract::{Job, Overhead};
 use tlstax_wire::LoginConfig;
 
+use crate::barrier::Barrier;
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
 use crate::failure::Failure;
-use crate::meeting::Meeting;
 use crate::null_server::{Filling, NullServer, USUAL_ROW_BYTES};
 use crate::prepare::login;
 use crate::script::{Resumption, Script};
@@ -64,7 +64,7 @@ pub fn worker_at(server: &NullServer, job: &Job, count: usize) -> Result<Worker,
         tls: None,
         library: OnceLock::new(),
         full_load: None,
-        meeting: Meeting::of(1),
+        barrier: Barrier::of(1),
         lingering: None,
         threads: 1,
         sources: Vec::new(),

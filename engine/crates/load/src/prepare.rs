@@ -6,11 +6,11 @@ use tlstax_contract::{Compression, Endpoint, Job, Schedule, Tls, TlsSettings, Tl
 use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::{Algorithm, LoginConfig, ServerIdentity};
 
+use crate::barrier::Barrier;
 use crate::clock::nanoseconds;
 use crate::failure::Failure;
 use crate::full_load::Meter;
 use crate::limits::allow_open_files;
-use crate::meeting::Meeting;
 use crate::ports::allow_ports;
 use crate::script::{Resumption, Script};
 use crate::shared::{Shared, TlsTerms};
@@ -64,7 +64,7 @@ pub fn prepare(job: &Job) -> Result<Arc<Shared>, Failure> {
         tls,
         library,
         full_load: Meter::of(job.full_load.as_ref())?,
-        meeting: Meeting::of(job.threads),
+        barrier: Barrier::of(job.threads),
         lingering: job.lingering,
         threads: job.threads,
         sources: job.source_addresses.clone(),

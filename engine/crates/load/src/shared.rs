@@ -9,10 +9,10 @@ use tlstax_contract::{Negotiated, TlsLibrary};
 use tlstax_tls::{Config, Context, Library};
 use tlstax_wire::LoginConfig;
 
+use crate::barrier::Barrier;
 use crate::failure::Failure;
 use crate::full_load::Meter;
 use crate::lingering::Lingering;
-use crate::meeting::Meeting;
 use crate::recorder::Recorder;
 use crate::script::Script;
 use crate::socket::Target;
@@ -49,8 +49,8 @@ pub struct Shared {
     pub library: OnceLock<Library>,
     /// Notes what is done under full load; none where the job does not ask.
     pub full_load: Option<Meter>,
-    /// Where the threads of a storm meet.
-    pub meeting: Meeting,
+    /// Where the threads of a storm wait for each other.
+    pub barrier: Barrier,
     /// Of how many the server may not have closed its end yet when another is opened; none where nobody looks.
     pub lingering: Option<u32>,
     /// How many threads there are.
@@ -98,7 +98,9 @@ pub fn share(all: u32, threads: u32, number: usize) -> usize {
 
 /// What the connections of one thread share.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ThreadState {
+    /// What all threads have in common.
+    pub shared: Arc<Shared>,
     /// Tells which socket is ready.
     pub epoll: OwnedFd,
     /// Where answers are read to.
@@ -126,9 +128,10 @@ pub struct Desk {
 /// Of results that take so much memory no more are kept: a few of whole tables are enough.
 const ENOUGH_SAMPLE_BYTES: usize = 1 << 20;
 
-impl Desk {
+impl ThreadState {
     /// The source address of the next connection.
-    pub fn take_source(&mut self, sources: &[IpAddr]) -> Option<IpAddr> {
+    pub fn take_source(&mut self) -> Option<IpAddr> {
+        let sources = &self.shared.sources;
         let source = sources
             .get(self.next_source % sources.len().max(1))
             .copied();

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::proof;
 use crate::recorder::Phase;
 use crate::script::{Round, Step};
-use crate::shared::{Desk, Shared};
+use crate::shared::{Shared, ThreadState};
 use crate::statement::Template;
 
 /// More rows than a checked statement has; an answer with more is not kept.
@@ -35,32 +35,28 @@ impl Connection {
     }
 
     /// Sends the next step's command, or ends the round.
-    pub(super) fn next_step(
-        &mut self,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<Advance, Failure> {
-        let round = self.round_of(shared)?;
+    pub(super) fn next_step(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
+        let round = self.round_of(&thread.shared)?;
         let Some(&step) = round.steps.get(self.step) else {
-            let at_ns = self.phase_ns;
-            self.end_round(round, desk);
+            let (at_ns, close) = (self.phase_ns, round.close);
+            self.end_round(close, thread);
             return Ok(Advance::Finished { at_ns });
         };
-        self.ask(step, shared, desk)?;
+        self.ask(step, thread)?;
         Ok(Advance::Waiting)
     }
 
-    fn end_round(&mut self, round: &Round, desk: &mut Desk) {
-        if round.close {
-            self.close(desk);
+    fn end_round(&mut self, close: bool, thread: &mut ThreadState) {
+        if close {
+            self.close(thread);
         } else {
             self.state = State::Idle;
         }
     }
 
     /// Sends a step's command.
-    fn ask(&mut self, step: Step, shared: &Shared, desk: &mut Desk) -> Result<(), Failure> {
-        let script = &shared.script;
+    fn ask(&mut self, step: Step, thread: &mut ThreadState) -> Result<(), Failure> {
+        let script = &thread.shared.script;
         match step {
             Step::Prove => {
                 self.collector =
@@ -77,12 +73,12 @@ impl Connection {
                 parsers(&mut self.parsers)?.prepare.reset_at(answer);
             }
             Step::Run(number) => {
-                let template = &script.templates[number];
-                self.values.draw(&template.generators, &mut desk.rng);
                 let measured = self.round == RoundId::Operation;
-                if measured && script.only_reads && desk.take_sample() {
+                if measured && script.only_reads && thread.take_sample() {
                     self.collector = Some(RowCollector::new(MOST_SAMPLE_ROWS));
                 }
+                let template = &thread.shared.script.templates[number];
+                self.values.draw(&template.generators, &mut thread.rng);
                 self.run(template, self.statement_ids[number])?;
             }
         }
@@ -115,25 +111,21 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn read_answer(
-        &mut self,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<Advance, Failure> {
+    pub(super) fn read_answer(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
         for _ in 0..READS_AT_ONCE {
             if !self.flush()? {
                 return Ok(Advance::Waiting);
             }
-            let Some(count) = self.read(desk, "while an answer was due")? else {
+            let Some(count) = self.read(thread, "while an answer was due")? else {
                 return Ok(Advance::Waiting);
             };
-            match self.parse(&desk.buffer[..count], shared) {
+            match self.parse(&thread.buffer[..count], &thread.shared) {
                 Ok(None) => {}
-                Ok(Some(response)) => return self.answered(&response, shared, desk),
-                Err(failure) => return self.refused(failure, shared, desk),
+                Ok(Some(response)) => return self.answered(&response, thread),
+                Err(failure) => return self.refused(failure, thread),
             }
         }
-        self.report_again(desk)?;
+        self.report_again(thread)?;
         Ok(Advance::Waiting)
     }
 
@@ -183,28 +175,22 @@ impl Connection {
     fn answered(
         &mut self,
         response: &Response,
-        shared: &Shared,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
         self.in_transaction = response.status.contains(Status::IN_TRANSACTION);
-        self.write_down(response, shared, desk)?;
+        self.write_down(response, thread)?;
         if self.doing == Step::RollBack {
-            self.end_round(self.round_of(shared)?, desk);
+            self.end_round(self.round_of(&thread.shared)?.close, thread);
             return Ok(Advance::Refused);
         }
         self.step += 1;
-        self.next_step(shared, desk)
+        self.next_step(thread)
     }
 
     /// Goes on after a failure, if it is the server's answer to a statement of an operation: that has
     /// failed then and what it did is taken back, but the connection stays, because a new one would
     /// put a login and a handshake into the window that the workload has not.
-    fn refused(
-        &mut self,
-        failure: Failure,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<Advance, Failure> {
+    fn refused(&mut self, failure: Failure, thread: &mut ThreadState) -> Result<Advance, Failure> {
         let of_operation = matches!(self.doing, Step::Run(_) | Step::Begin | Step::Commit);
         if !matches!(failure, Failure::Statement(_))
             || !of_operation
@@ -216,62 +202,57 @@ impl Connection {
         (self.first_query, self.collector) = (false, None);
         self.refusal = Some(failure);
         if self.in_transaction {
-            self.ask(Step::RollBack, shared, desk)?;
+            self.ask(Step::RollBack, thread)?;
             return Ok(Advance::Waiting);
         }
-        self.end_round(self.round_of(shared)?, desk);
+        self.end_round(self.round_of(&thread.shared)?.close, thread);
         Ok(Advance::Refused)
     }
 
     /// Writes down an answer that is whole.
-    fn write_down(
-        &mut self,
-        response: &Response,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<(), Failure> {
+    fn write_down(&mut self, response: &Response, thread: &mut ThreadState) -> Result<(), Failure> {
         match self.doing {
             Step::Prepare(_) | Step::Open(_) | Step::RollBack => self.begin_phase(now_ns()),
             Step::Prove => {
                 self.begin_phase(now_ns());
-                self.write_proof(shared, desk)?;
+                self.write_proof(thread)?;
             }
-            Step::Begin | Step::Commit => self.end_query(desk),
+            Step::Begin | Step::Commit => self.end_query(thread),
             Step::Run(number) => {
-                self.end_query(desk);
+                self.end_query(thread);
                 if let Some(collector) = self.collector.take() {
-                    self.keep(&shared.script.templates[number], response, collector, desk);
+                    self.keep(number, response, collector, thread);
                 }
             }
         }
         Ok(())
     }
 
-    fn end_query(&mut self, desk: &mut Desk) {
+    fn end_query(&mut self, thread: &mut ThreadState) {
         let phase = if self.first_query {
             Phase::FirstQuery
         } else {
             Phase::Query
         };
         self.first_query = false;
-        self.end_phase(phase, self.phase_ns, desk);
+        self.end_phase(phase, self.phase_ns, thread);
     }
 
     /// Keeps a statement and its rows for checking, if all of them were collected.
     fn keep(
         &self,
-        template: &Template,
+        number: usize,
         response: &Response,
         mut collector: RowCollector,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) {
         if response.result_sets != 1 || response.rows != collector.rows().len() as u64 {
             return;
         }
         let mut sql = Vec::new();
-        template.render(&self.values, &mut sql);
-        desk.sample_bytes += collector.kept_bytes();
-        desk.recorder.row_samples.push(RowSample {
+        thread.shared.script.templates[number].render(&self.values, &mut sql);
+        thread.sample_bytes += collector.kept_bytes();
+        thread.recorder.row_samples.push(RowSample {
             sql: String::from_utf8_lossy(&sql).into_owned(),
             rows: collector.take(),
         });
@@ -279,13 +260,13 @@ impl Connection {
 
     /// Puts both sides' views side by side. Only the last round of setting up is like the
     /// operations that follow; the ones before it may have made a full handshake.
-    fn write_proof(&mut self, shared: &Shared, desk: &mut Desk) -> Result<(), Failure> {
+    fn write_proof(&mut self, thread: &mut ThreadState) -> Result<(), Failure> {
         let rows = self
             .collector
             .take()
             .map(|mut all| all.take())
             .unwrap_or_default();
-        if self.round != RoundId::SetUp(shared.script.set_up.len() - 1) {
+        if self.round != RoundId::SetUp(thread.shared.script.set_up.len() - 1) {
             return Ok(());
         }
         let is_mariadb = self
@@ -313,7 +294,7 @@ impl Connection {
             client_tells: true,
             compression: Some(proof::compression(agreed, &rows)),
         };
-        proof::add(&mut desk.proofs, proof);
+        proof::add(&mut thread.proofs, proof);
         Ok(())
     }
 }

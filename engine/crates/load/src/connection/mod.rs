@@ -22,10 +22,10 @@ use tlstax_wire::{
 use crate::clock::now_ns;
 use crate::failure::Failure;
 use crate::recorder::Phase;
+use crate::round_trips::{Bytes, RoundTrips};
 use crate::script::Step;
-use crate::shared::{Desk, Shared};
-use crate::transport::{Moved, Transport};
-use crate::turns::{Bytes, Turns};
+use crate::shared::{Shared, ThreadState};
+use crate::transport::{IoResult, Transport};
 use crate::values::Values;
 use settling::Settled;
 
@@ -122,7 +122,7 @@ pub struct Connection {
     collector: Option<RowCollector>,
     session: Option<SavedSession>,
     settled: Settled,
-    turns: Turns,
+    round_trips: RoundTrips,
 }
 
 impl Connection {
@@ -154,7 +154,7 @@ impl Connection {
             collector: None,
             session: None,
             settled: Settled::default(),
-            turns: Turns::default(),
+            round_trips: RoundTrips::default(),
         })
     }
 
@@ -171,8 +171,9 @@ impl Connection {
     /// Takes up the next operation, which [`Connection::begin`] is to begin: which it is, and the
     /// values that its statements share. False when something that it needs is used up.
     #[inline]
-    pub fn take_up(&mut self, measured: bool, shared: &Shared, desk: &mut Desk) -> bool {
-        self.operation = shared.script.choose(&mut desk.rng);
+    pub fn take_up(&mut self, measured: bool, thread: &mut ThreadState) -> bool {
+        let shared = &thread.shared;
+        self.operation = shared.script.choose(&mut thread.rng);
         let operation = &shared.script.operations[self.operation];
         let firsts = self.values.start_afresh();
         if !shared
@@ -181,7 +182,7 @@ impl Connection {
         {
             return false;
         }
-        self.values.draw_shared(&operation.shared, &mut desk.rng);
+        self.values.draw_shared(&operation.shared, &mut thread.rng);
         true
     }
 
@@ -198,17 +199,16 @@ impl Connection {
         &mut self,
         round: RoundId,
         now_ns: u64,
-        shared: &Shared,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
         self.round = round;
         self.step = 0;
         if self.state == State::Closed {
-            self.connect(now_ns, shared, desk)?;
+            self.connect(now_ns, thread)?;
             return Ok(Advance::Waiting);
         }
         self.begin_phase(now_ns);
-        self.next_step(shared, desk)
+        self.next_step(thread)
     }
 
     /// Goes on after the socket became ready.
@@ -218,19 +218,18 @@ impl Connection {
     pub fn proceed(
         &mut self,
         readable: bool,
-        shared: &Shared,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
         self.readable |= readable;
         loop {
             let before = self.state;
             let advance = match self.state {
-                State::Connecting => self.finish_connect(shared, desk)?,
-                State::LoggingIn => self.log_in(shared, desk)?,
-                State::Handshaking => self.shake_hands(desk)?,
-                State::Answering => self.read_answer(shared, desk)?,
-                State::Idle => self.notice_hang_up(desk)?,
-                State::Parting => self.see_off(desk),
+                State::Connecting => self.finish_connect(thread)?,
+                State::LoggingIn => self.log_in(thread)?,
+                State::Handshaking => self.shake_hands(thread)?,
+                State::Answering => self.read_answer(thread)?,
+                State::Idle => self.notice_hang_up(thread)?,
+                State::Parting => self.see_off(thread),
                 State::Closed => Advance::Waiting,
             };
             if advance != Advance::Waiting || self.state == before {
@@ -240,11 +239,11 @@ impl Connection {
     }
 
     /// Hangs up as MySQL's own client does: `COM_QUIT`, no TLS close alert, close(2).
-    pub fn close(&mut self, desk: &mut Desk) {
+    pub fn close(&mut self, thread: &mut ThreadState) {
         let started_ns = now_ns();
         self.say_goodbye(started_ns);
-        self.leave(desk);
-        desk.recorder.phase(Phase::Close, now_ns() - started_ns);
+        self.leave(thread);
+        thread.recorder.phase(Phase::Close, now_ns() - started_ns);
     }
 
     /// Says goodbye as [`Connection::close`] does, but leaves it to the server to hang up first, for
@@ -265,37 +264,37 @@ impl Connection {
     }
 
     /// Closes the socket after the goodbye.
-    pub fn leave(&mut self, desk: &mut Desk) {
-        let crossed = self.turns.end_phase(self.bytes());
-        desk.recorder.crossed(Phase::Close, crossed);
-        self.abandon(desk);
+    pub fn leave(&mut self, thread: &mut ThreadState) {
+        let crossed = self.round_trips.end_phase(self.bytes());
+        thread.recorder.crossed(Phase::Close, crossed);
+        self.abandon(thread);
     }
 
     /// Waits for the server to hang up; what it may say before is of no interest any more.
-    fn see_off(&mut self, desk: &mut Desk) -> Advance {
+    fn see_off(&mut self, thread: &mut ThreadState) -> Advance {
         for _ in 0..READS_AT_ONCE {
-            match self.read(desk, "after the goodbye") {
+            match self.read(thread, "after the goodbye") {
                 Ok(Some(_)) => {}
                 Ok(None) => return Advance::Waiting,
                 Err(_) => break,
             }
         }
-        self.leave(desk);
+        self.leave(thread);
         let at_ns = now_ns();
         Advance::Finished { at_ns }
     }
 
     /// Drops the connection without a word, as after an error.
-    pub fn abandon(&mut self, desk: &mut Desk) {
-        self.settle_wire(desk);
+    pub fn abandon(&mut self, thread: &mut ThreadState) {
+        self.settle_wire(thread);
         if let Some(tls) = self.transport.as_mut().and_then(Transport::tls) {
             if let Some(session) = tls.take_session() {
                 self.session = Some(session);
             }
         }
         let left = self.transport.take();
-        if let (Some(lingering), Some(transport)) = (&mut desk.lingering, left) {
-            lingering.keep(transport, &desk.epoll, now_ns());
+        if let (Some(lingering), Some(transport)) = (&mut thread.lingering, left) {
+            lingering.keep(transport, &thread.epoll, now_ns());
         }
         self.parsers = None;
         self.collector = None;
@@ -305,25 +304,25 @@ impl Connection {
     }
 
     /// An idle connection became ready: the server hung up, or said something unasked.
-    fn notice_hang_up(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
-        if let Some(count) = self.read(desk, "while it was idle")? {
-            nothing_more(&desk.buffer[..count])?;
+    fn notice_hang_up(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
+        if let Some(count) = self.read(thread, "while it was idle")? {
+            nothing_more(&thread.buffer[..count])?;
         }
         Ok(Advance::Waiting)
     }
 
     /// Notes that a phase that began at `since_ns` has ended now, when the next begins.
-    fn end_phase(&mut self, ended: Phase, since_ns: u64, desk: &mut Desk) {
+    fn end_phase(&mut self, ended: Phase, since_ns: u64, thread: &mut ThreadState) {
         self.phase_ns = now_ns();
-        desk.recorder.phase(ended, self.phase_ns - since_ns);
-        let crossed = self.turns.end_phase(self.bytes());
-        desk.recorder.crossed(ended, crossed);
+        thread.recorder.phase(ended, self.phase_ns - since_ns);
+        let crossed = self.round_trips.end_phase(self.bytes());
+        thread.recorder.crossed(ended, crossed);
     }
 
     /// A phase begins now; what was before it belongs to none.
     fn begin_phase(&mut self, now_ns: u64) {
         self.phase_ns = now_ns;
-        self.turns.begin_phase(self.bytes());
+        self.round_trips.begin_phase(self.bytes());
     }
 
     /// Bytes on the wire since the connection was opened.
@@ -333,10 +332,10 @@ impl Connection {
 
     /// Has epoll report the socket although nothing new happened on it: changing the registration
     /// of an edge-triggered socket tells of what is ready already (epoll(7), questions 8 and 9).
-    fn report_again(&mut self, desk: &Desk) -> Result<(), Failure> {
+    fn report_again(&mut self, thread: &ThreadState) -> Result<(), Failure> {
         let socket = socket(&mut self.transport)?.socket();
         epoll::modify(
-            &desk.epoll,
+            &thread.epoll,
             socket,
             EventData::new_u64(self.number),
             INTEREST,
@@ -351,9 +350,9 @@ impl Connection {
         }
         while self.written < self.out.len() {
             match socket(&mut self.transport)?.write(&self.out[self.written..])? {
-                Moved::Bytes(count) => self.written += count,
-                Moved::Blocked | Moved::Paused => return Ok(false),
-                Moved::Closed => {
+                IoResult::Bytes(count) => self.written += count,
+                IoResult::Blocked | IoResult::Paused => return Ok(false),
+                IoResult::Closed => {
                     return Err(Failure::Closed {
                         when: "while it was written to",
                     });
@@ -362,30 +361,34 @@ impl Connection {
         }
         self.out.clear();
         self.written = 0;
-        self.turns.sent();
+        self.round_trips.sent();
         // The answer to what has just been sent will make the socket ready anew (epoll(7), edge
         // triggered), so there is no need to try and read before.
         self.readable = false;
         Ok(true)
     }
 
-    /// Reads into the desk's buffer; none when nothing is there.
-    fn read(&mut self, desk: &mut Desk, when: &'static str) -> Result<Option<usize>, Failure> {
+    /// Reads into the thread's buffer; none when nothing is there.
+    fn read(
+        &mut self,
+        thread: &mut ThreadState,
+        when: &'static str,
+    ) -> Result<Option<usize>, Failure> {
         if !self.readable {
             return Ok(None);
         }
-        match socket(&mut self.transport)?.read(&mut desk.buffer)? {
-            Moved::Bytes(count) => {
-                self.turns.received();
+        match socket(&mut self.transport)?.read(&mut thread.buffer)? {
+            IoResult::Bytes(count) => {
+                self.round_trips.received();
                 Ok(Some(count))
             }
-            Moved::Closed => Err(Failure::Closed { when }),
-            Moved::Blocked => {
+            IoResult::Closed => Err(Failure::Closed { when }),
+            IoResult::Blocked => {
                 self.readable = false;
                 Ok(None)
             }
-            Moved::Paused => {
-                self.report_again(desk)?;
+            IoResult::Paused => {
+                self.report_again(thread)?;
                 Ok(None)
             }
         }

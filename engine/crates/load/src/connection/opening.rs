@@ -8,28 +8,24 @@ use super::asking::READS_AT_ONCE;
 use super::{Advance, Connection, INTEREST, Parsers, State, internal, nothing_more, socket};
 use crate::failure::Failure;
 use crate::recorder::Phase;
-use crate::shared::{Desk, Shared};
+use crate::round_trips::RoundTrips;
+use crate::shared::{Shared, ThreadState};
 use crate::socket::connect_result;
 use crate::transport::Transport;
-use crate::turns::Turns;
 
 impl Connection {
     /// Sends the SYN and asks epoll for everything that will ever happen on the socket: one system
     /// call for its whole life, since edge triggering needs no re-arming.
-    pub(super) fn connect(
-        &mut self,
-        now_ns: u64,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<(), Failure> {
+    pub(super) fn connect(&mut self, now_ns: u64, thread: &mut ThreadState) -> Result<(), Failure> {
         self.state = State::Connecting;
-        let source = desk.take_source(&shared.sources);
-        let socket = shared
+        let source = thread.take_source();
+        let socket = thread
+            .shared
             .target
             .begin_connect(source)
             .map_err(Failure::connecting)?;
         epoll::add(
-            &desk.epoll,
+            &thread.epoll,
             &socket,
             EventData::new_u64(self.number),
             INTEREST,
@@ -42,56 +38,52 @@ impl Connection {
         self.readable = false;
         self.first_query = true;
         self.connect_ns = now_ns;
-        self.turns = Turns::default();
+        self.round_trips = RoundTrips::default();
         Ok(())
     }
 
-    pub(super) fn finish_connect(
-        &mut self,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<Advance, Failure> {
+    pub(super) fn finish_connect(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
         connect_result(socket(&mut self.transport)?.socket()).map_err(Failure::connecting)?;
-        desk.recorder.slice.counts.connections += 1;
-        if shared.target.is_tcp() {
+        thread.recorder.slice.counts.connections += 1;
+        if thread.shared.target.is_tcp() {
             // The SYN and its answer.
-            self.turns.counted(1);
+            self.round_trips.counted(1);
         }
-        self.end_phase(Phase::TcpConnect, self.connect_ns, desk);
+        self.end_phase(Phase::TcpConnect, self.connect_ns, thread);
         // The server speaks first, but not before the client's last word of that handshake is there.
-        self.turns.sent();
+        self.round_trips.sent();
         self.state = State::LoggingIn;
         Ok(Advance::Waiting)
     }
 
-    pub(super) fn log_in(&mut self, shared: &Shared, desk: &mut Desk) -> Result<Advance, Failure> {
+    pub(super) fn log_in(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
         for _ in 0..READS_AT_ONCE {
             if !self.flush()? {
                 return Ok(Advance::Waiting);
             }
-            let Some(count) = self.read(desk, "during the login")? else {
+            let Some(count) = self.read(thread, "during the login")? else {
                 return Ok(Advance::Waiting);
             };
             let greeted = self.login.greeting().is_some();
-            let step = self.login.feed(&desk.buffer[..count], &mut self.out)?;
+            let step = self.login.feed(&thread.buffer[..count], &mut self.out)?;
             if !greeted && self.login.greeting().is_some() {
-                self.end_phase(Phase::Greeting, self.phase_ns, desk);
+                self.end_phase(Phase::Greeting, self.phase_ns, thread);
             }
             match step {
                 LoginStep::NeedMore | LoginStep::Send => {}
                 LoginStep::StartTls => {
-                    self.start_tls(shared)?;
+                    self.start_tls(&thread.shared)?;
                     return Ok(Advance::Waiting);
                 }
-                LoginStep::EncryptPassword => self.encrypt_password(shared)?,
+                LoginStep::EncryptPassword => self.encrypt_password(&thread.shared)?,
                 LoginStep::Done { consumed, report } => {
-                    nothing_more(&desk.buffer[consumed..count])?;
-                    self.logged_in(&report, desk)?;
-                    return self.next_step(shared, desk);
+                    nothing_more(&thread.buffer[consumed..count])?;
+                    self.logged_in(&report, thread)?;
+                    return self.next_step(thread);
                 }
             }
         }
-        self.report_again(desk)?;
+        self.report_again(thread)?;
         Ok(Advance::Waiting)
     }
 
@@ -105,7 +97,7 @@ impl Connection {
             return Err(internal("the SSLRequest did not fit a fresh socket"));
         }
         // The ClientHello follows at once.
-        self.turns.sent_ahead();
+        self.round_trips.sent_ahead();
         let bare = self.transport.take().ok_or_else(|| internal("no socket"))?;
         let session = self.session.as_ref().filter(|_| terms.resumption);
         let own = match &terms.each {
@@ -124,7 +116,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn shake_hands(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
+    pub(super) fn shake_hands(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
         let tls = socket(&mut self.transport)?
             .tls()
             .ok_or_else(|| internal("no TLS"))?;
@@ -132,7 +124,7 @@ impl Connection {
             HandshakeStatus::Done => {}
             HandshakeStatus::WantRead | HandshakeStatus::WantWrite => return Ok(Advance::Waiting),
             HandshakeStatus::Paused => {
-                self.report_again(desk)?;
+                self.report_again(thread)?;
                 return Ok(Advance::Waiting);
             }
         }
@@ -140,9 +132,9 @@ impl Connection {
             .negotiated()
             .ok_or_else(|| internal("a handshake without an outcome"))?;
         let round_trips = tls.handshake_round_trips();
-        self.turns.counted(round_trips.unwrap_or_default());
-        self.end_phase(Phase::TlsHandshake, self.phase_ns, desk);
-        desk.recorder.handshake(&seen);
+        self.round_trips.counted(round_trips.unwrap_or_default());
+        self.end_phase(Phase::TlsHandshake, self.phase_ns, thread);
+        thread.recorder.handshake(&seen);
         self.login.tls_established(&mut self.out)?;
         self.state = State::LoggingIn;
         self.readable = false;
@@ -161,18 +153,19 @@ impl Connection {
         Ok(())
     }
 
-    fn logged_in(&mut self, report: &LoginReport, desk: &mut Desk) -> Result<(), Failure> {
-        self.end_phase(Phase::Authentication, self.phase_ns, desk);
-        desk.recorder
+    fn logged_in(&mut self, report: &LoginReport, thread: &mut ThreadState) -> Result<(), Failure> {
+        self.end_phase(Phase::Authentication, self.phase_ns, thread);
+        thread
+            .recorder
             .phase(Phase::Connect, self.phase_ns - self.connect_ns);
-        let crossed = self.turns.all(self.bytes());
-        desk.recorder.crossed(Phase::Connect, crossed);
-        desk.recorder.authentication(report.path.name());
-        if desk.server_version.is_empty() {
+        let crossed = self.round_trips.all(self.bytes());
+        thread.recorder.crossed(Phase::Connect, crossed);
+        thread.recorder.authentication(report.path.name());
+        if thread.server_version.is_empty() {
             if let Some(greeting) = self.login.greeting() {
                 greeting
                     .server_version()
-                    .clone_into(&mut desk.server_version);
+                    .clone_into(&mut thread.server_version);
             }
         }
         self.parsers = Some(Parsers::new(report));

@@ -3,7 +3,7 @@
 use tlstax_contract::CompressedBytes;
 
 use super::Connection;
-use crate::shared::Desk;
+use crate::shared::ThreadState;
 
 /// Counters of the wire that have already been written down.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,22 +16,24 @@ pub(super) struct Settled {
 
 impl Connection {
     /// Writes down what crossed the wire since the last time.
-    pub fn settle_wire(&mut self, desk: &mut Desk) {
+    pub fn settle_wire(&mut self, thread: &mut ThreadState) {
         let Some(transport) = &self.transport else {
             return;
         };
         let bytes = transport.bytes();
-        desk.recorder.wire.bytes_sent += bytes.0 - self.settled.bytes.0;
-        desk.recorder.wire.bytes_received += bytes.1 - self.settled.bytes.1;
+        thread.recorder.wire.bytes_sent += bytes.0 - self.settled.bytes.0;
+        thread.recorder.wire.bytes_received += bytes.1 - self.settled.bytes.1;
         self.settled.bytes = bytes;
         if let Some(bytes) = transport.compressed_bytes() {
-            desk.recorder
+            thread
+                .recorder
                 .compressed(bytes.since(self.settled.compressed));
             self.settled.compressed = bytes;
         }
         if let Some(records) = transport.records() {
             let before = self.settled.records;
-            desk.recorder
+            thread
+                .recorder
                 .records(records.0 - before.0, records.1 - before.1);
             self.settled.records = records;
         }
@@ -40,7 +42,7 @@ impl Connection {
                 u64::from(info.segments_sent),
                 u64::from(info.segments_received),
             );
-            desk.recorder.segments(
+            thread.recorder.segments(
                 segments.0 - self.settled.segments.0,
                 segments.1 - self.settled.segments.1,
             );
