@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use tlstax_contract::CompressedBytes;
-use tlstax_tls::{Connection, ReadStatus, WriteStatus};
+use tlstax_tls::{Connection, HandshakeStatus, ReadStatus, WriteStatus};
 use tlstax_wire::Algorithm;
 
 use crate::compressed::Compressed;
@@ -92,6 +92,17 @@ impl Transport {
     pub fn compress(&mut self, algorithm: Algorithm) -> Result<(), Failure> {
         self.compressed = Some(Box::new(Compressed::new(algorithm)?));
         Ok(())
+    }
+
+    /// Takes the handshake as far as it goes without waiting; a bare socket has none to make.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub fn handshake(&mut self) -> Result<HandshakeStatus, Failure> {
+        match &mut self.carrier {
+            Carrier::Plain(_) => Ok(HandshakeStatus::Done),
+            Carrier::Tls(connection) => Ok(connection.handshake()?),
+        }
     }
 
     /// The TLS connection, where there is one.

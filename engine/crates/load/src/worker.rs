@@ -208,7 +208,7 @@ impl Worker {
             self.alarm = Some(Alarm::new(&self.thread.epoll)?);
         }
         self.dispatch.begin(stage, schedule);
-        if self.thread.shared.full_load.is_some() && self.thread.shared.script.recover.is_none() {
+        if self.thread.shared.full_load.is_some() && !self.thread.shared.script.keeps_connections {
             self.dispatch.stagger(now_ns(), self.usual_ns);
         }
         let mut now = self.look_after()?;
@@ -251,7 +251,7 @@ impl Worker {
 
     /// A stage is over: those that may not start are parked, and what an operation took is kept for the next.
     fn rest(&mut self, now: u64) {
-        if self.thread.shared.script.recover.is_none() {
+        if !self.thread.shared.script.keeps_connections {
             while let Some(index) = self.held.pop_front() {
                 self.dispatch.park(index);
             }
@@ -322,7 +322,7 @@ impl Worker {
 
     /// The same of one that has been idle: kept connections are open then.
     fn may_begin_next(&self) -> bool {
-        self.thread.has_room() || self.thread.shared.script.recover.is_some()
+        self.thread.has_room() || self.thread.shared.script.keeps_connections
     }
 
     /// Closes what the server has not closed in time, unless nobody waits for that.
@@ -474,7 +474,7 @@ impl Worker {
 
     /// Has a closed connection go on: with an operation, or with what it is to be told first.
     fn open_again(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
-        if self.thread.shared.script.recover.is_none() || !self.may_begin(index) {
+        if !self.thread.shared.script.keeps_connections || !self.may_begin(index) {
             self.go_on(index, now_ns)
         } else if let Err(failure) = self.begin(index, RoundId::Recover) {
             self.fail(index, failure)

@@ -136,7 +136,7 @@ impl Worker {
             }
         }
         for connection in self.connections.iter_mut().filter(|one| one.is_open()) {
-            connection.leave(&mut self.thread);
+            connection.give_up_parting(&mut self.thread);
         }
         self.see_off(LONGEST_PARTING_NS)
     }
