@@ -40,7 +40,7 @@ built_program() {
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo "${linked_build[@]}" --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$target" \
-        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
+        --package tlstax-engine --package tlstax-tools --package tlstax-flames --package tlstax-link \
         --package tlstax-library-bench
 }
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use tlstax_client::Failure;
 use tlstax_contract::{Event, Job, Order};
-use tlstax_load::Failure;
 
 /// The longest line that may be a job.
 const LONGEST_JOB_BYTES: u64 = 16 << 20;

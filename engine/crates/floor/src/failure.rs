@@ -10,7 +10,7 @@ use tlstax_wire::WireError;
 pub enum Failure {
     /// What can go wrong with any client.
     #[error(transparent)]
-    Client(#[from] tlstax_load::Failure),
+    Client(#[from] tlstax_client::Failure),
     /// The job asks for what a bare loop cannot do.
     #[error("{0}")]
     Refused(String),

@@ -65,5 +65,5 @@ impl Line {
 
 fn closed() -> Failure {
     let when = "before it had answered";
-    tlstax_load::Failure::Closed { when }.into()
+    tlstax_client::Failure::Closed { when }.into()
 }

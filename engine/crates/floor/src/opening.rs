@@ -2,7 +2,7 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use tlstax_load::Shared;
+use tlstax_client::Access;
 use tlstax_tls::{Connection, HandshakeStatus};
 use tlstax_wire::{Capabilities, Login, LoginStep};
 
@@ -32,10 +32,10 @@ impl Opening {
     ///
     /// # Errors
     /// An account that the protocol cannot carry.
-    pub fn new(shared: &Shared) -> Result<Self, Failure> {
+    pub fn new(access: &Access) -> Result<Self, Failure> {
         Ok(Self {
             stage: Stage::Closed,
-            login: Login::new(shared.login.clone())?,
+            login: Login::new(access.login.clone())?,
             capabilities: None,
             out: Vec::new(),
             line: None,
@@ -67,15 +67,15 @@ impl Opening {
         number: u64,
         source: Option<std::net::IpAddr>,
         epoll: &OwnedFd,
-        shared: &Shared,
+        access: &Access,
     ) -> Result<(), Failure> {
-        let socket = shared
+        let socket = access
             .target
             .begin_connect(source)
-            .map_err(tlstax_load::Failure::connecting)?;
+            .map_err(tlstax_client::Failure::connecting)?;
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
         epoll::add(epoll, &socket, EventData::new_u64(number), interest)
-            .map_err(tlstax_load::Failure::connecting)?;
+            .map_err(tlstax_client::Failure::connecting)?;
         self.line = Some(Line::Bare(socket));
         self.login.reset();
         self.stage = Stage::Connecting;
@@ -90,7 +90,7 @@ impl Opening {
         &mut self,
         readable: bool,
         buffer: &mut [u8],
-        shared: &Shared,
+        access: &Access,
     ) -> Result<bool, Failure> {
         loop {
             match self.stage {
@@ -126,7 +126,7 @@ impl Opening {
                                 return Ok(false);
                             }
                         }
-                        LoginStep::StartTls => self.start_tls(shared)?,
+                        LoginStep::StartTls => self.start_tls(access)?,
                         LoginStep::Done { report, .. } => {
                             self.capabilities = Some(report.capabilities);
                             self.stage = Stage::Closed;
@@ -150,8 +150,8 @@ impl Opening {
         Ok(())
     }
 
-    fn start_tls(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let (Some(Line::Bare(socket)), Some(terms)) = (self.line.take(), &shared.tls) else {
+    fn start_tls(&mut self, access: &Access) -> Result<(), Failure> {
+        let (Some(Line::Bare(socket)), Some(terms)) = (self.line.take(), &access.tls) else {
             return Err(Failure::NoSocket);
         };
         let name = terms.server_name.as_deref();

@@ -11,8 +11,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-
-use crate::failure::Failure;
+use tlstax_client::Failure;
 
 /// What epoll calls the alarm; no connection has this number.
 pub const ALARM: u64 = u64::MAX;
@@ -45,7 +44,7 @@ impl Alarm {
         })
     }
 
-    /// Sets it to go off at `at_ns` of the clock that [`crate::clock::now_ns`] reads; at once when
+    /// Sets it to go off at `at_ns` of the clock that [`tlstax_client::clock::now_ns`] reads; at once when
     /// that has passed.
     ///
     /// # Errors

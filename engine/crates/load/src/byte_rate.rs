@@ -5,12 +5,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use tlstax_client::Failure;
+use tlstax_client::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use tlstax_contract::Job;
 use tlstax_wire::{append_packet, command};
 
-use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::null_server::{Filling, NullServer};
 use crate::overhead::worker_at;
 use crate::worker::Worker;

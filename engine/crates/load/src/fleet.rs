@@ -6,12 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use fastrand::Rng;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use tlstax_client::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
+use tlstax_client::{Failure, pin};
 use tlstax_contract::{Counts, CpuTime, Job, Schedule};
 
-use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::lingering;
 use crate::recorder::Recorder;
 use crate::schedule::OpenSchedule;
@@ -206,38 +205,6 @@ fn warmed_up(
     worker.see_off(lingering::LONGEST_NS)?;
     worker.start_afresh(samples);
     Ok((worker, set_up))
-}
-
-/// Pins the calling thread to the core of the thread with this number.
-///
-/// # Errors
-/// This process may not use that core.
-pub fn pin(job: &Job, number: usize) -> Result<(), Failure> {
-    if job.cpus.is_empty() {
-        return Ok(());
-    }
-    pin_to(&[job.cpus[number % job.cpus.len()]])
-}
-
-/// Pins the calling thread to these cores, and with it threads that it starts later; none leaves it as it is.
-///
-/// # Errors
-/// This process may not use one of them.
-pub fn pin_to(cpus: &[u32]) -> Result<(), Failure> {
-    let Some(&cpu) = cpus.first() else {
-        return Ok(());
-    };
-    let mut set = CpuSet::new();
-    for &cpu in cpus {
-        if cpu as usize >= CpuSet::MAX_CPU {
-            return Err(Failure::NoSuchCore { cpu });
-        }
-        set.set(cpu as usize);
-    }
-    sched_setaffinity(None, &set).map_err(|error| Failure::CoreRefused {
-        cpu,
-        source: error.into(),
-    })
 }
 
 /// This thread's part of a stage's arrivals, other ones in each stage; none in a closed loop.

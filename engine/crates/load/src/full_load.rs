@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use tlstax_client::Failure;
+use tlstax_client::clock::{process_cpu_ns, seconds};
 use tlstax_contract::{FullLoad, FullLoadSpan};
 
-use crate::clock::{process_cpu_ns, seconds};
-use crate::failure::Failure;
 use crate::slice::SliceRecord;
 
 /// How many times its length a slice lasts at the most, if its lead-in does not end.

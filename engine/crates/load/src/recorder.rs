@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use tlstax_client::Failure;
 use tlstax_contract::{
     CompressedBytes, Counts, ErrorCount, ErrorEvent, ErrorKind, Handshakes, PhaseWire, RowSample,
     Wire,
 };
 use tlstax_tls::Negotiated;
 
-use crate::failure::Failure;
 use crate::proof;
 use crate::slice::SliceRecord;
 

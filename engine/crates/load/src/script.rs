@@ -1,9 +1,9 @@
 //! The job compiled: what a connection does, step by step, shared by all threads.
 
 use fastrand::Rng;
+use tlstax_client::Failure;
 use tlstax_contract::{Protocol, Transaction, Workload};
 
-use crate::failure::Failure;
 use crate::statement::{Sequences, Slots, Template};
 use crate::supply::{Reservation, Span, Supply};
 use crate::values::{Generator, Values};

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use tlstax_client::clock::{CpuSpans, now_ns, process_cpu, seconds};
+use tlstax_client::{Failure, pin};
 use tlstax_contract::{
     Counts, Done, ErrorEvent, Event, Interval, Job, Negotiated, Order, Overhead, Ready, Slice,
 };
 
-use crate::clock::{CpuSpans, now_ns, process_cpu, seconds};
-use crate::failure::Failure;
-use crate::fleet::{Report, Span, Task, Thread, pin};
+use crate::fleet::{Report, Span, Task, Thread};
 use crate::overhead;
 use crate::proof;
 use crate::recorder::{Recorder, merge_counts};
@@ -101,7 +101,7 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
         client_version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         server_version,
-        tls_library: shared.tls_library(),
+        tls_library: shared.access.tls_library(),
         negotiated,
         warmup: Vec::new(),
         steady: None,

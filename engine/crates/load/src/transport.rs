@@ -4,13 +4,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use tlstax_client::{Failure, TcpInfo, tcp_info};
 use tlstax_contract::CompressedBytes;
 use tlstax_tls::{Connection, HandshakeStatus, ReadStatus, WriteStatus};
 use tlstax_wire::Algorithm;
 
 use crate::compressed::Compressed;
-use crate::failure::Failure;
-use crate::socket::{TcpInfo, tcp_info};
 
 /// What carries the bytes.
 #[derive(Debug)]

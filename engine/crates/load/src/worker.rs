@@ -9,13 +9,13 @@ use std::time::Duration;
 use fastrand::Rng;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::time::Timespec;
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
 use tlstax_contract::{Counts, Negotiated};
 
 use crate::alarm::{ALARM, Alarm};
-use crate::clock::now_ns;
 use crate::connection::{Advance, Connection, RoundId};
 use crate::dispatch::{Dispatch, Stage, Start};
-use crate::failure::Failure;
 use crate::lingering::{self, Lingering};
 use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder};
@@ -305,7 +305,7 @@ impl Worker {
                 break;
             };
             self.start(start, now_ns)?;
-            now_ns = crate::clock::now_ns();
+            now_ns = tlstax_client::clock::now_ns();
         }
         Ok(now_ns)
     }

@@ -1,5 +1,7 @@
 //! A connection at work: a round's steps, one command and one answer each.
 
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
 use tlstax_contract::{Negotiated, Protocol, RowSample};
 use tlstax_wire::{
     Algorithm, DiscardRows, LoginReport, PrepareParser, PrepareProgress, Progress, Response,
@@ -8,8 +10,6 @@ use tlstax_wire::{
 
 use super::line::Line;
 use super::{Advance, READS_AT_ONCE, RoundId, Work, nothing_more};
-use crate::clock::now_ns;
-use crate::failure::Failure;
 use crate::proof;
 use crate::recorder::Phase;
 use crate::script::Step;

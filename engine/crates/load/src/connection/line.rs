@@ -2,12 +2,12 @@
 //! written down.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
 use tlstax_contract::CompressedBytes;
 use tlstax_wire::command;
 
 use super::READS_AT_ONCE;
-use crate::clock::now_ns;
-use crate::failure::Failure;
 use crate::recorder::{Crossed, Phase};
 use crate::round_trips::RoundTrips;
 use crate::shared::ThreadState;
@@ -53,6 +53,7 @@ impl Line {
         let source = thread.take_source();
         let socket = thread
             .shared
+            .access
             .target
             .begin_connect(source)
             .map_err(Failure::connecting)?;

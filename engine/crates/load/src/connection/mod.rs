@@ -12,13 +12,13 @@ mod opening;
 
 use std::sync::Arc;
 
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
 use tlstax_tls::{Connection as TlsConnection, SavedSession};
 use tlstax_wire::{
     Capabilities, DiscardRows, Login, LoginReport, ResponseParser, Violation, WireError,
 };
 
-use crate::clock::now_ns;
-use crate::failure::Failure;
 use crate::recorder::Phase;
 use crate::script::{Round, Script};
 use crate::shared::{Shared, ThreadState};
@@ -162,7 +162,7 @@ impl Connection {
                 operation: 0,
                 step: 0,
                 refusal: None,
-                login: Login::new(Arc::clone(&shared.login))?,
+                login: Login::new(Arc::clone(&shared.access.login))?,
                 out: Vec::new(),
                 statement_ids: vec![0; shared.script.templates.len()],
                 values: Values::default(),

@@ -1,14 +1,13 @@
 //! A line on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
 
+use tlstax_client::{Access, Failure, connect_result};
 use tlstax_tls::{Connection as TlsConnection, Context, HandshakeStatus};
 use tlstax_wire::{Algorithm, Login, LoginReport, LoginStep};
 
 use super::line::Line;
 use super::{Milestone, READS_AT_ONCE, Work, nothing_more};
-use crate::failure::Failure;
 use crate::recorder::Phase;
-use crate::shared::{Shared, ThreadState};
-use crate::socket::connect_result;
+use crate::shared::ThreadState;
 
 impl Line {
     pub(super) fn finish_connect(
@@ -17,7 +16,7 @@ impl Line {
     ) -> Result<Milestone, Failure> {
         connect_result(self.transport.socket()).map_err(Failure::connecting)?;
         thread.recorder.slice.counts.connections += 1;
-        if thread.shared.target.is_tcp() {
+        if thread.shared.access.target.is_tcp() {
             // The SYN and its answer.
             self.round_trips.counted(1);
         }
@@ -56,7 +55,7 @@ impl Line {
                     self.round_trips.sent_ahead();
                     return Ok(Some(Milestone::StartTls));
                 }
-                LoginStep::EncryptPassword => encrypt_password(work, &thread.shared)?,
+                LoginStep::EncryptPassword => encrypt_password(work, &thread.shared.access)?,
                 LoginStep::Done { consumed, report } => {
                     nothing_more(&thread.buffer[consumed..count])?;
                     self.logged_in(&report, &work.login, thread)?;
@@ -70,7 +69,7 @@ impl Line {
 
     /// Puts TLS on top of the socket.
     pub(super) fn over_tls(mut self, work: &Work, thread: &ThreadState) -> Result<Self, Failure> {
-        let terms = thread.shared.tls.as_ref();
+        let terms = thread.shared.access.tls.as_ref();
         let terms = terms.ok_or(Failure::Mistake("TLS began unasked"))?;
         let session = work.session.as_ref().filter(|_| terms.resumption);
         let own = match &terms.each {
@@ -142,10 +141,10 @@ impl Line {
     }
 }
 
-fn encrypt_password(work: &mut Work, shared: &Shared) -> Result<(), Failure> {
+fn encrypt_password(work: &mut Work, access: &Access) -> Result<(), Failure> {
     let wanted = work.login.encryption();
     let wanted = wanted.ok_or(Failure::Mistake("nothing to encrypt"))?;
-    let ciphertext = shared
+    let ciphertext = access
         .library()?
         .encrypt_rsa_oaep(wanted.public_key_pem, wanted.message)?;
     work.login.password_encrypted(&ciphertext, &mut work.out)?;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
+
 use super::Worker;
-use crate::clock::now_ns;
 use crate::connection::{Advance, RoundId};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::slice::RoundTimes;
 
 /// How soon a connection is tried again for which a Unix socket had no place in its queue: a client
