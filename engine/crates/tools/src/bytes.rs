@@ -1,4 +1,4 @@
-//! `tlstax-floor bytes`: slices in which the engine and a bare loop read the same long results in turn.
+//! `tlstax-tools bytes`: slices in which the engine and a bare loop read the same long results in turn.
 
 use std::io::Write;
 
