@@ -1,8 +1,8 @@
-# Builds the load engine, the floor it is compared with, what measures libraries alone, draws flame graphs, makes distances
-# and watches a process elsewhere, and keeps them under the hash of the sources they were built from.
+# Builds the load engine, the program with all that stands beside it, and what watches a process elsewhere, and keeps them
+# under the hash of the sources they were built from.
 # shellcheck shell=bash disable=SC2154  # the variables of places.sh and system.sh
 
-engine_programs=(tlstax-floor tlstax-library-bench tlstax-flames tlstax-link tlstax-watch tlstax-engine)
+engine_programs=(tlstax-tools tlstax-watch tlstax-engine)
 # What cargo is told for what is linked to a C library and for what is linked statically, and where in the target folder
 # either ends: other words where programs are built for other machines (setup/programs).
 linked_build=(build) linked_in=release
@@ -40,8 +40,7 @@ built_program() {
 compile_engine() {
     unseen env -u CARGO_BUILD_TARGET PATH="$rust:$PATH:$compiler/bin" cargo "${linked_build[@]}" --release --locked --color never \
         --manifest-path "$root/engine/Cargo.toml" --target-dir "$target" \
-        --package tlstax-engine --package tlstax-floor --package tlstax-flames --package tlstax-link \
-        --package tlstax-library-bench
+        --package tlstax-engine --package tlstax-tools
 }
 
 compile_watch() {

@@ -11,10 +11,7 @@ FOLDERS = ("drivers",)
 
 PROGRAMS = (
     "tlstax-engine",
-    "tlstax-flames",
-    "tlstax-floor",
-    "tlstax-library-bench",
-    "tlstax-link",
+    "tlstax-tools",
     "tlstax-watch",
 )
 """What `setup/programs` builds, and the laboratory starts."""

@@ -91,7 +91,7 @@ def test_the_laboratory_takes_the_launchers_place(clone: Clone) -> None:
     assert told(out, "path") == str(clone.root / "lab")
     assert told(out, "cache") == str(clone.cache)
     engine = Path(told(out, "engine"))
-    programs = ("engine", "floor", "library-bench", "flames", "link", "watch")
+    programs = ("engine", "tools", "watch")
     for program in (f"tlstax-{name}" for name in programs):
         assert engine.with_name(program).read_text() == "//! First.\n"
 

@@ -29,9 +29,9 @@ def test_a_program_that_was_not_built_is_the_machines_fault(
     engine.touch()
     monkeypatch.setenv("TLSTAX_ENGINE", str(engine))
     assert status_of(monkeypatch, "flames") == 3
-    assert "tlstax-flames has not been built; start tlstax by its launcher" in capsys.readouterr().err
-    program = kept / "tlstax-flames"
-    program.write_text("#!/bin/sh\necho 'tlstax-flames: line 1 is wrong' >&2; exit 2\n")
+    assert "tlstax-tools has not been built; start tlstax by its launcher" in capsys.readouterr().err
+    program = kept / "tlstax-tools"
+    program.write_text("#!/bin/sh\necho 'tlstax-tools flames: line 1 is wrong' >&2; exit 2\n")
     program.chmod(0o755)
     assert status_of(monkeypatch, "flames") == 3
     assert "could not draw a flame graph (line 1 is wrong)" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_a_link_that_died_is_noticed_and_replaced(session: Session) -> None:
     before = set(session.path.iterdir())
     with open_span(session, lambda _: None, may_netem=False) as span:
         assert span.made_by == "tlstax-link"
-        links = family(name="tlstax-link")
+        links = family(name="tlstax-tools")
         link = max(links, key=psutil.Process.create_time)
         link.kill()
         link.wait()

@@ -17,7 +17,7 @@ from load_jobs import ROWS, job
 from processes import family
 
 import tlstax
-from tlstax.clients.engine import engine_command, engine_specimen
+from tlstax.clients.engine import engine_command, engine_specimen, tool_command
 from tlstax.clients.floor import floor_command
 from tlstax.clients.process import LoadClient
 from tlstax.mysql.database import TableContent
@@ -235,7 +235,7 @@ def test_long_results_are_read_beside_a_bare_loop(tmp_path: Path) -> None:
 def test_the_reader_of_results_refuses_what_cannot_be(asked: dict[str, Any], words: str) -> None:
     usual = {"rows": 2, "row_bytes": 100, "pairs": 1, "slice_s": 0.01, "server_cpus": [], "client_cpus": []}
     line = json.dumps({**usual, **asked}) + "\n"
-    command = [*floor_command(), "bytes"]
+    command = tool_command("bytes")
     done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     assert done.returncode == 1
     assert words in json.loads(done.stdout.splitlines()[-1])["message"]

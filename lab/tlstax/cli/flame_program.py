@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 
-from tlstax.clients.engine import built_beside
+from tlstax.clients.engine import tool_command
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 from tlstax.topics.flames import COUNT_NAME, FlameGraph
 
-BINARY = "tlstax-flames"
-"""Built with the engine, and kept beside its binary."""
+NAME = "tlstax-tools flames"
 
 LEAST_PERCENT = 0.1
 """Narrower frames are left out: on a screen they are less than a pixel, and they are most of the file."""
@@ -21,7 +20,7 @@ DRAWING_TIMEOUT_S = 60
 def draw(graph: FlameGraph) -> str:
     """The graph's SVG. Raises MachineFault where the program is missing or fails."""
     command = [
-        str(built_beside(BINARY)),
+        *tool_command("flames"),
         f"--title={graph.title}",
         f"--subtitle={graph.subtitle}",
         f"--count-name={COUNT_NAME}",
@@ -33,8 +32,8 @@ def draw(graph: FlameGraph) -> str:
             command, input=graph.text().encode(), capture_output=True, check=False, timeout=DRAWING_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MachineFault(f"{BINARY} could not draw a flame graph ({reason(error)})") from error
+        raise MachineFault(f"{NAME} could not draw a flame graph ({reason(error)})") from error
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
-        raise MachineFault(f"{BINARY} could not draw a flame graph ({said or f'status {done.returncode}'})")
+        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{NAME}: ")
+        raise MachineFault(f"{NAME} could not draw a flame graph ({said or f'status {done.returncode}'})")
     return done.stdout.decode()

@@ -17,6 +17,9 @@ BINARY_VARIABLE = "TLSTAX_ENGINE"
 
 ENGINE = "tlstax-engine"
 
+TOOLS = "tlstax-tools"
+"""What is built with the engine and kept beside its binary: several programs in one, each by a word."""
+
 
 def engine_command() -> list[str]:
     """The command that starts the engine; MachineFault where there is none, or none to be trusted."""
@@ -46,6 +49,11 @@ def built_beside(name: str) -> Path:
     return path
 
 
+def tool_command(word: str) -> list[str]:
+    """The command that starts one of the programs in TOOLS, MachineFault where it has not been built."""
+    return [str(built_beside(TOOLS)), word]
+
+
 def engine_specimen() -> Specimen:
     """The engine as a run's record names it, with the checksum of its binary. MachineFault as above."""
     return specimen_of(ENGINE, engine_command(), why="the load client")
@@ -53,7 +61,7 @@ def engine_specimen() -> Specimen:
 
 def specimen_of(name: str, command: list[str], *, why: str) -> Specimen:
     """A program that was built from these sources, with its checksum."""
-    (path,) = command
+    path = command[0]
     return Specimen(
         name=name,
         kind="client",

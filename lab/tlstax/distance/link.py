@@ -1,4 +1,4 @@
-"""The program that delays packets where the kernel cannot: `tlstax-link`, built beside the engine.
+"""The program that delays packets where the kernel cannot: `tlstax-tools link`, built with the engine.
 
 It runs on the client's processors. There it takes time from the client alone, which is waiting for packets
 anyway; on the server's it would take it from what is measured.
@@ -15,18 +15,23 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.clients.engine import built_beside
+from tlstax.clients.engine import tool_command
 from tlstax.records.way import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
 from tlstax.study.case_levels import Distance
 from tlstax.support.errors import MachineFault
 
-BINARY = "tlstax-link"
+NAME = "tlstax-tools link"
 
 ANSWER_TIMEOUT_S = 10.0
 
 _USE: TypeAdapter[LinkUse] = TypeAdapter(LinkUse)
+
+
+def link_command() -> list[str]:
+    """The command that starts the program; MachineFault where it has not been built."""
+    return tool_command("link")
 
 
 class Link:
@@ -93,7 +98,7 @@ class Link:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
             listening.listen(1)
-            command = [str(built_beside(BINARY)), "carry", f"--socket={path}"]
+            command = [*link_command(), "carry", f"--socket={path}"]
             launch = processes.Launch(command, log, dict(os.environ), self._cpus)
             self._child = processes.start(launch, self._session.record)
             # A wire waits for nobody; a network card interrupts whoever runs.
@@ -103,7 +108,7 @@ class Link:
                 control, _ = listening.accept()
             except TimeoutError:
                 self._end()
-                raise MachineFault(f"{BINARY} does not start: {_end_of(log)}") from None
+                raise MachineFault(f"{NAME} does not start: {_end_of(log)}") from None
         control.settimeout(ANSWER_TIMEOUT_S)
         socket.send_fds(control, [b"\0"], self._devices)
         self._control = control

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from tlstax.clients.engine import built_beside
 from tlstax.distance import round_trips
-from tlstax.distance.link import BINARY, Link
+from tlstax.distance.link import Link, link_command
 from tlstax.distance.places import Places, open_places
 from tlstax.paths.route import Span
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
@@ -25,7 +24,7 @@ def open_span(
 
     `cpus` are those of the client, on which our own link runs (empty: anywhere).
     """
-    built_beside(BINARY)
+    link_command()
     with open_places(may_netem=may_netem) as places:
         link = Link(session, places.devices, cpus) if places.devices else None
         span = OpenSpan(places, link)

@@ -1,4 +1,4 @@
-"""Measures the round trip over a distance: `tlstax-link` does, in the near place; no clock is read here."""
+"""Measures the round trip over a distance by `tlstax-tools link` in the near place; no clock is read here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.clients.engine import built_beside
-from tlstax.distance.link import BINARY
+from tlstax.distance.link import NAME, link_command
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.records.way import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
@@ -35,7 +34,7 @@ def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
         f"--samples={samples}",
         f"--timeout-s={timeout_s}",
     ]
-    command = mortal([*entering, str(built_beside(BINARY)), *words])
+    command = mortal([*entering, *link_command(), *words])
     try:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             put_first(child.pid)
@@ -46,7 +45,7 @@ def measure(entering: Sequence[str], distance: Distance) -> RoundTripTime:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineFault(f"the round trip could not be measured ({reason(error)})") from error
     if child.returncode:
-        said = err.decode(errors="replace").strip().removeprefix(f"{BINARY}: ")
+        said = err.decode(errors="replace").strip().removeprefix(f"{NAME}: ")
         raise MachineFault(f"the round trip could not be measured ({said or f'status {child.returncode}'})")
     try:
         return _FOUND.validate_json(out)

@@ -25,7 +25,7 @@ OPERATIONS = 64
 """How many are done: random numbers make one handshake longer than another."""
 
 WITHIN = "tlstax_library_bench::slice"
-"""The program's function that does what is ordered (engine/crates/library_bench/src/main.rs)."""
+"""The program's function that does what is ordered (engine/crates/library_bench/src/lib.rs)."""
 
 _TOTALS = re.compile(r"^(?:summary|totals): ([0-9]{1,20})(?: ([0-9]{1,20}))?", re.MULTILINE)
 """All instructions, and those that lock the bus (callgrind's Ir and Ge; a 0 at the end is left out)."""

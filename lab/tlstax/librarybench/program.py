@@ -13,15 +13,12 @@ from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.clients.engine import built_beside
+from tlstax.clients.engine import tool_command
 from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.librarybench.messages import Error, Order, Ready, Said, Slice
 from tlstax.librarybench.subjects import CIPHERS, Subject
 from tlstax.specimens.certificates import Certificates
 from tlstax.support.plain_words import plain
-
-BINARY = "tlstax-library-bench"
-"""Built with the engine, and kept beside its binary."""
 
 _SAID: TypeAdapter[Ready | Slice | Error] = TypeAdapter(Said)
 
@@ -64,7 +61,7 @@ class Bench:
     def __init__(self, job: LibraryJob, *, cpu: int | None = None, command: Sequence[str] = ()) -> None:
         self._job = job
         self._grace_s = GRACE_S if not command else COUNTED_GRACE_S
-        self._program = LineProgram([*command, str(built_beside(BINARY))], "the library's program")
+        self._program = LineProgram([*command, *tool_command("library-bench")], "the library's program")
         if cpu is not None:
             os.sched_setaffinity(self._program.pid, {cpu})
 

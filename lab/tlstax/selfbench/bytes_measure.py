@@ -13,7 +13,8 @@ from math import ceil
 from pydantic import ValidationError
 
 from tlstax import __version__
-from tlstax.clients.floor import floor_command, floor_specimen
+from tlstax.clients.engine import tool_command
+from tlstax.clients.floor import floor_specimen
 from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
@@ -94,10 +95,10 @@ def _pairs(shape: Shape, pairs: int, cpus: Mapping[str, Sequence[int]]) -> Itera
 
 
 class _Program:
-    """`tlstax-floor bytes`, to be closed in the end."""
+    """`tlstax-tools bytes`, to be closed in the end."""
 
     def __init__(self) -> None:
-        self._program = LineProgram([*floor_command(), "bytes"], "the reader of results")
+        self._program = LineProgram(tool_command("bytes"), "the reader of results")
 
     def ask(self, asked: Mapping[str, object]) -> None:
         self._program.send(json.dumps(asked).encode() + b"\n")

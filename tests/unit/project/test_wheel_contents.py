@@ -52,13 +52,11 @@ def test_every_program_that_is_started_is_there() -> None:
     )
     assert built is not None
     assert set(built[1].split()) == set(PROGRAMS)
-    assert {name for name in started if (ROOT / "engine" / "crates" / crate_of(name)).is_dir()} == set(
-        PROGRAMS
-    )
+    assert {name for name in started if main_file_of(name).is_file()} == set(PROGRAMS)
 
 
-def crate_of(program: str) -> str:
-    return program.removeprefix("tlstax-").replace("-", "_")
+def main_file_of(program: str) -> Path:
+    return ROOT / "engine" / "crates" / program.removeprefix("tlstax-") / "src" / "main.rs"
 
 
 def test_every_file_of_a_driver_is_there() -> None:

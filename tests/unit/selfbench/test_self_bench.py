@@ -331,7 +331,7 @@ def test_who_is_missing_is_said_once_and_the_others_compete(
     said: list[str] = []
 
     def missing(_: object) -> list[str]:
-        raise MachineFault("tlstax-floor has not been built", remedy="build it")
+        raise MachineFault("tlstax-tools has not been built", remedy="build it")
 
     found = contestants.find(
         said.append,
@@ -339,7 +339,7 @@ def test_who_is_missing_is_said_once_and_the_others_compete(
     )
     assert found.commands == {"engine": [str(engine)], "sysbench": ["sysbench"]}
     assert [specimen.name for specimen in found.specimens] == ["tlstax-engine", "sysbench"]
-    assert said == ["no floor to compare with: tlstax-floor has not been built; build it"]
+    assert said == ["no floor to compare with: tlstax-tools has not been built; build it"]
     assert [absence.contestant for absence in found.absent] == ["floor"]
 
 

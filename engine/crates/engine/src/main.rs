@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use tlstax_contract::{ErrorKind, Event, Fault, Job, Order};
-use tlstax_load::Failure;
+use tlstax_client::Failure;
+use tlstax_contract::{Event, Job, Order};
 
 /// The longest line that may be a job.
 const LONGEST_JOB_BYTES: u64 = 16 << 20;
@@ -39,8 +39,8 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> Result<(), Failure> {
-    let line = read_line().ok_or_else(|| bad_job("there was no job on standard input"))?;
-    let job = Job::from_json(&line).map_err(|error| bad_job(&error.to_string()))?;
+    let line = read_line().ok_or(Failure::Refused("there was no job on standard input"))?;
+    let job = Job::from_json(&line)?;
     let reported = Arc::new(AtomicBool::new(false));
     let hung_up = watch(Arc::clone(&reported));
     let shared = tlstax_load::prepare(&job)?;
@@ -57,16 +57,12 @@ fn serve() -> Result<(), Failure> {
     tlstax_load::run(&job, &shared, say_and_note, next_order, wait_for_release)
 }
 
-fn bad_job(message: &str) -> Failure {
-    Failure::new(ErrorKind::BadJob, Fault::Job, message)
-}
-
 /// The next order, when it comes. It is read by the thread that carries it out, since each thread more
 /// on the way would have to be woken before the slice begins.
 fn next_order() -> Result<Order, Failure> {
     loop {
         let Some(line) = read_line() else { leave() };
-        if let Some(order) = Order::from_line(&line).map_err(|error| bad_job(&error.to_string()))? {
+        if let Some(order) = Order::from_line(&line)? {
             return Ok(order);
         }
     }

@@ -1,4 +1,4 @@
-//! From folded stacks to a flame graph; the program `tlstax-flames` is this with standard input and output.
+//! From folded stacks to a flame graph; `program` reads the one from standard input and writes the other.
 
 #![forbid(unsafe_code)]
 
@@ -6,3 +6,4 @@ mod colours;
 pub mod drawing;
 pub mod folded;
 pub mod options;
+pub mod program;

@@ -3,9 +3,9 @@
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use tlstax_contract::{ErrorKind, Fault};
-use tlstax_load::Failure;
 use tlstax_tls::{Connection, ReadStatus, WriteStatus};
+
+use crate::failure::Failure;
 
 /// A non-blocking byte stream.
 pub enum Line {
@@ -21,7 +21,7 @@ impl Line {
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Failure> {
         match self {
             Self::Bare(socket) => match rustix::io::read(&*socket, buffer) {
-                Ok(0) => Err(Failure::closed("before it had answered")),
+                Ok(0) => Err(closed()),
                 Ok(count) => Ok(count),
                 Err(Errno::AGAIN) => Ok(0),
                 Err(error) => Err(std::io::Error::from(error).into()),
@@ -29,12 +29,8 @@ impl Line {
             Self::Tls(connection) => match connection.read(buffer)? {
                 ReadStatus::Data(count) => Ok(count),
                 ReadStatus::WantRead | ReadStatus::WantWrite => Ok(0),
-                ReadStatus::Closed => Err(Failure::closed("before it had answered")),
-                ReadStatus::Paused => {
-                    let message =
-                        "the server says much without an answer, which no server of ours does";
-                    Err(Failure::new(ErrorKind::Protocol, Fault::Server, message))
-                }
+                ReadStatus::Closed => Err(closed()),
+                ReadStatus::Paused => Err(Failure::SaysNothing),
             },
         }
     }
@@ -63,7 +59,11 @@ impl Line {
         if written == bytes.len() {
             return Ok(());
         }
-        let message = "a request did not fit the socket";
-        Err(Failure::new(ErrorKind::Internal, Fault::Client, message))
+        Err(Failure::RequestCut)
     }
+}
+
+fn closed() -> Failure {
+    let when = "before it had answered";
+    tlstax_client::Failure::Closed { when }.into()
 }

@@ -2,11 +2,11 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use tlstax_contract::{ErrorKind, Fault};
-use tlstax_load::{Failure, Shared};
+use tlstax_client::Access;
 use tlstax_tls::{Connection, HandshakeStatus};
 use tlstax_wire::{Capabilities, Login, LoginStep};
 
+use crate::failure::Failure;
 use crate::line::Line;
 
 /// Where a connection stands on its way.
@@ -32,10 +32,10 @@ impl Opening {
     ///
     /// # Errors
     /// An account that the protocol cannot carry.
-    pub fn new(shared: &Shared) -> Result<Self, Failure> {
+    pub fn new(access: &Access) -> Result<Self, Failure> {
         Ok(Self {
             stage: Stage::Closed,
-            login: Login::new(shared.login.clone())?,
+            login: Login::new(access.login.clone())?,
             capabilities: None,
             out: Vec::new(),
             line: None,
@@ -55,7 +55,7 @@ impl Opening {
     /// # Errors
     /// It has not been open yet.
     pub fn capabilities(&self) -> Result<Capabilities, Failure> {
-        self.capabilities.ok_or_else(lost)
+        self.capabilities.ok_or(Failure::NoSocket)
     }
 
     /// Sends the SYN.
@@ -67,16 +67,15 @@ impl Opening {
         number: u64,
         source: Option<std::net::IpAddr>,
         epoll: &OwnedFd,
-        shared: &Shared,
+        access: &Access,
     ) -> Result<(), Failure> {
-        let failed = |error: &std::io::Error| Failure::connecting(error);
-        let socket = shared
+        let socket = access
             .target
             .begin_connect(source)
-            .map_err(|e| failed(&e))?;
+            .map_err(tlstax_client::Failure::connecting)?;
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
         epoll::add(epoll, &socket, EventData::new_u64(number), interest)
-            .map_err(|error| failed(&error.into()))?;
+            .map_err(tlstax_client::Failure::connecting)?;
         self.line = Some(Line::Bare(socket));
         self.login.reset();
         self.stage = Stage::Connecting;
@@ -91,7 +90,7 @@ impl Opening {
         &mut self,
         readable: bool,
         buffer: &mut [u8],
-        shared: &Shared,
+        access: &Access,
     ) -> Result<bool, Failure> {
         loop {
             match self.stage {
@@ -104,7 +103,7 @@ impl Opening {
                 }
                 Stage::Handshaking => {
                     let Some(Line::Tls(connection)) = &mut self.line else {
-                        return Err(lost());
+                        return Err(Failure::NoSocket);
                     };
                     if connection.handshake()? != HandshakeStatus::Done {
                         return Ok(false);
@@ -115,7 +114,7 @@ impl Opening {
                     return Ok(false);
                 }
                 Stage::LoggingIn => {
-                    let count = self.line.as_mut().ok_or_else(lost)?.read(buffer)?;
+                    let count = self.line.as_mut().ok_or(Failure::NoSocket)?.read(buffer)?;
                     if count == 0 {
                         return Ok(false);
                     }
@@ -127,13 +126,13 @@ impl Opening {
                                 return Ok(false);
                             }
                         }
-                        LoginStep::StartTls => self.start_tls(shared)?,
+                        LoginStep::StartTls => self.start_tls(access)?,
                         LoginStep::Done { report, .. } => {
                             self.capabilities = Some(report.capabilities);
                             self.stage = Stage::Closed;
                             return Ok(true);
                         }
-                        LoginStep::EncryptPassword => return Err(needs_rsa()),
+                        LoginStep::EncryptPassword => return Err(Failure::PasswordNotCached),
                     }
                 }
             }
@@ -142,15 +141,18 @@ impl Opening {
 
     fn flush(&mut self) -> Result<(), Failure> {
         if !self.out.is_empty() {
-            self.line.as_mut().ok_or_else(lost)?.write(&self.out)?;
+            self.line
+                .as_mut()
+                .ok_or(Failure::NoSocket)?
+                .write(&self.out)?;
             self.out.clear();
         }
         Ok(())
     }
 
-    fn start_tls(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let (Some(Line::Bare(socket)), Some(terms)) = (self.line.take(), &shared.tls) else {
-            return Err(lost());
+    fn start_tls(&mut self, access: &Access) -> Result<(), Failure> {
+        let (Some(Line::Bare(socket)), Some(terms)) = (self.line.take(), &access.tls) else {
+            return Err(Failure::NoSocket);
         };
         let name = terms.server_name.as_deref();
         self.line = Some(Line::Tls(Connection::new(
@@ -162,14 +164,4 @@ impl Opening {
         self.stage = Stage::Handshaking;
         Ok(())
     }
-}
-
-fn lost() -> Failure {
-    let message = "a mistake in the floor: a connection without its socket";
-    Failure::new(ErrorKind::Internal, Fault::Client, message)
-}
-
-fn needs_rsa() -> Failure {
-    let message = "the server does not have this account's password in its cache";
-    Failure::new(ErrorKind::AccessDenied, Fault::Server, message)
 }

@@ -4,8 +4,8 @@ use fastrand::Rng;
 use tlstax_contract::{Job, Parameter, Protocol};
 use tlstax_wire::command::{self, Param};
 
+use crate::failure::Failure;
 use crate::refused;
-use tlstax_load::Failure;
 
 /// So many different requests are sent in turn: enough that no cache of the server's gains by it.
 const HOW_MANY: usize = 16 << 10;

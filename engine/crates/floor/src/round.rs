@@ -1,15 +1,15 @@
 //! The loop: wait, read, write; on kept connections, or on one for each request.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
-use tlstax_contract::{ErrorKind, Fault, Job, Protocol};
-use tlstax_load::{Failure, Shared, clock};
+use tlstax_client::{Access, clock};
+use tlstax_contract::{Job, Protocol};
 use tlstax_wire::{PrepareParser, PrepareProgress, command};
 
+use crate::failure::Failure;
 use crate::line::Line;
 use crate::opening::Opening;
 use crate::requests::{Requests, to_prepare};
@@ -30,7 +30,8 @@ struct Place {
 
 /// All connections of a job.
 pub struct Floor {
-    shared: Arc<Shared>,
+    /// How they come to the server.
+    pub access: Access,
     epoll: OwnedFd,
     events: Vec<Event>,
     buffer: Vec<u8>,
@@ -51,13 +52,13 @@ impl Floor {
     ///
     /// # Errors
     /// The first failure.
-    pub fn set_up(job: &Job, shared: &Arc<Shared>) -> Result<Self, Failure> {
+    pub fn set_up(job: &Job, access: Access) -> Result<Self, Failure> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Failure::connecting(&error.into()))?;
+            .map_err(tlstax_client::Failure::connecting)?;
         let places = (0..job.connections)
             .map(|_| {
                 Ok(Place {
-                    opening: Opening::new(shared)?,
+                    opening: Opening::new(&access)?,
                     answering: false,
                     got_bytes: 0,
                 })
@@ -70,7 +71,7 @@ impl Floor {
         let mut goodbye = Vec::new();
         command::quit(&mut goodbye);
         let mut floor = Self {
-            shared: Arc::clone(shared),
+            access,
             epoll,
             events: vec![none; EVENTS],
             buffer: vec![0; BUFFER_BYTES],
@@ -101,7 +102,7 @@ impl Floor {
         loop {
             let readable = self.wait_for(number)?;
             let opening = &mut self.places[number].opening;
-            if opening.proceed(readable, &mut self.buffer, &self.shared)? {
+            if opening.proceed(readable, &mut self.buffer, &self.access)? {
                 break;
             }
         }
@@ -123,7 +124,9 @@ impl Floor {
                     return Ok(());
                 }
                 PrepareProgress::Complete { .. } => {
-                    return Err(broken("the server numbers a first statement other than 1"));
+                    return Err(Failure::Stuck(
+                        "the server numbers a first statement other than 1",
+                    ));
                 }
             }
         }
@@ -200,7 +203,7 @@ impl Floor {
         place.answering = false;
         place
             .opening
-            .begin(number as u64, source, &self.epoll, &self.shared)
+            .begin(number as u64, source, &self.epoll, &self.access)
     }
 
     /// Goes on with one connection; true when a request of its was answered.
@@ -209,7 +212,7 @@ impl Floor {
         if !place.answering {
             if place
                 .opening
-                .proceed(readable, &mut self.buffer, &self.shared)?
+                .proceed(readable, &mut self.buffer, &self.access)?
             {
                 self.ask(number)?;
             }
@@ -243,12 +246,12 @@ impl Floor {
 
     fn wait(&mut self) -> Result<usize, Failure> {
         match epoll::wait(&self.epoll, &mut self.events[..], Some(&PATIENCE)) {
-            Ok(0) => Err(broken(
+            Ok(0) => Err(Failure::Stuck(
                 "the server has not answered for 10 s, or not as long as at first",
             )),
             Ok(count) => Ok(count),
             Err(rustix::io::Errno::INTR) => Ok(0),
-            Err(error) => Err(Failure::connecting(&error.into())),
+            Err(error) => Err(tlstax_client::Failure::connecting(error).into()),
         }
     }
 }
@@ -258,13 +261,5 @@ fn line_of(place: &mut Place) -> Result<&mut Line, Failure> {
         .opening
         .line
         .as_mut()
-        .ok_or_else(|| broken("a connection is gone"))
-}
-
-fn broken(why: &str) -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        format!("the floor cannot go on: {why}"),
-    )
+        .ok_or(Failure::Stuck("a connection is gone"))
 }

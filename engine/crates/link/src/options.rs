@@ -30,7 +30,7 @@ pub struct RoundTrips {
     pub timeout: Duration,
 }
 
-const USAGE: &str = "usage: tlstax-link carry --socket PATH, or tlstax-link rtt --to ADDRESS --port PORT \
+const USAGE: &str = "usage: tlstax-tools link carry --socket PATH, or tlstax-tools link rtt --to ADDRESS --port PORT \
                      [--samples N] [--timeout-s S]";
 
 /// Reads the arguments; an unknown one, or a bad value, is told in one sentence.

@@ -11,8 +11,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-
-use crate::failure::Failure;
+use tlstax_client::Failure;
 
 /// What epoll calls the alarm; no connection has this number.
 pub const ALARM: u64 = u64::MAX;
@@ -32,19 +31,20 @@ impl Alarm {
     /// # Errors
     /// No descriptor left.
     pub fn new(epoll: &OwnedFd) -> Result<Self, Failure> {
-        let refused = |error: rustix::io::Errno| Failure::connecting(&error.into());
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(refused)?;
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, flags).map_err(Failure::connecting)?;
         // Edge triggered: every expiry is an event of its own, and the timer is never read.
         let interest = EventFlags::IN | EventFlags::ET;
-        epoll::add(epoll, &timer, EventData::new_u64(ALARM), interest).map_err(refused)?;
+        epoll::add(epoll, &timer, EventData::new_u64(ALARM), interest)
+            .map_err(Failure::connecting)?;
         Ok(Self {
             timer,
             set_to_ns: 0,
         })
     }
 
-    /// Sets it to go off at `at_ns` of the clock that [`crate::clock::now_ns`] reads; at once when
+    /// Sets it to go off at `at_ns` of the clock that [`tlstax_client::clock::now_ns`] reads; at once when
     /// that has passed.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Alarm {
             it_value: timespec(at_ns),
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)
-            .map_err(|error| Failure::connecting(&error.into()))?;
+            .map_err(Failure::connecting)?;
         self.set_to_ns = at_ns;
         Ok(())
     }

@@ -5,12 +5,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use tlstax_contract::{ErrorKind, Fault, Job};
+use tlstax_client::Failure;
+use tlstax_client::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
+use tlstax_contract::Job;
 use tlstax_wire::{append_packet, command};
 
-use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::null_server::{Filling, NullServer};
 use crate::overhead::worker_at;
 use crate::worker::Worker;
@@ -48,12 +48,11 @@ impl ByteRate {
     /// # Errors
     /// No port, descriptor or thread, or a job that is none.
     pub fn new(filling: Filling) -> Result<Self, Failure> {
-        let server = NullServer::start(filling).map_err(|error| Failure::connecting(&error))?;
-        let job = Job::from_json(JOB)
-            .map_err(|error| Failure::new(ErrorKind::Internal, Fault::Client, error.to_string()))?;
+        let server = NullServer::start(filling).map_err(Failure::connecting)?;
+        let job = Job::from_json(JOB)?;
         let mut worker = worker_at(&server, &job, 1)?;
         worker.set_up()?;
-        let bare = Bare::connect(&server).map_err(|error| Failure::connecting(&error))?;
+        let bare = Bare::connect(&server).map_err(Failure::connecting)?;
         Ok(Self {
             worker,
             bare,

@@ -1,9 +1,8 @@
 //! The compressed protocol over a connection's bytes, and how many bytes there are before it and after.
 
+use tlstax_client::Failure;
 use tlstax_contract::CompressedBytes;
 use tlstax_wire::{Algorithm, Packer, Unpacked, Unpacker};
-
-use crate::failure::Failure;
 
 /// As much as is read from the carrier at once, which is as much as a TLS record holds; each connection has its own, since a compressed packet may
 /// arrive in pieces.

@@ -6,12 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use fastrand::Rng;
-use rustix::thread::{CpuSet, sched_setaffinity};
-use tlstax_contract::{Counts, CpuTime, ErrorKind, Fault, Job, Schedule};
+use tlstax_client::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
+use tlstax_client::{Failure, pin};
+use tlstax_contract::{Counts, CpuTime, Job, Schedule};
 
-use crate::clock::{nanoseconds, now_ns, process_cpu, thread_cpu_ns};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::lingering;
 use crate::recorder::Recorder;
 use crate::schedule::OpenSchedule;
@@ -110,10 +109,7 @@ impl Thread {
                     let _ = reports.send(Report::Failed(failure));
                 }
             })
-            .map_err(|error| {
-                let message = format!("this machine does not allow another thread ({error})");
-                Failure::new(ErrorKind::Limits, Fault::Client, message)
-            })?;
+            .map_err(Failure::NoThread)?;
         Ok(Self { tasks, handle })
     }
 
@@ -122,7 +118,7 @@ impl Thread {
     /// # Errors
     /// The thread died.
     pub fn tell(&self, task: Task) -> Result<(), Failure> {
-        self.tasks.send(task).map_err(|_| died())
+        self.tasks.send(task).map_err(|_| Failure::ThreadDied)
     }
 
     /// Has it hang up its connections, and waits until it has.
@@ -131,17 +127,8 @@ impl Thread {
     /// The thread died.
     pub fn hang_up(self) -> Result<(), Failure> {
         drop(self.tasks);
-        self.handle.join().map_err(|_| died())
+        self.handle.join().map_err(|_| Failure::ThreadDied)
     }
-}
-
-/// That a thread is gone, which is the engine's own mistake.
-pub fn died() -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        "a thread of the load engine died",
-    )
 }
 
 /// One thread's work, reported on the way; it ends early when the job was ended before it.
@@ -218,39 +205,6 @@ fn warmed_up(
     worker.see_off(lingering::LONGEST_NS)?;
     worker.start_afresh(samples);
     Ok((worker, set_up))
-}
-
-/// Pins the calling thread to the core of the thread with this number.
-///
-/// # Errors
-/// This process may not use that core.
-pub fn pin(job: &Job, number: usize) -> Result<(), Failure> {
-    if job.cpus.is_empty() {
-        return Ok(());
-    }
-    pin_to(&[job.cpus[number % job.cpus.len()]])
-}
-
-/// Pins the calling thread to these cores, and with it threads that it starts later; none leaves it as it is.
-///
-/// # Errors
-/// This process may not use one of them.
-pub fn pin_to(cpus: &[u32]) -> Result<(), Failure> {
-    let Some(first) = cpus.first() else {
-        return Ok(());
-    };
-    let refused = |cpu: u32, why: &str| {
-        let message = format!("job field cpus: this process may not use core {cpu} ({why})");
-        Failure::new(ErrorKind::BadJob, Fault::Job, message)
-    };
-    let mut set = CpuSet::new();
-    for &cpu in cpus {
-        if cpu as usize >= CpuSet::MAX_CPU {
-            return Err(refused(cpu, "no core has that number"));
-        }
-        set.set(cpu as usize);
-    }
-    sched_setaffinity(None, &set).map_err(|error| refused(*first, &error.to_string()))
 }
 
 /// This thread's part of a stage's arrivals, other ones in each stage; none in a closed loop.

@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
-use tlstax_contract::{ErrorKind, Fault, FullLoad, FullLoadSpan};
+use tlstax_client::Failure;
+use tlstax_client::clock::{process_cpu_ns, seconds};
+use tlstax_contract::{FullLoad, FullLoadSpan};
 
-use crate::clock::{process_cpu_ns, seconds};
-use crate::failure::Failure;
 use crate::slice::SliceRecord;
 
 /// How many times its length a slice lasts at the most, if its lead-in does not end.
@@ -191,11 +191,7 @@ fn clock_of(pid: u32) -> Result<ClockId, Failure> {
     let known = i32::try_from(pid).map_or(Err(Errno::ESRCH), |pid| {
         clock_getcpuclockid(Pid::from_raw(pid))
     });
-    known.map_err(|error| {
-        let message =
-            format!("job field full_load.cpu_of: process {pid} has no clock here ({error})");
-        Failure::new(ErrorKind::BadJob, Fault::Job, message)
-    })
+    known.map_err(|source| Failure::NoClock { pid, source })
 }
 
 #[cfg(test)]
@@ -335,6 +331,9 @@ mod tests {
             cpu_of: vec![u32::MAX],
         };
         let refused = Meter::of(Some(&gone)).unwrap_err();
-        assert!(refused.message.contains("full_load.cpu_of"), "{refused:?}");
+        assert!(
+            refused.to_string().contains("full_load.cpu_of"),
+            "{refused:?}"
+        );
     }
 }

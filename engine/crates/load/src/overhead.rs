@@ -1,24 +1,21 @@
 //! What the engine's own loop costs on this machine: the job's operations against a server that does
 //! nothing, before the real one is met.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use tlstax_client::clock::{now_ns, thread_cpu_ns};
+use tlstax_client::{Access, Failure};
 use tlstax_contract::{Job, Overhead};
-use tlstax_wire::LoginConfig;
 
-use crate::clock::{now_ns, thread_cpu_ns};
+use crate::barrier::Barrier;
 use crate::dispatch::Stage;
-use crate::failure::Failure;
-use crate::meeting::Meeting;
 use crate::null_server::{Filling, NullServer, USUAL_ROW_BYTES};
-use crate::prepare::login;
 use crate::script::{Resumption, Script};
 use crate::shared::Shared;
-use crate::socket::Target;
 use crate::supply::Supply;
 use crate::worker::Worker;
 
-/// The descriptors of so many connections, both ends, fit what [`crate::limits`] allows any job.
+/// The descriptors of so many connections, both ends, fit what [`Access::prepare`] allows any job.
 const MOST_CONNECTIONS: usize = 16;
 /// Until caches and branch predictors know the way.
 const WARM_UP_NS: u64 = 2_000_000;
@@ -37,8 +34,7 @@ pub fn measure(job: &Job) -> Option<Overhead> {
 
 fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let row_bytes = USUAL_ROW_BYTES;
-    let server = NullServer::start(Filling { rows, row_bytes })
-        .map_err(|error| Failure::connecting(&error))?;
+    let server = NullServer::start(Filling { rows, row_bytes }).map_err(Failure::connecting)?;
     let count = MOST_CONNECTIONS.min(job.connections as usize);
     let mut worker = worker_at(&server, job, count)?;
     worker.set_up()?;
@@ -57,18 +53,11 @@ pub fn worker_at(server: &NullServer, job: &Job, count: usize) -> Result<Worker,
     let shared = Arc::new(Shared {
         supply: Supply::endless(&script.spans),
         script,
-        target: Target::Tcp(server.address()),
-        login: Arc::new(LoginConfig {
-            compression: None,
-            ..login(job, false, false)
-        }),
-        tls: None,
-        library: OnceLock::new(),
+        access: Access::within_process(job, server.address()),
         full_load: None,
-        meeting: Meeting::of(1),
+        barrier: Barrier::of(1),
         lingering: None,
         threads: 1,
-        sources: Vec::new(),
         timeout_ns: TIMEOUT_NS,
     });
     Worker::new(shared, Arc::default(), count, 0, job.seed, 0)

@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use tlstax_client::Failure;
 use tlstax_contract::{
     CompressedBytes, Counts, ErrorCount, ErrorEvent, ErrorKind, Handshakes, PhaseWire, RowSample,
     Wire,
 };
 use tlstax_tls::Negotiated;
 
-use crate::failure::Failure;
 use crate::proof;
 use crate::slice::SliceRecord;
 
@@ -96,7 +96,7 @@ pub struct Recorder {
     /// Errors by kind and code.
     pub errors: BTreeMap<(ErrorKind, Option<i32>), u64>,
     /// The first of each kind and code, of the first few of these.
-    first_failures: BTreeMap<(ErrorKind, Option<i32>), Failure>,
+    first_errors: BTreeMap<(ErrorKind, Option<i32>), ErrorEvent>,
     /// Results kept for checking.
     pub row_samples: Vec<RowSample>,
 }
@@ -122,7 +122,7 @@ impl Recorder {
             wire: Wire::default(),
             compression: None,
             errors: BTreeMap::new(),
-            first_failures: BTreeMap::new(),
+            first_errors: BTreeMap::new(),
             row_samples: Vec::new(),
         }
     }
@@ -144,14 +144,14 @@ impl Recorder {
 
     /// Notes an error.
     pub fn error(&mut self, failure: &Failure) {
-        let sort = (failure.kind, failure.code);
+        let sort = (failure.kind(), failure.code());
         *self.errors.entry(sort).or_default() += 1;
-        self.keep_first(sort, failure);
+        self.keep_first(sort, || failure.event(false));
     }
 
-    fn keep_first(&mut self, sort: (ErrorKind, Option<i32>), failure: &Failure) {
-        if self.first_failures.len() < MOST_TOLD && !self.first_failures.contains_key(&sort) {
-            self.first_failures.insert(sort, failure.clone());
+    fn keep_first(&mut self, sort: (ErrorKind, Option<i32>), event: impl FnOnce() -> ErrorEvent) {
+        if self.first_errors.len() < MOST_TOLD {
+            self.first_errors.entry(sort).or_insert_with(event);
         }
     }
 
@@ -239,8 +239,8 @@ impl Recorder {
         for (error, count) in other.errors {
             *self.errors.entry(error).or_default() += count;
         }
-        for (sort, failure) in &other.first_failures {
-            self.keep_first(*sort, failure);
+        for (sort, event) in other.first_errors {
+            self.keep_first(sort, || event);
         }
         self.row_samples.extend(other.row_samples);
     }
@@ -275,11 +275,11 @@ impl Recorder {
 
     /// The errors in words, with how often each was met.
     pub fn error_events(&self) -> Vec<ErrorEvent> {
-        self.first_failures
+        self.first_errors
             .iter()
-            .map(|(sort, failure)| ErrorEvent {
+            .map(|(sort, event)| ErrorEvent {
                 count: self.errors.get(sort).copied().unwrap_or(1),
-                ..failure.event(false)
+                ..event.clone()
             })
             .collect()
     }
@@ -328,7 +328,7 @@ pub fn merge_counts(all: &mut Counts, more: &Counts) {
 mod tests {
     use super::*;
     use hdrhistogram::serialization::Deserializer;
-    use tlstax_contract::Fault;
+    use std::time::Duration;
 
     fn handshake(resumed: bool) -> Negotiated {
         Negotiated {
@@ -348,7 +348,7 @@ mod tests {
         one.handshake(&handshake(false));
         two.handshake(&handshake(false));
         two.handshake(&handshake(true));
-        let silent = Failure::new(ErrorKind::Timeout, Fault::Server, "nothing came");
+        let silent = Failure::Silent(Duration::from_secs(2));
         one.error(&silent);
         two.error(&silent);
         two.segments(5, 7);
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(one.error_counts()[0].count, 2);
         let told = one.error_events();
         assert_eq!((told.len(), told[0].count, told[0].fatal), (1, 2, false));
-        assert_eq!(told[0].message, "nothing came");
+        assert_eq!(told[0].message, "the server has not answered for 2s");
         assert_eq!(
             (one.wire.segments_sent, one.wire.segments_received),
             (Some(5), Some(7))

@@ -1,9 +1,9 @@
 //! The job compiled: what a connection does, step by step, shared by all threads.
 
 use fastrand::Rng;
-use tlstax_contract::{ErrorKind, Fault, Protocol, Transaction, Workload};
+use tlstax_client::Failure;
+use tlstax_contract::{Protocol, Transaction, Workload};
 
-use crate::failure::Failure;
 use crate::statement::{Sequences, Slots, Template};
 use crate::supply::{Reservation, Span, Supply};
 use crate::values::{Generator, Values};
@@ -31,7 +31,7 @@ pub enum Step {
 }
 
 /// What one round on a connection is: an operation, or a part of setting up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
     /// In this order.
     pub steps: Vec<Step>,
@@ -67,8 +67,10 @@ pub struct Script {
     pub only_reads: bool,
     /// Rounds that each connection makes, in order, before it is warm.
     pub set_up: Vec<Round>,
-    /// What makes a connection fit again after an error.
-    pub recover: Option<Round>,
+    /// Whether a connection stays open from one operation to the next.
+    pub keeps_connections: bool,
+    /// What makes a connection that is kept fit again after an error.
+    pub recover: Round,
     /// What is measured: of these, one at a time, drawn by weight.
     pub operations: Vec<Operation>,
     /// How many steps they have together, without those that prepare.
@@ -125,7 +127,8 @@ impl Script {
             spans: Vec::new(),
             only_reads: workload.only_reads(),
             set_up: Vec::new(),
-            recover: None,
+            keeps_connections: !(workload.reconnect || workload.storm),
+            recover: Round::default(),
             operations: Vec::new(),
             steps: 0,
         };
@@ -137,8 +140,7 @@ impl Script {
                 } else {
                     "statements".to_owned()
                 };
-                let message = format!("job field workload.{place}: {reason}");
-                Failure::new(ErrorKind::BadJob, Fault::Job, message)
+                Failure::Workload { place, reason }
             })?;
         }
         let prove = |close, more: Vec<Step>| Round {
@@ -152,15 +154,12 @@ impl Script {
         if workload.storm {
             script.operations.push(script.opened());
         }
-        if workload.reconnect || workload.storm {
-            script.set_up.push(prove(true, Vec::new()));
-        } else {
+        if script.keeps_connections {
             let furnish = script.furnish(0..script.templates.len());
             script.set_up.push(prove(false, furnish.clone()));
-            script.recover = Some(Round {
-                steps: furnish,
-                close: false,
-            });
+            script.recover.steps = furnish;
+        } else {
+            script.set_up.push(prove(true, Vec::new()));
         }
         Ok(script)
     }
@@ -368,7 +367,7 @@ mod tests {
         assert_eq!(*steps(1), [Begin, Run(1), Run(2), Run(2), Run(2), Commit]);
         let furnish = [Open(0), Prepare(1), Prepare(2)];
         assert_eq!(script.set_up[0].steps, [&[Prove], &furnish[..]].concat());
-        assert_eq!(script.recover.unwrap().steps, furnish);
+        assert_eq!(script.recover.steps, furnish);
     }
 
     #[test]
@@ -393,7 +392,7 @@ mod tests {
             panic!("{:?}", script.operations);
         };
         assert_eq!(operation.round.steps, [Step::Open(0)]);
-        assert!(!operation.round.close && script.recover.is_none());
+        assert!(!operation.round.close && !script.keeps_connections);
         assert_eq!(script.set_up.len(), 2);
         assert!(script.set_up.iter().all(|round| round.close));
         let one_by_one = script.scheduled();

@@ -2,34 +2,18 @@
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use fastrand::Rng;
-use tlstax_contract::{ErrorKind, Fault, Negotiated, TlsLibrary};
-use tlstax_tls::{Config, Context, Library};
-use tlstax_wire::LoginConfig;
+use tlstax_client::Access;
+use tlstax_contract::Negotiated;
 
-use crate::failure::Failure;
+use crate::barrier::Barrier;
 use crate::full_load::Meter;
 use crate::lingering::Lingering;
-use crate::meeting::Meeting;
 use crate::recorder::Recorder;
 use crate::script::Script;
-use crate::socket::Target;
 use crate::supply::Supply;
-
-/// Encryption as the job asks for it.
-#[derive(Debug)]
-pub struct TlsTerms {
-    /// Settings and trusted certificates, read once.
-    pub context: Context,
-    /// What each connection makes a context of its own of; none where all have the one above.
-    pub each: Option<(Library, Config)>,
-    /// The name to send and to check.
-    pub server_name: Option<String>,
-    /// Whether sessions are taken up again.
-    pub resumption: bool,
-}
 
 /// What all connections of a job have in common.
 #[derive(Debug)]
@@ -38,57 +22,24 @@ pub struct Shared {
     pub script: Script,
     /// What they draw from, all of them.
     pub supply: Supply,
-    /// Where they go.
-    pub target: Target,
-    /// Whom they log in as.
-    pub login: Arc<LoginConfig>,
-    /// How they are encrypted; none in the clear.
-    pub tls: Option<TlsTerms>,
-    /// The TLS library of this job; in the clear it is loaded only when the server wants a password
-    /// encrypted with its RSA key.
-    pub library: OnceLock<Library>,
+    /// How they come to the server.
+    pub access: Access,
     /// Notes what is done under full load; none where the job does not ask.
     pub full_load: Option<Meter>,
-    /// Where the threads of a storm meet.
-    pub meeting: Meeting,
+    /// Where the threads of a storm wait for each other.
+    pub barrier: Barrier,
     /// Of how many the server may not have closed its end yet when another is opened; none where nobody looks.
     pub lingering: Option<u32>,
     /// How many threads there are.
     pub threads: u32,
-    /// Where they come from, in turn.
-    pub sources: Vec<IpAddr>,
     /// After how long a silent server is given up.
     pub timeout_ns: u64,
 }
 
 impl Shared {
-    /// The TLS library of encrypted connections, as the contract tells of it; none in the clear.
-    pub fn tls_library(&self) -> Option<TlsLibrary> {
-        let library = self.tls.as_ref().and_then(|_| self.library.get())?;
-        Some(TlsLibrary {
-            version: library.version_text().to_owned(),
-            libssl_path: library.libssl_path().to_owned(),
-            libcrypto_path: library.libcrypto_path().to_owned(),
-        })
-    }
-
     /// What a thread may have of `lingering`; none where nobody looks. Threads share it as they share connections.
     pub fn lingering_of(&self, number: usize) -> Option<usize> {
         self.lingering.map(|most| share(most, self.threads, number))
-    }
-
-    /// The TLS library, loaded when it was not yet.
-    ///
-    /// # Errors
-    /// The machine has none that can be used.
-    pub fn library(&self) -> Result<&Library, Failure> {
-        if self.library.get().is_none() {
-            let loaded = Library::load(None)?;
-            // Another thread may have been faster; both loaded the same.
-            let _ = self.library.set(loaded);
-        }
-        let missing = || Failure::new(ErrorKind::Internal, Fault::Client, "no TLS library");
-        self.library.get().ok_or_else(missing)
     }
 }
 
@@ -99,7 +50,9 @@ pub fn share(all: u32, threads: u32, number: usize) -> usize {
 
 /// What the connections of one thread share.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ThreadState {
+    /// What all threads have in common.
+    pub shared: Arc<Shared>,
     /// Tells which socket is ready.
     pub epoll: OwnedFd,
     /// Where answers are read to.
@@ -127,9 +80,10 @@ pub struct Desk {
 /// Of results that take so much memory no more are kept: a few of whole tables are enough.
 const ENOUGH_SAMPLE_BYTES: usize = 1 << 20;
 
-impl Desk {
+impl ThreadState {
     /// The source address of the next connection.
-    pub fn take_source(&mut self, sources: &[IpAddr]) -> Option<IpAddr> {
+    pub fn take_source(&mut self) -> Option<IpAddr> {
+        let sources = &self.shared.access.sources;
         let source = sources
             .get(self.next_source % sources.len().max(1))
             .copied();

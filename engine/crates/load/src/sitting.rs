@@ -8,14 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use tlstax_client::clock::{CpuSpans, now_ns, process_cpu, seconds};
+use tlstax_client::{Failure, pin};
 use tlstax_contract::{
-    Counts, Done, ErrorEvent, ErrorKind, Event, Fault, Interval, Job, Negotiated, Order, Overhead,
-    Ready, Slice,
+    Counts, Done, ErrorEvent, Event, Interval, Job, Negotiated, Order, Overhead, Ready, Slice,
 };
 
-use crate::clock::{CpuSpans, now_ns, process_cpu, seconds};
-use crate::failure::Failure;
-use crate::fleet::{Report, Span, Task, Thread, died, pin};
+use crate::fleet::{Report, Span, Task, Thread};
 use crate::overhead;
 use crate::proof;
 use crate::recorder::{Recorder, merge_counts};
@@ -86,7 +85,7 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
     let mut negotiated: Vec<Negotiated> = Vec::new();
     let mut server_version = String::new();
     for _ in 0..job.threads {
-        match inbox.recv().map_err(|_| died())? {
+        match inbox.recv().map_err(|_| Failure::ThreadDied)? {
             Report::Ready(set_up) => {
                 server_version = set_up.server_version;
                 for proof in set_up.proofs {
@@ -94,7 +93,7 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
                 }
             }
             Report::Failed(failure) => return Err(failure),
-            Report::Slice(..) | Report::Done(..) => return Err(died()),
+            Report::Slice(..) | Report::Done(..) => return Err(Failure::ThreadDied),
         }
     }
     Ok(Ready {
@@ -102,7 +101,7 @@ fn ready(job: &Job, shared: &Shared, inbox: &Receiver<Report>) -> Result<Ready, 
         client_version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         server_version,
-        tls_library: shared.tls_library(),
+        tls_library: shared.access.tls_library(),
         negotiated,
         warmup: Vec::new(),
         steady: None,
@@ -158,7 +157,7 @@ impl Sitting {
                 }
                 Ok(Report::Failed(failure)) => return Err(failure),
                 Ok(Report::Ready(_) | Report::Done(_)) | Err(RecvTimeoutError::Disconnected) => {
-                    return Err(died());
+                    return Err(Failure::ThreadDied);
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let finished = self.finished();
@@ -202,8 +201,7 @@ impl Sitting {
     /// Ends the slices: the result of all of them, and what went wrong in them, in words.
     fn done(&mut self, overhead: Option<Overhead>) -> Result<(Done, Vec<ErrorEvent>), Failure> {
         if self.elapsed_ns == 0 {
-            let message = "end came before any slice, so there is no result";
-            return Err(Failure::new(ErrorKind::BadJob, Fault::Job, message));
+            return Err(Failure::NoSlice);
         }
         for thread in &self.threads {
             thread.tell(Task::End)?;
@@ -212,14 +210,14 @@ impl Sitting {
         let mut lifetime = Counts::default();
         let mut threads_cpu_us = vec![0.0; self.threads.len()];
         for _ in &self.threads {
-            match self.inbox.recv().map_err(|_| died())? {
+            match self.inbox.recv().map_err(|_| Failure::ThreadDied)? {
                 Report::Done(one) => {
                     record.merge(one.recorder);
                     merge_counts(&mut lifetime, &one.lifetime);
                     threads_cpu_us[one.number] = seconds(one.cpu_ns) * 1e6;
                 }
                 Report::Failed(failure) => return Err(failure),
-                Report::Ready(_) | Report::Slice(_) => return Err(died()),
+                Report::Ready(_) | Report::Slice(_) => return Err(Failure::ThreadDied),
             }
         }
         let phase_wire = record.phase_wire();

@@ -1,8 +1,8 @@
 //! What one slice came to: in one thread, or in all of them together.
 
+use tlstax_client::clock::seconds;
 use tlstax_contract::Counts;
 
-use crate::clock::seconds;
 use crate::recorder::merge_counts;
 
 /// One round of a storm.

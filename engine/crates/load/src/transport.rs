@@ -4,13 +4,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use tlstax_client::{Failure, TcpInfo, tcp_info};
 use tlstax_contract::CompressedBytes;
-use tlstax_tls::{Connection, ReadStatus, WriteStatus};
+use tlstax_tls::{Connection, HandshakeStatus, ReadStatus, WriteStatus};
 use tlstax_wire::Algorithm;
 
 use crate::compressed::Compressed;
-use crate::failure::Failure;
-use crate::socket::{TcpInfo, tcp_info};
 
 /// What carries the bytes.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ pub struct Transport {
 
 /// How a read or a write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
+pub enum IoResult {
     /// So many bytes were moved.
     Bytes(usize),
     /// The socket has to become ready first.
@@ -94,6 +93,17 @@ impl Transport {
         Ok(())
     }
 
+    /// Takes the handshake as far as it goes without waiting; a bare socket has none to make.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub fn handshake(&mut self) -> Result<HandshakeStatus, Failure> {
+        match &mut self.carrier {
+            Carrier::Plain(_) => Ok(HandshakeStatus::Done),
+            Carrier::Tls(connection) => Ok(connection.handshake()?),
+        }
+    }
+
     /// The TLS connection, where there is one.
     pub fn tls(&mut self) -> Option<&mut Connection> {
         match &mut self.carrier {
@@ -107,17 +117,17 @@ impl Transport {
     /// # Errors
     /// A socket or TLS failure.
     #[inline]
-    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Moved, Failure> {
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<IoResult, Failure> {
         let Some(compressed) = &mut self.compressed else {
             return self.carrier.read(buffer, &mut self.counts);
         };
         loop {
             match compressed.take(buffer)? {
                 0 => {}
-                count => return Ok(Moved::Bytes(count)),
+                count => return Ok(IoResult::Bytes(count)),
             }
             match self.carrier.read(compressed.room(), &mut self.counts)? {
-                Moved::Bytes(count) => compressed.arrived(count),
+                IoResult::Bytes(count) => compressed.arrived(count),
                 other => return Ok(other),
             }
         }
@@ -130,17 +140,17 @@ impl Transport {
     /// # Errors
     /// A socket or TLS failure.
     #[inline]
-    pub fn write(&mut self, bytes: &[u8]) -> Result<Moved, Failure> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<IoResult, Failure> {
         let Some(compressed) = &mut self.compressed else {
             return self.carrier.write(bytes, &mut self.counts);
         };
         loop {
             let outgoing = compressed.outgoing(bytes)?;
             match self.carrier.write(outgoing, &mut self.counts)? {
-                Moved::Bytes(count) if compressed.wrote(count) => {
-                    return Ok(Moved::Bytes(bytes.len()));
+                IoResult::Bytes(count) if compressed.wrote(count) => {
+                    return Ok(IoResult::Bytes(bytes.len()));
                 }
-                Moved::Bytes(_) => {}
+                IoResult::Bytes(_) => {}
                 other => return Ok(other),
             }
         }
@@ -178,11 +188,11 @@ impl Transport {
 
 impl Carrier {
     #[inline]
-    fn read(&mut self, buffer: &mut [u8], counts: &mut Counts) -> Result<Moved, Failure> {
+    fn read(&mut self, buffer: &mut [u8], counts: &mut Counts) -> Result<IoResult, Failure> {
         match self {
             Self::Plain(socket) => {
                 let moved = moved(rustix::io::read(&*socket, buffer))?;
-                if let Moved::Bytes(count) = moved {
+                if let IoResult::Bytes(count) = moved {
                     counts.plain_received += count as u64;
                 }
                 Ok(moved)
@@ -191,21 +201,21 @@ impl Carrier {
                 // A read gives the data of one record, and all of it to a buffer that holds a whole one.
                 ReadStatus::Data(count) => {
                     counts.records_received += 1;
-                    Moved::Bytes(count)
+                    IoResult::Bytes(count)
                 }
-                ReadStatus::WantRead | ReadStatus::WantWrite => Moved::Blocked,
-                ReadStatus::Paused => Moved::Paused,
-                ReadStatus::Closed => Moved::Closed,
+                ReadStatus::WantRead | ReadStatus::WantWrite => IoResult::Blocked,
+                ReadStatus::Paused => IoResult::Paused,
+                ReadStatus::Closed => IoResult::Closed,
             }),
         }
     }
 
     #[inline]
-    fn write(&mut self, bytes: &[u8], counts: &mut Counts) -> Result<Moved, Failure> {
+    fn write(&mut self, bytes: &[u8], counts: &mut Counts) -> Result<IoResult, Failure> {
         match self {
             Self::Plain(socket) => {
                 let moved = moved(rustix::io::write(&*socket, bytes))?;
-                if let Moved::Bytes(count) = moved {
+                if let IoResult::Bytes(count) = moved {
                     counts.plain_sent += count as u64;
                 }
                 Ok(moved)
@@ -215,21 +225,21 @@ impl Carrier {
                 // TLS 1.1 or 1.2, each as long as can be.
                 WriteStatus::Written(count) => {
                     counts.records_sent += count.div_ceil(RECORD_BYTES) as u64;
-                    Moved::Bytes(count)
+                    IoResult::Bytes(count)
                 }
-                WriteStatus::WantRead | WriteStatus::WantWrite => Moved::Blocked,
+                WriteStatus::WantRead | WriteStatus::WantWrite => IoResult::Blocked,
             }),
         }
     }
 }
 
-fn moved(result: rustix::io::Result<usize>) -> Result<Moved, Failure> {
+fn moved(result: rustix::io::Result<usize>) -> Result<IoResult, Failure> {
     use rustix::io::Errno;
     match result {
-        Ok(0) | Err(Errno::CONNRESET | Errno::PIPE) => Ok(Moved::Closed),
-        Ok(count) => Ok(Moved::Bytes(count)),
-        Err(Errno::AGAIN) => Ok(Moved::Blocked),
-        Err(Errno::INTR) => Ok(Moved::Bytes(0)),
+        Ok(0) | Err(Errno::CONNRESET | Errno::PIPE) => Ok(IoResult::Closed),
+        Ok(count) => Ok(IoResult::Bytes(count)),
+        Err(Errno::AGAIN) => Ok(IoResult::Blocked),
+        Err(Errno::INTR) => Ok(IoResult::Bytes(0)),
         Err(error) => Err(io::Error::from(error).into()),
     }
 }

@@ -9,18 +9,18 @@ use std::time::Duration;
 use fastrand::Rng;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::time::Timespec;
-use tlstax_contract::{Counts, ErrorKind, Fault, Negotiated};
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
+use tlstax_contract::{Counts, Negotiated};
 
 use crate::alarm::{ALARM, Alarm};
-use crate::clock::now_ns;
 use crate::connection::{Advance, Connection, RoundId};
 use crate::dispatch::{Dispatch, Stage, Start};
-use crate::failure::Failure;
 use crate::lingering::{self, Lingering};
 use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder};
 use crate::schedule::OpenSchedule;
-use crate::shared::{Desk, Shared};
+use crate::shared::{Shared, ThreadState};
 
 /// Connections of one thread that are set up at the same time; more would only queue at the server.
 const SETTING_UP_AT_ONCE: usize = 64;
@@ -53,10 +53,9 @@ pub struct SetUp {
 
 /// One thread's share of the connections.
 pub struct Worker {
-    shared: Arc<Shared>,
     gauge: Arc<Gauge>,
     connections: Vec<Connection>,
-    desk: Desk,
+    thread: ThreadState,
     events: Vec<Event>,
     dispatch: Dispatch,
     alarm: Option<Alarm>,
@@ -84,8 +83,7 @@ impl Worker {
         samples: usize,
     ) -> Result<Self, Failure> {
         let lingering = shared.lingering_of(number).map(Lingering::new);
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| Failure::connecting(&error.into()))?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(Failure::connecting)?;
         let connections = (0..count)
             .map(|index| Connection::new(index as u64, &shared))
             .collect::<Result<Vec<_>, _>>()?;
@@ -95,10 +93,10 @@ impl Worker {
             data: EventData::new_u64(0),
         };
         Ok(Self {
-            shared,
             gauge,
             connections,
-            desk: Desk {
+            thread: ThreadState {
+                shared,
                 epoll,
                 buffer: vec![0; BUFFER_BYTES],
                 recorder: Recorder::new(),
@@ -128,16 +126,17 @@ impl Worker {
     /// # Errors
     /// The first failure of any of them.
     pub fn set_up(&mut self) -> Result<SetUp, Failure> {
-        let rounds = self.shared.script.set_up.len();
+        let rounds = self.thread.shared.script.set_up.len();
         let at_once = self.setting_up_at_once();
         let (mut begun, mut done) = (0, 0);
         let mut held = VecDeque::new();
         while done < self.connections.len() {
-            while begun < self.connections.len() && begun - done < at_once && self.desk.has_room() {
+            while begun < self.connections.len() && begun - done < at_once && self.thread.has_room()
+            {
                 self.begin(begun, RoundId::SetUp(0))?;
                 begun += 1;
             }
-            while self.desk.has_room() {
+            while self.thread.has_room() {
                 let Some((index, round)) = held.pop_front() else {
                     break;
                 };
@@ -174,15 +173,15 @@ impl Worker {
         }
         self.see_off(lingering::LONGEST_NS)?;
         Ok(SetUp {
-            proofs: std::mem::take(&mut self.desk.proofs),
-            server_version: std::mem::take(&mut self.desk.server_version),
+            proofs: std::mem::take(&mut self.thread.proofs),
+            server_version: std::mem::take(&mut self.thread.server_version),
         })
     }
 
     /// How many connections are set up at the same time: fewer where the server has been promised how many there
     /// are, since some of them are closed and opened anew.
     fn setting_up_at_once(&self) -> usize {
-        if self.desk.lingering.is_some() {
+        if self.thread.lingering.is_some() {
             SETTING_UP_AT_ONCE.min(self.connections.len().div_ceil(2))
         } else {
             SETTING_UP_AT_ONCE
@@ -202,14 +201,14 @@ impl Worker {
         schedule: Option<OpenSchedule>,
         rounds: u32,
     ) -> Result<(), Failure> {
-        if self.shared.script.storm {
+        if self.thread.shared.script.storm {
             return self.storm(stage, rounds);
         }
         if schedule.is_some() && self.alarm.is_none() {
-            self.alarm = Some(Alarm::new(&self.desk.epoll)?);
+            self.alarm = Some(Alarm::new(&self.thread.epoll)?);
         }
         self.dispatch.begin(stage, schedule);
-        if self.shared.full_load.is_some() && self.shared.script.recover.is_none() {
+        if self.thread.shared.full_load.is_some() && !self.thread.shared.script.keeps_connections {
             self.dispatch.stagger(now_ns(), self.usual_ns);
         }
         let mut now = self.look_after()?;
@@ -252,13 +251,13 @@ impl Worker {
 
     /// A stage is over: those that may not start are parked, and what an operation took is kept for the next.
     fn rest(&mut self, now: u64) {
-        if self.shared.script.recover.is_none() {
+        if !self.thread.shared.script.keeps_connections {
             while let Some(index) = self.held.pop_front() {
                 self.dispatch.park(index);
             }
         }
         self.write_skipped(now);
-        let done = &self.desk.recorder.slice;
+        let done = &self.thread.recorder.slice;
         self.usual_ns = done
             .latency_sum_ns
             .checked_div(done.operations)
@@ -272,8 +271,8 @@ impl Worker {
     /// None that `epoll_wait(2)` has for a valid epoll.
     pub fn see_off(&mut self, longest_ns: u64) -> Result<(), Failure> {
         let give_up_ns = now_ns() + longest_ns;
-        let count = |desk: &Desk| desk.lingering.as_ref().map_or(0, Lingering::count);
-        while count(&self.desk) > 0 && now_ns() < give_up_ns {
+        let count = |thread: &ThreadState| thread.lingering.as_ref().map_or(0, Lingering::count);
+        while count(&self.thread) > 0 && now_ns() < give_up_ns {
             let ready = self.wait(now_ns())?;
             for place in 0..ready {
                 // Of connections that are kept, which are idle.
@@ -293,7 +292,7 @@ impl Worker {
             .iter_mut()
             .filter(|connection| connection.is_open())
         {
-            connection.close(&mut self.desk);
+            connection.close(&mut self.thread);
         }
         // Whoever ends the process waits a little longer (contract/README.md, "The conversation").
         let _ = self.see_off(lingering::LONGEST_NS / 2);
@@ -306,7 +305,7 @@ impl Worker {
                 break;
             };
             self.start(start, now_ns)?;
-            now_ns = crate::clock::now_ns();
+            now_ns = tlstax_client::clock::now_ns();
         }
         Ok(now_ns)
     }
@@ -318,38 +317,34 @@ impl Worker {
 
     /// Whether this connection is open, or may be opened.
     fn may_begin(&self, index: usize) -> bool {
-        self.desk.has_room() || self.connections[index].is_open()
+        self.thread.has_room() || self.connections[index].is_open()
     }
 
     /// The same of one that has been idle: kept connections are open then.
     fn may_begin_next(&self) -> bool {
-        self.desk.has_room() || self.shared.script.recover.is_some()
+        self.thread.has_room() || self.thread.shared.script.keeps_connections
     }
 
     /// Closes what the server has not closed in time, unless nobody waits for that.
     fn give_up_lingering(&mut self, nobody_waits: bool) {
-        if let (false, Some(lingering)) = (nobody_waits, &mut self.desk.lingering) {
+        if let (false, Some(lingering)) = (nobody_waits, &mut self.thread.lingering) {
             lingering.give_up(now_ns());
         }
     }
 
     fn start(&mut self, start: Start, now_ns: u64) -> Result<(), Failure> {
         let connection = &mut self.connections[start.index];
-        if !connection.take_up(self.measures, &self.shared, &mut self.desk) {
+        if !connection.take_up(self.measures, &mut self.thread) {
             self.dispatch.end_with(start.index);
             return Ok(());
         }
-        let recorder = &mut self.desk.recorder;
+        let recorder = &mut self.thread.recorder;
         recorder.scheduled += 1;
         if self.dispatch.is_open_loop() {
             recorder.phase(Phase::StartDelay, now_ns.saturating_sub(start.due_ns));
         }
-        let begun = self.connections[start.index].begin(
-            RoundId::Operation,
-            now_ns,
-            &self.shared,
-            &mut self.desk,
-        );
+        let begun =
+            self.connections[start.index].begin(RoundId::Operation, now_ns, &mut self.thread);
         begun
             .map(drop)
             .or_else(|failure| self.fail(start.index, failure))
@@ -396,10 +391,10 @@ impl Worker {
 
     fn write_answered(&mut self, index: usize, at_ns: u64) {
         let took_ns = self.dispatch.answered(index, at_ns);
-        let recorder = &mut self.desk.recorder;
+        let recorder = &mut self.thread.recorder;
         recorder.phase(Phase::Operation, took_ns);
         let mut counted_ns = 0;
-        if let Some(meter) = &self.shared.full_load {
+        if let Some(meter) = &self.thread.shared.full_load {
             counted_ns = meter.answered(took_ns, at_ns);
             self.dispatch.prolong(meter.until_ns());
         }
@@ -411,7 +406,7 @@ impl Worker {
     /// Writes down what was due and never started: it has taken at least until now, and left out it
     /// would be missing where the latencies are highest.
     fn write_skipped(&mut self, now_ns: u64) {
-        let recorder = &mut self.desk.recorder;
+        let recorder = &mut self.thread.recorder;
         while let Some(waited_ns) = self.dispatch.skip(now_ns) {
             recorder.scheduled += 1;
             recorder.skipped += 1;
@@ -436,7 +431,7 @@ impl Worker {
     /// Writes a failure down and lets the connection rest.
     fn fail(&mut self, index: usize, failure: Failure) -> Result<(), Failure> {
         let connection = &mut self.connections[index];
-        connection.abandon(&mut self.desk);
+        connection.abandon(&mut self.thread);
         // Of an operation that failed twice, the first failure counts.
         let failure = connection.take_refusal().unwrap_or(failure);
         let now = now_ns();
@@ -449,7 +444,7 @@ impl Worker {
     }
 
     fn write_failure(&mut self, failure: &Failure, now_ns: u64) {
-        let recorder = &mut self.desk.recorder;
+        let recorder = &mut self.thread.recorder;
         recorder.error(failure);
         recorder.slice.last_answer_ns = now_ns;
         self.gauge.errors.fetch_add(1, Ordering::Relaxed);
@@ -458,7 +453,7 @@ impl Worker {
     /// Ends what is overdue, wakes what has rested, starts what is due; what time it is then.
     fn look_after(&mut self) -> Result<u64, Failure> {
         let now = now_ns();
-        if self.shared.supply.is_used_up() {
+        if self.thread.shared.supply.is_used_up() {
             self.dispatch.end();
         }
         while let Some(index) = self.dispatch.overdue(now) {
@@ -468,7 +463,7 @@ impl Worker {
         while let Some(index) = self.dispatch.rested(now) {
             self.open_again(index, now)?;
         }
-        while self.desk.has_room() {
+        while self.thread.has_room() {
             let Some(index) = self.held.pop_front() else {
                 break;
             };
@@ -479,7 +474,7 @@ impl Worker {
 
     /// Has a closed connection go on: with an operation, or with what it is to be told first.
     fn open_again(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
-        if self.shared.script.recover.is_none() || !self.may_begin(index) {
+        if !self.thread.shared.script.keeps_connections || !self.may_begin(index) {
             self.go_on(index, now_ns)
         } else if let Err(failure) = self.begin(index, RoundId::Recover) {
             self.fail(index, failure)
@@ -493,14 +488,13 @@ impl Worker {
         let now = now_ns();
         self.dispatch.engage(index, now, now);
         self.connections[index]
-            .begin(round, now, &self.shared, &mut self.desk)
+            .begin(round, now, &mut self.thread)
             .map(drop)
     }
 
     fn silent(&self) -> Failure {
-        let waited = Duration::from_nanos(self.shared.timeout_ns);
-        let message = format!("the server has not answered for {waited:?}");
-        Failure::new(ErrorKind::Timeout, Fault::Server, message)
+        let waited = Duration::from_nanos(self.thread.shared.timeout_ns);
+        Failure::Silent(waited)
     }
 
     /// Waits for sockets or the alarm to become ready; how many are.
@@ -514,13 +508,13 @@ impl Worker {
             tv_sec: 0,
             tv_nsec: i64::try_from(patience_ns).unwrap_or_default(),
         };
-        match epoll::wait(&self.desk.epoll, &mut self.events[..], Some(&timeout)) {
-            Ok(count) => Ok(match &mut self.desk.lingering {
+        match epoll::wait(&self.thread.epoll, &mut self.events[..], Some(&timeout)) {
+            Ok(count) => Ok(match &mut self.thread.lingering {
                 Some(lingering) => lingering.sift(&mut self.events[..count]),
                 None => count,
             }),
             Err(rustix::io::Errno::INTR) => Ok(0),
-            Err(error) => Err(Failure::connecting(&error.into())),
+            Err(error) => Err(Failure::connecting(error)),
         }
     }
 
@@ -534,7 +528,7 @@ impl Worker {
             .intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         // The data is the index that this worker gave when it registered the socket.
         let index = usize::try_from(data.u64()).unwrap_or_default();
-        let advance = self.connections[index].proceed(readable, &self.shared, &mut self.desk);
+        let advance = self.connections[index].proceed(readable, &mut self.thread);
         Some((index, advance))
     }
 }

@@ -28,7 +28,7 @@ pub fn job(data: &[u8]) {
     assert_eq!(again, job, "it means something else when written again");
     match tlstax_load::rehearse(&job.workload, job.seed) {
         Ok(longest) => assert!(longest <= LONGEST_STATEMENT),
-        Err(failure) => assert!(failure.message.starts_with("job field workload.")),
+        Err(failure) => assert!(failure.to_string().starts_with("job field workload.")),
     }
 }
 

@@ -2,57 +2,92 @@
 //!
 //! A connection makes *rounds* (see [`crate::script`]): it connects if it is closed, takes the
 //! round's steps one after another, and hangs up if the round says so. It never waits: every call
-//! goes as far as the socket lets it. `opening` holds the states up to the login's end, `asking`
-//! those of statements and answers; `settling` writes down what crossed the wire.
+//! goes as far as the socket lets it. Each state has what there is in it and no more: `line` is the
+//! socket and what crosses it, `opening` the line's way up to the login's end, `asking` statements
+//! and answers.
 
 mod asking;
+mod line;
 mod opening;
-mod settling;
 
 use std::sync::Arc;
 
-use asking::READS_AT_ONCE;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use tlstax_contract::{ErrorKind, Fault};
-use tlstax_tls::SavedSession;
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
+use tlstax_tls::{Connection as TlsConnection, SavedSession};
 use tlstax_wire::{
-    Algorithm, Capabilities, DiscardRows, Login, LoginReport, PrepareParser, ResponseParser,
-    RowCollector, Violation, WireError, command,
+    Capabilities, DiscardRows, Login, LoginReport, ResponseParser, Violation, WireError,
 };
 
-use crate::clock::now_ns;
-use crate::failure::Failure;
 use crate::recorder::Phase;
-use crate::script::Step;
-use crate::shared::{Desk, Shared};
-use crate::transport::{Moved, Transport};
-use crate::turns::{Bytes, Turns};
+use crate::script::{Round, Script};
+use crate::shared::{Shared, ThreadState};
 use crate::values::Values;
-use settling::Settled;
+use asking::Open;
+use line::Line;
 
-/// What epoll is asked to report of a socket.
-const INTEREST: EventFlags = EventFlags::IN
-    .union(EventFlags::OUT)
-    .union(EventFlags::RDHUP)
-    .union(EventFlags::ET);
+/// So many reads for one connection, and the others and the clock have their turn: a server that never
+/// pauses would otherwise keep them waiting for ever.
+const READS_AT_ONCE: usize = 64;
 
-/// Where a connection stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a connection stands, and what it has there.
+// A box around the open one would be an allocation for each connection, which may be each operation.
+#[allow(clippy::large_enum_variant)]
+#[derive(Default)]
 enum State {
     /// There is no socket. Leaves by `begin`.
+    #[default]
     Closed,
     /// The SYN is out. Leaves when the socket becomes writable.
-    Connecting,
+    Connecting(Line),
     /// The greeting is due, or the answer to a login packet. Leaves when the login says so.
-    LoggingIn,
+    LoggingIn(Line),
     /// TLS handshake messages go back and forth. Leaves when the library says that it is done.
-    Handshaking,
-    /// A statement's answer is due. Leaves when the answer is whole.
-    Answering,
-    /// Open, nothing is due. Leaves by `begin`.
-    Idle,
+    Handshaking(Line),
+    /// The login is done. Leaves when the round ends with it, or something fails.
+    Open(Open),
     /// Goodbye was said, and it is left to the server to hang up. Leaves when it has.
-    Parting,
+    Parting(Line),
+}
+
+impl State {
+    /// The line, where there is one.
+    #[inline]
+    fn line(&mut self) -> Option<&mut Line> {
+        match self {
+            Self::Closed => None,
+            Self::Connecting(line)
+            | Self::LoggingIn(line)
+            | Self::Handshaking(line)
+            | Self::Parting(line)
+            | Self::Open(Open { line, .. }) => Some(line),
+        }
+    }
+
+    /// The line alone, where there is one.
+    fn into_line(self) -> Option<Line> {
+        match self {
+            Self::Closed => None,
+            Self::Connecting(line)
+            | Self::LoggingIn(line)
+            | Self::Handshaking(line)
+            | Self::Parting(line)
+            | Self::Open(Open { line, .. }) => Some(line),
+        }
+    }
+}
+
+/// What takes a line from one state of its opening to the next.
+#[derive(Clone, Copy)]
+enum Milestone {
+    /// The socket is connected.
+    Connected,
+    /// The server has taken the SSLRequest, and the handshake may begin.
+    StartTls,
+    /// The handshake is done.
+    Encrypted,
+    /// The server has said OK.
+    LoggedIn(LoginReport),
 }
 
 /// Which round a connection makes.
@@ -80,21 +115,28 @@ pub enum Advance {
     Refused,
 }
 
-/// The parsers of an open connection; they depend on what the login agreed on, compression among it.
-struct Parsers {
-    text: ResponseParser,
-    binary: ResponseParser,
-    prepare: PrepareParser,
-    compression: Option<Algorithm>,
+/// Where a connection is in the script, and what it keeps when it is closed, so that opening it again
+/// allocates nothing.
+struct Work {
+    round: RoundId,
+    operation: usize,
+    step: usize,
+    refusal: Option<Failure>,
+    login: Login,
+    out: Vec<u8>,
+    statement_ids: Vec<u32>,
+    values: Values,
+    session: Option<SavedSession>,
 }
 
-impl Parsers {
-    fn new(report: &LoginReport) -> Self {
-        Self {
-            text: ResponseParser::text(report.capabilities),
-            binary: ResponseParser::binary(report.capabilities),
-            prepare: PrepareParser::new(report.capabilities),
-            compression: Algorithm::agreed(report.capabilities),
+impl Work {
+    /// The round that is being made, or was made last.
+    #[inline]
+    fn round<'s>(&self, script: &'s Script) -> &'s Round {
+        match self.round {
+            RoundId::SetUp(number) => &script.set_up[number],
+            RoundId::Recover => &script.recover,
+            RoundId::Operation => &script.operations[self.operation].round,
         }
     }
 }
@@ -103,27 +145,7 @@ impl Parsers {
 pub struct Connection {
     number: u64,
     state: State,
-    transport: Option<Transport>,
-    readable: bool,
-    login: Login,
-    parsers: Option<Parsers>,
-    out: Vec<u8>,
-    written: usize,
-    round: RoundId,
-    operation: usize,
-    step: usize,
-    doing: Step,
-    in_transaction: bool,
-    refusal: Option<Failure>,
-    connect_ns: u64,
-    phase_ns: u64,
-    first_query: bool,
-    statement_ids: Vec<u32>,
-    values: Values,
-    collector: Option<RowCollector>,
-    session: Option<SavedSession>,
-    settled: Settled,
-    turns: Turns,
+    work: Work,
 }
 
 impl Connection {
@@ -135,63 +157,54 @@ impl Connection {
         Ok(Self {
             number,
             state: State::Closed,
-            transport: None,
-            readable: false,
-            login: Login::new(Arc::clone(&shared.login))?,
-            parsers: None,
-            out: Vec::new(),
-            written: 0,
-            round: RoundId::SetUp(0),
-            operation: 0,
-            step: 0,
-            doing: Step::Prove,
-            in_transaction: false,
-            refusal: None,
-            connect_ns: 0,
-            phase_ns: 0,
-            first_query: true,
-            statement_ids: vec![0; shared.script.templates.len()],
-            values: Values::default(),
-            collector: None,
-            session: None,
-            settled: Settled::default(),
-            turns: Turns::default(),
+            work: Work {
+                round: RoundId::SetUp(0),
+                operation: 0,
+                step: 0,
+                refusal: None,
+                login: Login::new(Arc::clone(&shared.access.login))?,
+                out: Vec::new(),
+                statement_ids: vec![0; shared.script.templates.len()],
+                values: Values::default(),
+                session: None,
+            },
         })
     }
 
     /// Which round it makes, or made last.
     pub fn round(&self) -> RoundId {
-        self.round
+        self.work.round
     }
 
     /// Whether there is a socket.
     pub fn is_open(&self) -> bool {
-        self.state != State::Closed
+        !matches!(self.state, State::Closed)
     }
 
     /// Takes up the next operation, which [`Connection::begin`] is to begin: which it is, and the
     /// values that its statements share. False when something that it needs is used up.
     #[inline]
-    pub fn take_up(&mut self, measured: bool, shared: &Shared, desk: &mut Desk) -> bool {
-        self.operation = shared.script.choose(&mut desk.rng);
-        let operation = &shared.script.operations[self.operation];
-        let firsts = self.values.start_afresh();
+    pub fn take_up(&mut self, measured: bool, thread: &mut ThreadState) -> bool {
+        let (work, shared) = (&mut self.work, &thread.shared);
+        work.operation = shared.script.choose(&mut thread.rng);
+        let operation = &shared.script.operations[work.operation];
+        let firsts = work.values.start_afresh();
         if !shared
             .supply
             .take(measured, &operation.reservations, firsts)
         {
             return false;
         }
-        self.values.draw_shared(&operation.shared, &mut desk.rng);
+        work.values.draw_shared(&operation.shared, &mut thread.rng);
         true
     }
 
     /// Why the last operation was refused.
     pub fn take_refusal(&mut self) -> Option<Failure> {
-        self.refusal.take()
+        self.work.refusal.take()
     }
 
-    /// Begins a round.
+    /// Begins a round, on a connection that is closed or idle.
     ///
     /// # Errors
     /// The connection's end.
@@ -199,17 +212,17 @@ impl Connection {
         &mut self,
         round: RoundId,
         now_ns: u64,
-        shared: &Shared,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
-        self.round = round;
-        self.step = 0;
-        if self.state == State::Closed {
-            self.connect(now_ns, shared, desk)?;
-            return Ok(Advance::Waiting);
+        (self.work.round, self.work.step) = (round, 0);
+        if let State::Open(open) = &mut self.state {
+            open.line.begin_phase(now_ns);
+            return self.next_step(thread);
         }
-        self.begin_phase(now_ns);
-        self.next_step(shared, desk)
+        self.work.login.reset();
+        self.work.out.clear();
+        self.state = State::Connecting(Line::connect(self.number, now_ns, thread)?);
+        Ok(Advance::Waiting)
     }
 
     /// Goes on after the socket became ready.
@@ -219,172 +232,130 @@ impl Connection {
     pub fn proceed(
         &mut self,
         readable: bool,
-        shared: &Shared,
-        desk: &mut Desk,
+        thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
-        self.readable |= readable;
+        if let Some(line) = self.state.line() {
+            line.readable |= readable;
+        }
         loop {
-            let before = self.state;
-            let advance = match self.state {
-                State::Connecting => self.finish_connect(shared, desk)?,
-                State::LoggingIn => self.log_in(shared, desk)?,
-                State::Handshaking => self.shake_hands(desk)?,
-                State::Answering => self.read_answer(shared, desk)?,
-                State::Idle => self.notice_hang_up(desk)?,
-                State::Parting => self.see_off(desk),
-                State::Closed => Advance::Waiting,
+            let milestone = match &mut self.state {
+                State::Closed => None,
+                State::Connecting(line) => Some(line.finish_connect(thread)?),
+                State::LoggingIn(line) => line.log_in(&mut self.work, thread)?,
+                State::Handshaking(line) => line.shake_hands(&mut self.work, thread)?,
+                State::Open(open) => {
+                    let advance = open.proceed(&mut self.work, thread)?;
+                    return Ok(self.end_round(advance, thread));
+                }
+                State::Parting(line) => {
+                    let has_ended = line.await_end(thread);
+                    return Ok(self.see_off(has_ended, thread));
+                }
             };
-            if advance != Advance::Waiting || self.state == before {
-                return Ok(advance);
+            match milestone {
+                None => return Ok(Advance::Waiting),
+                Some(Milestone::LoggedIn(report)) => {
+                    self.pass(Milestone::LoggedIn(report), thread)?;
+                    return self.next_step(thread);
+                }
+                Some(milestone) => self.pass(milestone, thread)?,
             }
         }
     }
 
+    /// Takes the line into the state that follows a milestone.
+    fn pass(&mut self, milestone: Milestone, thread: &ThreadState) -> Result<(), Failure> {
+        if let Some(line) = std::mem::take(&mut self.state).into_line() {
+            self.state = match milestone {
+                Milestone::Connected | Milestone::Encrypted => State::LoggingIn(line),
+                Milestone::StartTls => State::Handshaking(line.over_tls(&self.work, thread)?),
+                Milestone::LoggedIn(report) => State::Open(Open::new(line, &report)),
+            };
+        }
+        Ok(())
+    }
+
+    /// Has an open connection take the round's next step.
+    fn next_step(&mut self, thread: &mut ThreadState) -> Result<Advance, Failure> {
+        let State::Open(open) = &mut self.state else {
+            return Ok(Advance::Waiting);
+        };
+        let advance = open.next_step(&mut self.work, thread)?;
+        Ok(self.end_round(advance, thread))
+    }
+
+    /// Hangs up where a round has ended and says so.
+    #[inline]
+    fn end_round(&mut self, advance: Advance, thread: &mut ThreadState) -> Advance {
+        if advance != Advance::Waiting && self.work.round(&thread.shared.script).close {
+            self.close(thread);
+        }
+        advance
+    }
+
     /// Hangs up as MySQL's own client does: `COM_QUIT`, no TLS close alert, close(2).
-    pub fn close(&mut self, desk: &mut Desk) {
+    pub fn close(&mut self, thread: &mut ThreadState) {
         let started_ns = now_ns();
-        self.say_goodbye(started_ns);
-        self.leave(desk);
-        desk.recorder.phase(Phase::Close, now_ns() - started_ns);
+        if let Some(mut line) = std::mem::take(&mut self.state).into_line() {
+            line.say_goodbye(started_ns, &mut self.work.out);
+            self.leave(line, thread);
+        }
+        thread.recorder.phase(Phase::Close, now_ns() - started_ns);
     }
 
     /// Says goodbye as [`Connection::close`] does, but leaves it to the server to hang up first, for
     /// which [`Connection::proceed`] waits. That is not timed.
     pub fn part(&mut self) {
-        self.say_goodbye(now_ns());
-        self.state = State::Parting;
-    }
-
-    fn say_goodbye(&mut self, now_ns: u64) {
-        self.begin_phase(now_ns);
-        self.out.clear();
-        command::quit(&mut self.out);
-        if let Some(transport) = &mut self.transport {
-            // A server that is gone already needs no goodbye.
-            let _ = transport.write(&self.out);
+        if let Some(mut line) = std::mem::take(&mut self.state).into_line() {
+            line.say_goodbye(now_ns(), &mut self.work.out);
+            self.state = State::Parting(line);
         }
     }
 
-    /// Closes the socket after the goodbye.
-    pub fn leave(&mut self, desk: &mut Desk) {
-        let crossed = self.turns.end_phase(self.bytes());
-        desk.recorder.crossed(Phase::Close, crossed);
-        self.abandon(desk);
-    }
-
-    /// Waits for the server to hang up; what it may say before is of no interest any more.
-    fn see_off(&mut self, desk: &mut Desk) -> Advance {
-        for _ in 0..READS_AT_ONCE {
-            match self.read(desk, "after the goodbye") {
-                Ok(Some(_)) => {}
-                Ok(None) => return Advance::Waiting,
-                Err(_) => break,
-            }
+    /// Closes the socket after the goodbye, once the server has hung up.
+    fn see_off(&mut self, has_ended: bool, thread: &mut ThreadState) -> Advance {
+        if !has_ended {
+            return Advance::Waiting;
         }
-        self.leave(desk);
+        self.give_up_parting(thread);
         let at_ns = now_ns();
         Advance::Finished { at_ns }
     }
 
+    /// Closes the socket after the goodbye, whether or not the server has hung up.
+    pub fn give_up_parting(&mut self, thread: &mut ThreadState) {
+        if let Some(line) = std::mem::take(&mut self.state).into_line() {
+            self.leave(line, thread);
+        }
+    }
+
+    fn leave(&mut self, mut line: Line, thread: &mut ThreadState) {
+        let crossed = line.crossed();
+        thread.recorder.crossed(Phase::Close, crossed);
+        self.drop_line(line, thread);
+    }
+
     /// Drops the connection without a word, as after an error.
-    pub fn abandon(&mut self, desk: &mut Desk) {
-        self.settle_wire(desk);
-        if let Some(tls) = self.transport.as_mut().and_then(Transport::tls) {
-            if let Some(session) = tls.take_session() {
-                self.session = Some(session);
-            }
+    pub fn abandon(&mut self, thread: &mut ThreadState) {
+        if let Some(line) = std::mem::take(&mut self.state).into_line() {
+            self.drop_line(line, thread);
         }
-        let left = self.transport.take();
-        if let (Some(lingering), Some(transport)) = (&mut desk.lingering, left) {
-            lingering.keep(transport, &desk.epoll, now_ns());
+    }
+
+    fn drop_line(&mut self, mut line: Line, thread: &mut ThreadState) {
+        line.settle(thread);
+        if let Some(session) = line.transport.tls().and_then(TlsConnection::take_session) {
+            self.work.session = Some(session);
         }
-        self.parsers = None;
-        self.collector = None;
-        self.in_transaction = false;
-        self.state = State::Closed;
-        self.settled = Settled::default();
-    }
-
-    /// An idle connection became ready: the server hung up, or said something unasked.
-    fn notice_hang_up(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
-        if let Some(count) = self.read(desk, "while it was idle")? {
-            nothing_more(&desk.buffer[..count])?;
+        if let Some(lingering) = &mut thread.lingering {
+            lingering.keep(line.transport, &thread.epoll, now_ns());
         }
-        Ok(Advance::Waiting)
     }
 
-    /// Notes that a phase that began at `since_ns` has ended now, when the next begins.
-    fn end_phase(&mut self, ended: Phase, since_ns: u64, desk: &mut Desk) {
-        self.phase_ns = now_ns();
-        desk.recorder.phase(ended, self.phase_ns - since_ns);
-        let crossed = self.turns.end_phase(self.bytes());
-        desk.recorder.crossed(ended, crossed);
-    }
-
-    /// A phase begins now; what was before it belongs to none.
-    fn begin_phase(&mut self, now_ns: u64) {
-        self.phase_ns = now_ns;
-        self.turns.begin_phase(self.bytes());
-    }
-
-    /// Bytes on the wire since the connection was opened.
-    fn bytes(&self) -> Bytes {
-        self.transport.as_ref().map_or((0, 0), Transport::bytes)
-    }
-
-    /// Has epoll report the socket although nothing new happened on it: changing the registration
-    /// of an edge-triggered socket tells of what is ready already (epoll(7), questions 8 and 9).
-    fn report_again(&mut self, desk: &Desk) -> Result<(), Failure> {
-        let socket = socket(&mut self.transport)?.socket();
-        epoll::modify(
-            &desk.epoll,
-            socket,
-            EventData::new_u64(self.number),
-            INTEREST,
-        )
-        .map_err(|error| Failure::connecting(&error.into()))
-    }
-
-    /// Writes what is outgoing; false when the socket does not take all of it yet.
-    fn flush(&mut self) -> Result<bool, Failure> {
-        if self.out.is_empty() {
-            return Ok(true);
-        }
-        while self.written < self.out.len() {
-            match socket(&mut self.transport)?.write(&self.out[self.written..])? {
-                Moved::Bytes(count) => self.written += count,
-                Moved::Blocked | Moved::Paused => return Ok(false),
-                Moved::Closed => return Err(Failure::closed("while it was written to")),
-            }
-        }
-        self.out.clear();
-        self.written = 0;
-        self.turns.sent();
-        // The answer to what has just been sent will make the socket ready anew (epoll(7), edge
-        // triggered), so there is no need to try and read before.
-        self.readable = false;
-        Ok(true)
-    }
-
-    /// Reads into the desk's buffer; none when nothing is there.
-    fn read(&mut self, desk: &mut Desk, when: &str) -> Result<Option<usize>, Failure> {
-        if !self.readable {
-            return Ok(None);
-        }
-        match socket(&mut self.transport)?.read(&mut desk.buffer)? {
-            Moved::Bytes(count) => {
-                self.turns.received();
-                Ok(Some(count))
-            }
-            Moved::Closed => Err(Failure::closed(when)),
-            Moved::Blocked => {
-                self.readable = false;
-                Ok(None)
-            }
-            Moved::Paused => {
-                self.report_again(desk)?;
-                Ok(None)
-            }
+    /// Writes down what crossed the wire since the last time.
+    pub fn settle_wire(&mut self, thread: &mut ThreadState) {
+        if let Some(line) = self.state.line() {
+            line.settle(thread);
         }
     }
 }
@@ -401,16 +372,4 @@ fn nothing_more(rest: &[u8]) -> Result<(), Failure> {
         _ => Violation::OutOfTurn("more than it was asked for").into(),
     };
     Err(error.into())
-}
-
-fn socket(transport: &mut Option<Transport>) -> Result<&mut Transport, Failure> {
-    transport.as_mut().ok_or_else(|| internal("no socket"))
-}
-
-fn internal(what: &str) -> Failure {
-    Failure::new(
-        ErrorKind::Internal,
-        Fault::Client,
-        format!("a mistake in the load engine: {what}"),
-    )
 }

@@ -1,185 +1,152 @@
-//! A connection on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
+//! A line on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
 
-use rustix::event::epoll::{self, EventData};
+use tlstax_client::{Access, Failure, connect_result};
 use tlstax_tls::{Connection as TlsConnection, Context, HandshakeStatus};
-use tlstax_wire::{Algorithm, LoginReport, LoginStep};
+use tlstax_wire::{Algorithm, Login, LoginReport, LoginStep};
 
-use super::asking::READS_AT_ONCE;
-use super::{Advance, Connection, INTEREST, Parsers, State, internal, nothing_more, socket};
-use crate::failure::Failure;
+use super::line::Line;
+use super::{Milestone, READS_AT_ONCE, Work, nothing_more};
 use crate::recorder::Phase;
-use crate::shared::{Desk, Shared};
-use crate::socket::connect_result;
-use crate::transport::Transport;
-use crate::turns::Turns;
+use crate::shared::ThreadState;
 
-impl Connection {
-    /// Sends the SYN and asks epoll for everything that will ever happen on the socket: one system
-    /// call for its whole life, since edge triggering needs no re-arming.
-    pub(super) fn connect(
-        &mut self,
-        now_ns: u64,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<(), Failure> {
-        self.state = State::Connecting;
-        let source = desk.take_source(&shared.sources);
-        let socket = shared
-            .target
-            .begin_connect(source)
-            .map_err(|error| Failure::connecting(&error))?;
-        epoll::add(
-            &desk.epoll,
-            &socket,
-            EventData::new_u64(self.number),
-            INTEREST,
-        )
-        .map_err(|error| Failure::connecting(&error.into()))?;
-        self.transport = Some(Transport::new(socket));
-        self.login.reset();
-        self.out.clear();
-        self.written = 0;
-        self.readable = false;
-        self.first_query = true;
-        self.connect_ns = now_ns;
-        self.turns = Turns::default();
-        Ok(())
-    }
-
+impl Line {
     pub(super) fn finish_connect(
         &mut self,
-        shared: &Shared,
-        desk: &mut Desk,
-    ) -> Result<Advance, Failure> {
-        connect_result(socket(&mut self.transport)?.socket())
-            .map_err(|error| Failure::connecting(&error))?;
-        desk.recorder.slice.counts.connections += 1;
-        if shared.target.is_tcp() {
+        thread: &mut ThreadState,
+    ) -> Result<Milestone, Failure> {
+        connect_result(self.transport.socket()).map_err(Failure::connecting)?;
+        thread.recorder.slice.counts.connections += 1;
+        if thread.shared.access.target.is_tcp() {
             // The SYN and its answer.
-            self.turns.counted(1);
+            self.round_trips.counted(1);
         }
-        self.end_phase(Phase::TcpConnect, self.connect_ns, desk);
+        self.end_phase(Phase::TcpConnect, self.begun_ns, thread);
         // The server speaks first, but not before the client's last word of that handshake is there.
-        self.turns.sent();
-        self.state = State::LoggingIn;
-        Ok(Advance::Waiting)
+        self.round_trips.sent();
+        Ok(Milestone::Connected)
     }
 
-    pub(super) fn log_in(&mut self, shared: &Shared, desk: &mut Desk) -> Result<Advance, Failure> {
+    /// Takes the login as far as the socket lets it; none while more is to be waited for.
+    pub(super) fn log_in(
+        &mut self,
+        work: &mut Work,
+        thread: &mut ThreadState,
+    ) -> Result<Option<Milestone>, Failure> {
         for _ in 0..READS_AT_ONCE {
-            if !self.flush()? {
-                return Ok(Advance::Waiting);
+            if !self.flush(&mut work.out)? {
+                return Ok(None);
             }
-            let Some(count) = self.read(desk, "during the login")? else {
-                return Ok(Advance::Waiting);
+            let Some(count) = self.read(thread, "during the login")? else {
+                return Ok(None);
             };
-            let greeted = self.login.greeting().is_some();
-            let step = self.login.feed(&desk.buffer[..count], &mut self.out)?;
-            if !greeted && self.login.greeting().is_some() {
-                self.end_phase(Phase::Greeting, self.phase_ns, desk);
+            let greeted = work.login.greeting().is_some();
+            let step = work.login.feed(&thread.buffer[..count], &mut work.out)?;
+            if !greeted && work.login.greeting().is_some() {
+                self.end_phase(Phase::Greeting, self.phase_ns, thread);
             }
             match step {
                 LoginStep::NeedMore | LoginStep::Send => {}
                 LoginStep::StartTls => {
-                    self.start_tls(shared)?;
-                    return Ok(Advance::Waiting);
+                    if !self.flush(&mut work.out)? {
+                        let what = "the SSLRequest did not fit a fresh socket";
+                        return Err(Failure::Mistake(what));
+                    }
+                    // The ClientHello follows at once.
+                    self.round_trips.sent_ahead();
+                    return Ok(Some(Milestone::StartTls));
                 }
-                LoginStep::EncryptPassword => self.encrypt_password(shared)?,
+                LoginStep::EncryptPassword => encrypt_password(work, &thread.shared.access)?,
                 LoginStep::Done { consumed, report } => {
-                    nothing_more(&desk.buffer[consumed..count])?;
-                    self.logged_in(&report, desk)?;
-                    return self.next_step(shared, desk);
+                    nothing_more(&thread.buffer[consumed..count])?;
+                    self.logged_in(&report, &work.login, thread)?;
+                    return Ok(Some(Milestone::LoggedIn(report)));
                 }
             }
         }
-        self.report_again(desk)?;
-        Ok(Advance::Waiting)
+        self.report_again(thread)?;
+        Ok(None)
     }
 
-    /// Sends the SSLRequest and puts TLS on top of the socket.
-    fn start_tls(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let terms = shared
-            .tls
-            .as_ref()
-            .ok_or_else(|| internal("TLS began unasked"))?;
-        if !self.flush()? {
-            return Err(internal("the SSLRequest did not fit a fresh socket"));
-        }
-        // The ClientHello follows at once.
-        self.turns.sent_ahead();
-        let bare = self.transport.take().ok_or_else(|| internal("no socket"))?;
-        let session = self.session.as_ref().filter(|_| terms.resumption);
+    /// Puts TLS on top of the socket.
+    pub(super) fn over_tls(mut self, work: &Work, thread: &ThreadState) -> Result<Self, Failure> {
+        let terms = thread.shared.access.tls.as_ref();
+        let terms = terms.ok_or(Failure::Mistake("TLS began unasked"))?;
+        let session = work.session.as_ref().filter(|_| terms.resumption);
         let own = match &terms.each {
             Some((library, config)) => Some(Context::new(*library, config)?),
             None => None,
         };
-        self.transport = Some(bare.wrap(|socket| {
+        self.transport = self.transport.wrap(|socket| {
             Ok(TlsConnection::new(
                 own.as_ref().unwrap_or(&terms.context),
                 socket,
                 terms.server_name.as_deref(),
                 session,
             )?)
-        })?);
-        self.state = State::Handshaking;
-        Ok(())
+        })?;
+        Ok(self)
     }
 
-    pub(super) fn shake_hands(&mut self, desk: &mut Desk) -> Result<Advance, Failure> {
-        let tls = socket(&mut self.transport)?
-            .tls()
-            .ok_or_else(|| internal("no TLS"))?;
-        match tls.handshake()? {
+    /// Takes the handshake as far as the socket lets it; none while more is to be waited for.
+    pub(super) fn shake_hands(
+        &mut self,
+        work: &mut Work,
+        thread: &mut ThreadState,
+    ) -> Result<Option<Milestone>, Failure> {
+        match self.transport.handshake()? {
             HandshakeStatus::Done => {}
-            HandshakeStatus::WantRead | HandshakeStatus::WantWrite => return Ok(Advance::Waiting),
+            HandshakeStatus::WantRead | HandshakeStatus::WantWrite => return Ok(None),
             HandshakeStatus::Paused => {
-                self.report_again(desk)?;
-                return Ok(Advance::Waiting);
+                self.report_again(thread)?;
+                return Ok(None);
             }
         }
-        let seen = tls
-            .negotiated()
-            .ok_or_else(|| internal("a handshake without an outcome"))?;
-        let round_trips = tls.handshake_round_trips();
-        self.turns.counted(round_trips.unwrap_or_default());
-        self.end_phase(Phase::TlsHandshake, self.phase_ns, desk);
-        desk.recorder.handshake(&seen);
-        self.login.tls_established(&mut self.out)?;
-        self.state = State::LoggingIn;
+        let outcome = self
+            .transport
+            .tls()
+            .and_then(|tls| Some((tls.negotiated()?, tls.handshake_round_trips())));
+        let (seen, round_trips) =
+            outcome.ok_or(Failure::Mistake("a handshake without an outcome"))?;
+        self.round_trips.counted(round_trips.unwrap_or_default());
+        self.end_phase(Phase::TlsHandshake, self.phase_ns, thread);
+        thread.recorder.handshake(&seen);
+        work.login.tls_established(&mut work.out)?;
         self.readable = false;
-        Ok(Advance::Waiting)
+        Ok(Some(Milestone::Encrypted))
     }
 
-    fn encrypt_password(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let wanted = self
-            .login
-            .encryption()
-            .ok_or_else(|| internal("nothing to encrypt"))?;
-        let ciphertext = shared
-            .library()?
-            .encrypt_rsa_oaep(wanted.public_key_pem, wanted.message)?;
-        self.login.password_encrypted(&ciphertext, &mut self.out)?;
-        Ok(())
-    }
-
-    fn logged_in(&mut self, report: &LoginReport, desk: &mut Desk) -> Result<(), Failure> {
-        self.end_phase(Phase::Authentication, self.phase_ns, desk);
-        desk.recorder
-            .phase(Phase::Connect, self.phase_ns - self.connect_ns);
-        let crossed = self.turns.all(self.bytes());
-        desk.recorder.crossed(Phase::Connect, crossed);
-        desk.recorder.authentication(report.path.name());
-        if desk.server_version.is_empty() {
-            if let Some(greeting) = self.login.greeting() {
+    fn logged_in(
+        &mut self,
+        report: &LoginReport,
+        login: &Login,
+        thread: &mut ThreadState,
+    ) -> Result<(), Failure> {
+        self.end_phase(Phase::Authentication, self.phase_ns, thread);
+        let recorder = &mut thread.recorder;
+        recorder.phase(Phase::Connect, self.phase_ns - self.begun_ns);
+        let crossed = self.round_trips.all(self.transport.bytes());
+        recorder.crossed(Phase::Connect, crossed);
+        recorder.authentication(report.path.name());
+        if thread.server_version.is_empty() {
+            if let Some(greeting) = login.greeting() {
                 greeting
                     .server_version()
-                    .clone_into(&mut desk.server_version);
+                    .clone_into(&mut thread.server_version);
             }
         }
-        self.parsers = Some(Parsers::new(report));
         if let Some(algorithm) = Algorithm::agreed(report.capabilities) {
-            socket(&mut self.transport)?.compress(algorithm)?;
+            self.transport.compress(algorithm)?;
         }
         Ok(())
     }
+}
+
+fn encrypt_password(work: &mut Work, access: &Access) -> Result<(), Failure> {
+    let wanted = work.login.encryption();
+    let wanted = wanted.ok_or(Failure::Mistake("nothing to encrypt"))?;
+    let ciphertext = access
+        .library()?
+        .encrypt_rsa_oaep(wanted.public_key_pem, wanted.message)?;
+    work.login.password_encrypted(&ciphertext, &mut work.out)?;
+    Ok(())
 }

@@ -13,8 +13,8 @@ impl Worker {
     pub fn start_afresh(&mut self, samples: usize) {
         let past = self.take_all();
         merge_counts(&mut self.before, &past.counts);
-        (self.desk.samples_wanted, self.desk.next_sample_at) = (samples, 0);
-        self.desk.sample_bytes = 0;
+        (self.thread.samples_wanted, self.thread.next_sample_at) = (samples, 0);
+        self.thread.sample_bytes = 0;
         self.measures = true;
         self.gauge.operations.store(0, Ordering::Relaxed);
         self.gauge.errors.store(0, Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl Worker {
 
     /// What was done since the last slice.
     pub fn take_slice(&mut self) -> SliceRecord {
-        self.desk.recorder.take_slice()
+        self.thread.recorder.take_slice()
     }
 
     /// What was written down since the last fresh start, and the counts of the whole life.
@@ -35,9 +35,9 @@ impl Worker {
 
     fn take_all(&mut self) -> Recorder {
         for connection in &mut self.connections {
-            connection.settle_wire(&mut self.desk);
+            connection.settle_wire(&mut self.thread);
         }
-        self.desk.recorder.take_slice();
-        std::mem::take(&mut self.desk.recorder)
+        self.thread.recorder.take_slice();
+        std::mem::take(&mut self.thread.recorder)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use tlstax_client::Failure;
+use tlstax_client::clock::now_ns;
+
 use super::Worker;
-use crate::clock::now_ns;
 use crate::connection::{Advance, RoundId};
 use crate::dispatch::Stage;
-use crate::failure::Failure;
 use crate::slice::RoundTimes;
 
 /// How soon a connection is tried again for which a Unix socket had no place in its queue: a client
@@ -21,23 +22,23 @@ impl Worker {
     /// has let go of the last one's connections, so that it finds the server as the first one did. The
     /// closing is in no round's time, but the stage lasts until it is over.
     pub(super) fn storm(&mut self, stage: Stage, rounds: u32) -> Result<(), Failure> {
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.thread.shared);
         self.storms += 1;
         self.dispatch.begin(stage, None);
         for round in 0..rounds {
             let is_owed = self.measures && round == 0;
             if !is_owed && now_ns() >= stage.end_ns {
-                shared.meeting.end(self.storms);
+                shared.barrier.end(self.storms);
             }
-            shared.meeting.wait();
-            if shared.meeting.is_over(self.storms) {
+            shared.barrier.wait();
+            if shared.barrier.is_over(self.storms) {
                 break;
             }
             let round = self.open_all()?;
-            self.desk.recorder.slice.rounds.push(round);
-            shared.meeting.wait();
+            self.thread.recorder.slice.rounds.push(round);
+            shared.barrier.wait();
             self.close_all()?;
-            self.desk.recorder.slice.last_answer_ns = now_ns();
+            self.thread.recorder.slice.last_answer_ns = now_ns();
         }
         Ok(())
     }
@@ -65,7 +66,7 @@ impl Worker {
                 }
             }
             while let Some(index) = self.dispatch.overdue(now_ns()) {
-                self.drop_out(index, &self.silent())?;
+                self.drop_out(index, self.silent())?;
             }
         }
         Ok(round)
@@ -74,18 +75,18 @@ impl Worker {
     /// Begins a connection that was due at `due_ns`; false when it has to be tried again.
     fn open(&mut self, index: usize, due_ns: u64) -> Result<bool, Failure> {
         let connection = &mut self.connections[index];
-        let begun = connection.begin(RoundId::Operation, due_ns, &self.shared, &mut self.desk);
-        let patient = now_ns() - due_ns < self.shared.timeout_ns;
+        let begun = connection.begin(RoundId::Operation, due_ns, &mut self.thread);
+        let patient = now_ns() - due_ns < self.thread.shared.timeout_ns;
         if let Err(failure) = &begun {
             if failure.is_full_queue() && patient {
-                connection.abandon(&mut self.desk);
+                connection.abandon(&mut self.thread);
                 return Ok(false);
             }
         }
-        self.desk.recorder.scheduled += 1;
+        self.thread.recorder.scheduled += 1;
         self.dispatch.engage(index, due_ns, due_ns);
         if let Err(failure) = begun {
-            self.drop_out(index, &failure)?;
+            self.drop_out(index, failure)?;
         }
         Ok(true)
     }
@@ -105,18 +106,18 @@ impl Worker {
                 Ok(())
             }
             Ok(Advance::Waiting | Advance::Refused) => Ok(()),
-            Err(failure) => self.drop_out(index, &failure),
+            Err(failure) => self.drop_out(index, failure),
         }
     }
 
     /// Writes a failure down; the round goes on without this connection.
-    fn drop_out(&mut self, index: usize, failure: &Failure) -> Result<(), Failure> {
-        self.connections[index].abandon(&mut self.desk);
-        self.write_failure(failure, now_ns());
+    fn drop_out(&mut self, index: usize, failure: Failure) -> Result<(), Failure> {
+        self.connections[index].abandon(&mut self.thread);
+        self.write_failure(&failure, now_ns());
         if self.dispatch.drop_out(index) {
             Ok(())
         } else {
-            Err(failure.clone())
+            Err(failure)
         }
     }
 
@@ -126,7 +127,7 @@ impl Worker {
             connection.part();
             open += 1;
         }
-        let give_up_ns = now_ns() + LONGEST_PARTING_NS.min(self.shared.timeout_ns);
+        let give_up_ns = now_ns() + LONGEST_PARTING_NS.min(self.thread.shared.timeout_ns);
         while open > 0 && now_ns() < give_up_ns {
             let ready = self.wait(now_ns())?;
             for place in 0..ready {
@@ -136,7 +137,7 @@ impl Worker {
             }
         }
         for connection in self.connections.iter_mut().filter(|one| one.is_open()) {
-            connection.leave(&mut self.desk);
+            connection.give_up_parting(&mut self.thread);
         }
         self.see_off(LONGEST_PARTING_NS)
     }

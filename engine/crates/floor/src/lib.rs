@@ -3,12 +3,11 @@
 //! It speaks the contract (`contract/README.md`) so that it can be measured like the engine, and
 //! leaves out all that makes a load generator: it takes no time, keeps no histogram, parses no
 //! answer (it counts bytes) and makes its requests beforehand. It shares with the engine how a
-//! socket is opened, the login's bytes and the binding of libssl. `tlstax-floor bytes` measures the least that a
-//! long result takes, beside the engine in the same process.
+//! socket is opened, the login's bytes and the binding of libssl.
 
 #![forbid(unsafe_code)]
 
-mod bytes;
+mod failure;
 mod line;
 mod opening;
 mod requests;
@@ -18,38 +17,38 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use tlstax_contract::{
-    Compression, Counts, Done, ErrorKind, Event, Fault, Job, Order, Ready, Schedule, Slice,
-};
-use tlstax_load::clock::{self, CpuSpans};
-use tlstax_load::{Failure, Shared, pin, prepare};
+use tlstax_client::clock::{self, CpuSpans};
+use tlstax_client::{Access, pin};
+use tlstax_contract::{Compression, Counts, Done, Event, Job, Order, Ready, Schedule, Slice};
 
-use crate::round::Floor;
+pub use failure::Failure;
+use round::Floor;
 
-fn main() -> ExitCode {
-    match serve() {
+/// What becomes of the process after `outcome`; a failure is told on standard output, as the contract has it.
+pub fn exit(outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            say(&Event::Error(failure.event(true)));
+            say(&Event::Error(failure.event()));
             ExitCode::FAILURE
         }
     }
 }
 
-fn serve() -> Result<(), Failure> {
+/// Carries out the job on standard input.
+///
+/// # Errors
+/// What ended it early.
+pub fn serve() -> Result<(), Failure> {
     let mut input = std::io::stdin().lock();
     let mut text = String::new();
     input.read_line(&mut text)?;
-    if std::env::args().nth(1).as_deref() == Some("bytes") {
-        return bytes::measure(&text);
-    }
-    let job = Job::from_json(&text).map_err(|error| refused(&error.to_string()))?;
+    let job = Job::from_json(&text)?;
     check(&job)?;
     pin(&job, 0)?;
-    let shared = prepare(&job)?;
-    let mut floor = Floor::set_up(&job, &shared)?;
+    let mut floor = Floor::set_up(&job, Access::prepare(&job)?)?;
     floor.run(clock::now_ns() + clock::nanoseconds(job.warmup_s))?;
-    say(&Event::Ready(ready(&shared, &floor)));
+    say(&Event::Ready(ready(&floor)));
     let mut window = Window::default();
     let opened_before = floor.connections;
     loop {
@@ -57,7 +56,7 @@ fn serve() -> Result<(), Failure> {
         if input.read_line(&mut text)? == 0 {
             return Ok(());
         }
-        match Order::from_line(&text).map_err(|error| refused(&error.to_string()))? {
+        match Order::from_line(&text)? {
             None => {}
             Some(Order::End) => break,
             Some(Order::Slice(length_s)) => {
@@ -67,7 +66,7 @@ fn serve() -> Result<(), Failure> {
         }
     }
     if window.elapsed_ns == 0 {
-        return Err(refused("end came before any slice, so there is no result"));
+        return Err(tlstax_client::Failure::NoSlice.into());
     }
     let opened = floor.connections - opened_before;
     say(&Event::Done(Box::new(
@@ -151,17 +150,17 @@ fn check(job: &Job) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(why: &str) -> Failure {
-    Failure::new(ErrorKind::BadJob, Fault::Job, why)
+fn refused(why: impl Into<String>) -> Failure {
+    Failure::Refused(why.into())
 }
 
-fn ready(shared: &Shared, floor: &Floor) -> Ready {
+fn ready(floor: &Floor) -> Ready {
     Ready {
         client: "tlstax-floor".into(),
         client_version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         server_version: floor.server_version.clone(),
-        tls_library: shared.tls_library(),
+        tls_library: floor.access.tls_library(),
         negotiated: Vec::new(),
         warmup: Vec::new(),
         steady: None,

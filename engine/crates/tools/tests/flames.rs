@@ -1,10 +1,11 @@
-//! The program as the laboratory starts it: lines in, a picture or one sentence out.
+//! Flame graphs as the laboratory starts it: lines in, a picture or one sentence out.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-flames"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-tools"))
+        .arg("flames")
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -52,7 +53,7 @@ fn what_cannot_be_drawn_is_told_in_one_sentence() {
         assert_eq!(done.status.code(), Some(2));
         assert!(done.stdout.is_empty());
         assert!(
-            sentence.starts_with("tlstax-flames: ") && sentence.contains(said),
+            sentence.starts_with("tlstax-tools flames: ") && sentence.contains(said),
             "{sentence}"
         );
         assert_eq!(sentence.lines().count(), 1);

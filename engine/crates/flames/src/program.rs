@@ -4,15 +4,17 @@
 //! nanoseconds per operation unless `--count-name` says otherwise. A frame is `function [library]`.
 //! What cannot be drawn is told in one sentence on standard error, with status 2.
 
-#![forbid(unsafe_code)]
-
 use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use tlstax_flames::{drawing, folded, options::Options};
+use lexopt::Parser;
 
-fn main() -> ExitCode {
-    match draw() {
+use crate::options::Options;
+use crate::{drawing, folded};
+
+/// Draws what the arguments ask for.
+pub fn run(arguments: Parser) -> ExitCode {
+    match draw(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(why)) => say(&why, 2),
         Err(Failure::Output(why)) => say(&format!("the graph could not be written: {why}"), 3),
@@ -25,8 +27,8 @@ enum Failure {
     Output(std::io::Error),
 }
 
-fn draw() -> Result<(), Failure> {
-    let options = Options::from_arguments(lexopt::Parser::from_env()).map_err(Failure::Input)?;
+fn draw(arguments: Parser) -> Result<(), Failure> {
+    let options = Options::from_arguments(arguments).map_err(Failure::Input)?;
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
@@ -45,6 +47,6 @@ fn draw() -> Result<(), Failure> {
 
 fn say(sentence: &str, status: u8) -> ExitCode {
     // Nobody to tell where standard error is closed; the status says it too.
-    let _ = writeln!(std::io::stderr(), "tlstax-flames: {sentence}");
+    let _ = writeln!(std::io::stderr(), "tlstax-tools flames: {sentence}");
     ExitCode::from(status)
 }

@@ -1,11 +1,11 @@
-//! `tlstax-floor bytes`: slices in which the engine and a bare loop read the same long results in turn.
+//! `tlstax-tools bytes`: slices in which the engine and a bare loop read the same long results in turn.
 
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
-use tlstax_load::{ByteRate, ByteSlice, Failure, Filling, clock};
-
-use crate::refused;
+use tlstax_client::{clock, pin_to};
+use tlstax_floor::Failure;
+use tlstax_load::{ByteRate, ByteSlice, Filling};
 
 /// What is asked for, as one JSON line on standard input.
 #[derive(Debug, Deserialize)]
@@ -58,12 +58,15 @@ impl From<ByteSlice> for Side {
 const MOST_RESULT_BYTES: usize = 256 << 20;
 const MOST_ROW_BYTES: usize = 8 << 20;
 
-/// Measures what the line asks for. Each side has a slice before those that count.
+/// Measures what the line on standard input asks for. Each side has a slice before those that count.
 ///
 /// # Errors
 /// A line that asks for what cannot be, or what failed.
-pub fn measure(line: &str) -> Result<(), Failure> {
-    let asked: Asked = serde_json::from_str(line).map_err(|error| refused(&error.to_string()))?;
+pub fn measure() -> Result<(), Failure> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    let asked: Asked =
+        serde_json::from_str(&line).map_err(|error| Failure::Refused(error.to_string()))?;
     let whole = asked.rows.saturating_mul(asked.row_bytes);
     let is_possible = asked.rows > 0
         && (1..=MOST_ROW_BYTES).contains(&asked.row_bytes)
@@ -71,16 +74,17 @@ pub fn measure(line: &str) -> Result<(), Failure> {
         && asked.slice_s > 0.0
         && asked.slice_s <= 60.0;
     if !is_possible {
-        return Err(refused(
-            "a result has rows of 1 byte to 8 MiB, at most 256 MiB in all, and a slice lasts up to a minute",
+        return Err(Failure::Refused(
+            "a result has rows of 1 byte to 8 MiB, at most 256 MiB in all, and a slice lasts up to a minute"
+                .into(),
         ));
     }
-    tlstax_load::pin_to(&asked.server_cpus)?;
+    pin_to(&asked.server_cpus)?;
     let mut rate = ByteRate::new(Filling {
         rows: asked.rows,
         row_bytes: asked.row_bytes,
     })?;
-    tlstax_load::pin_to(&asked.client_cpus)?;
+    pin_to(&asked.client_cpus)?;
     let lasting_ns = clock::nanoseconds(asked.slice_s);
     rate.bare(lasting_ns)?;
     rate.engine(lasting_ns)?;
@@ -101,7 +105,7 @@ pub fn measure(line: &str) -> Result<(), Failure> {
 }
 
 fn say(pair: &Pair) -> Result<(), Failure> {
-    let text = serde_json::to_string(pair).map_err(|error| refused(&error.to_string()))?;
+    let text = serde_json::to_string(pair).map_err(|error| Failure::Refused(error.to_string()))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
     out.flush()?;

@@ -1,7 +1,7 @@
 //! What this machine must allow for a job, checked before the first connection is made.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tlstax_contract::{ErrorKind, Fault, Job};
+use tlstax_contract::Job;
 
 use crate::failure::Failure;
 
@@ -20,22 +20,16 @@ pub fn allow_open_files(job: &Job) -> Result<(), Failure> {
     let lingering = u64::from(job.lingering.unwrap_or_default());
     let needed =
         u64::from(job.connections) + lingering + u64::from(job.threads) * A_THREAD + BESIDE;
-    let refused = |why: String| Failure::new(ErrorKind::Limits, Fault::Client, why);
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
-        .map_err(|error| refused(format!("the limit of open files cannot be read ({error})")))?;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(Failure::FileLimitUnread)?;
     if needed > hard {
-        return Err(refused(format!(
-            "{} connections need {needed} open files and this process may have {hard}: raise \
-             `ulimit -Hn` or ask for fewer connections",
-            job.connections
-        )));
+        return Err(Failure::TooFewFiles {
+            connections: job.connections,
+            needed,
+            hard,
+        });
     }
     if needed <= soft {
         return Ok(());
     }
-    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(|error| {
-        refused(format!(
-            "the limit of open files cannot be raised ({error})"
-        ))
-    })
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(Failure::FileLimitKept)
 }

@@ -1,4 +1,4 @@
-//! The program as the laboratory starts it; pairs of datagram sockets stand in for the devices.
+//! The link as the laboratory starts it; pairs of datagram sockets stand in for the devices.
 
 use std::io::{BufRead, BufReader, IoSlice, Write};
 use std::mem::MaybeUninit;
@@ -26,7 +26,8 @@ impl Link {
     fn start(name: &str) -> Self {
         let socket = std::env::temp_dir().join(format!("link-{}-{name}", std::process::id()));
         let listening = UnixListener::bind(&socket).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_tlstax-link"))
+        let child = Command::new(env!("CARGO_BIN_EXE_tlstax-tools"))
+            .arg("link")
             .arg("carry")
             .arg(format!("--socket={}", socket.display()))
             .stderr(Stdio::piped())
@@ -138,7 +139,8 @@ fn bad_settings_are_refused_and_the_old_ones_stay() {
 fn a_laboratory_that_hangs_up_before_there_are_devices_is_told() {
     let socket = std::env::temp_dir().join(format!("link-{}-early", std::process::id()));
     let listening = UnixListener::bind(&socket).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_tlstax-link"))
+    let child = Command::new(env!("CARGO_BIN_EXE_tlstax-tools"))
+        .arg("link")
         .args(["carry", "--socket", socket.to_str().unwrap()])
         .stderr(Stdio::piped())
         .spawn()

@@ -1,23 +1,23 @@
-//! Whose turn it is to speak on a connection: round trips, and the bytes of each phase. Pure.
+//! Round trips on a connection, and the bytes of each of its phases. Pure.
 
 use crate::recorder::Crossed;
 
 /// Bytes sent and received since a connection was opened.
 pub type Bytes = (u64, u64);
 
-/// Counts the turns of one connection, and what crossed the wire since its phase began.
+/// Counts the round trips of one connection, and what crossed the wire since its phase began.
 ///
 /// A round trip is a change from sending to receiving: how the answer is cut into pieces, and what is
 /// sent without being answered, costs none.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turns {
+pub struct RoundTrips {
     asked: bool,
-    round_trips: u32,
+    in_phase: u32,
     connecting: u32,
     since: Bytes,
 }
 
-impl Turns {
+impl RoundTrips {
     /// Something was sent.
     #[inline]
     pub fn sent(&mut self) {
@@ -29,7 +29,7 @@ impl Turns {
     pub fn received(&mut self) {
         if self.asked {
             self.asked = false;
-            self.round_trips += 1;
+            self.in_phase += 1;
         }
     }
 
@@ -40,13 +40,13 @@ impl Turns {
 
     /// So many round trips were counted by somebody who sees more.
     pub fn counted(&mut self, round_trips: u32) {
-        self.round_trips += round_trips;
+        self.in_phase += round_trips;
     }
 
     /// A phase begins at these bytes; what was before belongs to none.
     #[inline]
     pub fn begin_phase(&mut self, at: Bytes) {
-        self.round_trips = 0;
+        self.in_phase = 0;
         self.since = at;
     }
 
@@ -54,11 +54,11 @@ impl Turns {
     #[inline]
     pub fn end_phase(&mut self, at: Bytes) -> Crossed {
         let crossed = Crossed {
-            round_trips: self.round_trips,
+            round_trips: self.in_phase,
             bytes_sent: at.0 - self.since.0,
             bytes_received: at.1 - self.since.1,
         };
-        self.connecting += self.round_trips;
+        self.connecting += self.in_phase;
         self.begin_phase(at);
         crossed
     }
@@ -78,14 +78,14 @@ mod tests {
     use super::*;
 
     fn round_trips(conversation: &str) -> u32 {
-        let mut turns = Turns::default();
+        let mut trips = RoundTrips::default();
         for turn in conversation.chars() {
             match turn {
-                '>' => turns.sent(),
-                _ => turns.received(),
+                '>' => trips.sent(),
+                _ => trips.received(),
             }
         }
-        turns.end_phase((0, 0)).round_trips
+        trips.end_phase((0, 0)).round_trips
     }
 
     #[test]
@@ -105,18 +105,18 @@ mod tests {
 
     #[test]
     fn each_phase_has_its_own_bytes_and_all_of_them_together_what_there_was() {
-        let mut turns = Turns::default();
-        turns.counted(1);
-        assert_eq!(turns.end_phase((0, 0)).round_trips, 1);
-        turns.sent();
-        turns.sent_ahead();
-        turns.counted(2);
-        turns.received();
-        let handshake = turns.end_phase((500, 2000));
-        let all = turns.all((500, 2000));
-        turns.sent();
-        turns.received();
-        let query = turns.end_phase((530, 2100));
+        let mut trips = RoundTrips::default();
+        trips.counted(1);
+        assert_eq!(trips.end_phase((0, 0)).round_trips, 1);
+        trips.sent();
+        trips.sent_ahead();
+        trips.counted(2);
+        trips.received();
+        let handshake = trips.end_phase((500, 2000));
+        let all = trips.all((500, 2000));
+        trips.sent();
+        trips.received();
+        let query = trips.end_phase((530, 2100));
         let crossed = |round_trips, bytes_sent, bytes_received| Crossed {
             round_trips,
             bytes_sent,
@@ -125,9 +125,9 @@ mod tests {
         assert_eq!(handshake, crossed(2, 500, 2000));
         assert_eq!(all, crossed(3, 500, 2000));
         assert_eq!(query, crossed(1, 30, 100));
-        turns.sent();
-        turns.received();
-        turns.begin_phase((600, 2200));
-        assert_eq!(turns.end_phase((600, 2200)), Crossed::default());
+        trips.sent();
+        trips.received();
+        trips.begin_phase((600, 2200));
+        assert_eq!(trips.end_phase((600, 2200)), Crossed::default());
     }
 }

@@ -30,7 +30,8 @@ use crate::subject::Subject;
 /// How long each subject is worked on before it is measured: caches, branch predictors, lazily made tables.
 const WARMUP: Duration = Duration::from_millis(5);
 
-fn main() -> ExitCode {
+/// Carries out the job on standard input.
+pub fn run() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

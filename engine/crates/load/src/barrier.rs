@@ -1,27 +1,26 @@
 //! Where the threads of a storm wait for each other, so that its rounds begin and end together.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A place that nobody leaves before all have come.
 #[derive(Debug)]
-pub struct Meeting {
-    barrier: Barrier,
+pub struct Barrier {
+    inner: std::sync::Barrier,
     last_over: AtomicU64,
 }
 
-impl Meeting {
+impl Barrier {
     /// For so many threads.
     pub fn of(threads: u32) -> Self {
         Self {
-            barrier: Barrier::new(threads as usize),
+            inner: std::sync::Barrier::new(threads as usize),
             last_over: AtomicU64::new(0),
         }
     }
 
     /// Waits until all threads have come.
     pub fn wait(&self) {
-        self.barrier.wait();
+        self.inner.wait();
     }
 
     /// Says that there is to be no further round in this stage, before coming to where the next would
@@ -30,7 +29,7 @@ impl Meeting {
         self.last_over.store(stage, Ordering::Relaxed);
     }
 
-    /// Whether anybody has said so; the same for all who ask after the same [`Meeting::wait`], since
+    /// Whether anybody has said so; the same for all who ask after the same [`Barrier::wait`], since
     /// nobody says so again before the next, nor begins the next stage before all have ended this one.
     pub fn is_over(&self, stage: u64) -> bool {
         self.last_over.load(Ordering::Relaxed) == stage

@@ -1,4 +1,4 @@
-//! The program as whoever starts it sees it: lines in, lines out, with the machine's own OpenSSL.
+//! A library alone, as whoever starts it sees it: lines in, lines out, with the machine's own OpenSSL.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,8 @@ const ED25519_OF_SEVENS: &str = "-----BEGIN PRIVATE KEY-----\n\
 
 /// Gives the program these lines, and its standard input's end.
 fn run(lines: &[Value]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-library-bench"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tlstax-tools"))
+        .arg("library-bench")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -22,8 +22,9 @@ use std::process::ExitCode;
 
 use crate::options::Task;
 
-fn main() -> ExitCode {
-    let task = match options::task(lexopt::Parser::from_env()) {
+/// Does what the arguments ask for.
+pub fn run(arguments: lexopt::Parser) -> ExitCode {
+    let task = match options::task(arguments) {
         Ok(task) => task,
         Err(why) => return say(&why, 2),
     };
@@ -41,6 +42,6 @@ fn main() -> ExitCode {
 
 fn say(sentence: &str, status: u8) -> ExitCode {
     // Nobody to tell where standard error is closed; the status says it too.
-    let _ = writeln!(std::io::stderr(), "tlstax-link: {sentence}");
+    let _ = writeln!(std::io::stderr(), "tlstax-tools link: {sentence}");
     ExitCode::from(status)
 }
