@@ -29,8 +29,7 @@ from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
-from tlstax.topics.prediction.prediction import prediction
-from tlstax.topics.prediction.text import prediction_text
+from tlstax.topics.prediction.prediction import prediction, prediction_text
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from tlstax.plan.drawn_mixes import drawn, references, validation_study
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.support.errors import Interrupted, UserMistake
-from tlstax.topics.prediction.prediction import validation
-from tlstax.topics.prediction.text import validation_text
+from tlstax.topics.prediction.validation import validation, validation_text
 
 MOST_MIXES = 200
 
