@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from inspected_servers import certificate as sent
-from inspected_servers import program
+from inspected_servers import inspected, program
 from tlstax.contract import TlsView
-from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
+from tlstax.results.inspection import Asked, Certificate, Concern, InspectedServer, Program, ServerWord
 from tlstax.topics.inspection.concerns import (
     concerns,
     duplicates,
@@ -58,28 +59,24 @@ def taken(*names: str) -> tuple[Asked, ...]:
     )
 
 
-def found(
+def seen(
     *chain: Certificate,
     word: ServerWord = WORD,
     asked: tuple[Asked, ...] = (),
     offers_tls: bool = True,
-    is_verified: bool = True,
-) -> list[Concern]:
-    return list(
-        concerns(
-            word,
-            asked,
-            chain,
-            host="db.example",
-            offers_tls=offers_tls,
-            now=NOW,
-            is_verified=is_verified,
-        )
+    programs: tuple[Program, ...] = (),
+) -> InspectedServer:
+    return inspected(chain=chain, programs=programs).model_copy(
+        update={"at": NOW.isoformat(), "word": word, "asked": asked, "offers_tls": offers_tls, "connect": ()}
     )
 
 
-def only(*chain: Certificate, **more: object) -> Concern:
-    (concern,) = found(*chain, **more)  # type: ignore[arg-type]
+def found(*chain: Certificate, is_verified: bool = True, **more: Any) -> list[Concern]:
+    return list(concerns(seen(*chain, **more), host="db.example", is_verified=is_verified))
+
+
+def only(*chain: Certificate, **more: Any) -> Concern:
+    (concern,) = found(*chain, **more)
     return concern
 
 
@@ -218,20 +215,11 @@ def test_a_certificate_of_version_1_has_no_names() -> None:
 
 
 def test_who_agrees_to_nothing_of_todays_says_what_it_takes() -> None:
-    said = concerns(
-        WORD,
-        taken("TLS 1.0"),
-        (),
-        host="db",
-        offers_tls=True,
-        now=NOW,
-        refused="the server has TLS 1.0 at most",
-    )
+    refused = "the server has TLS 1.0 at most"
+    said = concerns(seen(asked=taken("TLS 1.0")), host="db", refused=refused)
     assert said[0].what == "clients left to themselves agree to no TLS with it"
     assert said[0].why == "the server has TLS 1.0 at most; it takes TLS 1.0"
-    curve = concerns(
-        WORD, taken("TLS 1.2"), (), host="db", offers_tls=True, now=NOW, refused="no common curve"
-    )
+    curve = concerns(seen(asked=taken("TLS 1.2")), host="db", refused="no common curve")
     assert "EC P-256" in curve[0].remedy
 
 
@@ -249,9 +237,8 @@ def test_the_gravest_comes_first() -> None:
 def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
     def said(*programs: Program, ends: timedelta = -timedelta(hours=1)) -> list[str]:
         begins = -timedelta(days=9)
-        chain = (certificate(begins=begins, ends=ends),)
-        found = concerns(WORD, (), chain, programs, host="db.example", offers_tls=True, now=NOW)
-        return [concern.what for concern in found if "verify nobody" in concern.what]
+        named = found(certificate(begins=begins, ends=ends), programs=programs)
+        return [concern.what for concern in named if "verify nobody" in concern.what]
 
     own = program(3)
     assert said(own, own) == ["6 connections of app verify nobody"]
