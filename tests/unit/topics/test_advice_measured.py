@@ -86,8 +86,12 @@ def test_an_interval_has_room_for_another_process() -> None:
 
 
 def test_a_session_is_a_connection_and_its_further_statements() -> None:
-    own = Measured(now=1000, statement=10, luck=0, ratios={})
-    assert (own.session(1), own.session(11)) == (1000, 1100)
+    half = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
+    own = Measured(now=1000, statement=10, luck=0, ratios={"group": half})
+    for statements, whole in ((1, 1000), (11, 1100)):
+        share = own.saved_of_session("group", statements)
+        assert share is not None
+        assert share.point == pytest.approx(500 / whole)
     assert own.saved("certificate") is None
     assert own.saved_share("certificate") is None
     assert own.saved_of_session("certificate", 3) is None
