@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from tlstax.contract import TlsView
 from tlstax.results.inspection import Asked, InspectedServer, Way, WhoConnects
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
+from tlstax.topics.inspection import who_connects as module
 from tlstax.topics.inspection.known_drivers import KnownDrivers
 from tlstax.topics.inspection.known_drivers import known_drivers as shipped
 from tlstax.topics.inspection.who_connects import who_connects
@@ -105,6 +108,8 @@ def test_a_driver_of_today_connects_to_a_server_of_today() -> None:
     found = told(seen())
     assert (fate(found.by_default), fate(found.over_tls)) == ("encrypted", "encrypted")
 
+
+DRIVER_LINES = Path(module.__file__).with_name("driver_lines.toml")
 
 RSA_ALONE = ("TLS 1.2", "RSA key exchange")
 MARIA = {"logins": (login("mariadb-11.8"),)}
@@ -285,6 +290,43 @@ def test_the_lines_are_for_the_drivers_that_need_them() -> None:
     assert step.lines == ("GODEBUG=tlsrsakex=1",)
     assert obstacle.unmended == (rust,)
     assert any("ssl_cipher" in line for own in obstacle.server for line in own.lines)
+
+
+@pytest.mark.parametrize(
+    ("taken", "driver", "lines"),
+    [
+        (("TLS 1.0",), "libmariadb-3.3", "MinProtocol = TLSv1"),
+        (("TLS 1.0",), "libmariadb-3.4", None),
+        (("TLS 1.0", "TLS 1.1"), "libmariadb-3.4", "OPENSSL_CONF=/path/to/openssl.cnf"),
+        (("TLS 1.0",), "mariadb-connector-j-3.5", "enabledSslProtocolSuites=TLSv1"),
+        (("TLS 1.1",), "mariadb-connector-j-3.5", "enabledSslProtocolSuites=TLSv1.1"),
+        (("TLS 1.2", "RSA key exchange"), "pymysql-1.2", "context.set_ciphers('DEFAULT')"),
+        (("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256"), "libmariadb-3.3", None),
+    ],
+)
+def test_old_servers_are_reached_by_lines_for_the_driver(
+    taken: tuple[str, ...], driver: str, lines: str | None
+) -> None:
+    speaks = ("TLS 1.2",) if taken[0] != "TLS 1.2" else ("TLS 1.2", "TLS 1.3")
+    own = known_driver(driver, versions={"mysql-9.7": speaks}, cipher_suites=ECDHE_ALONE)
+    (obstacle,) = told_of(known_drivers(own), seen(*taken)).over_tls.obstacles
+    said = [line for step in obstacle.client for line in step.lines]
+    assert (lines in said) == (lines is not None)
+    assert obstacle.unmended == (() if lines else (driver,))
+
+
+def test_a_suite_that_the_server_has_not_is_not_offered_to_it() -> None:
+    own = known_driver("pymysql-1.2", cipher_suites=("AES128-GCM-SHA256",), versions=ONLY_12)
+    (obstacle,) = told_of(
+        known_drivers(own), seen("TLS 1.2", "ECDHE with AES-GCM", "P-256")
+    ).over_tls.obstacles
+    assert (obstacle.at, obstacle.client, obstacle.unmended) == ("suite", (), ("pymysql-1.2",))
+
+
+def test_every_driver_with_lines_is_known_and_every_step_is_there() -> None:
+    table = tomllib.loads(DRIVER_LINES.read_text(encoding="utf-8"))
+    assert {name for own in table["mended"] for name in own["drivers"]} <= set(DRIVERS)
+    assert {name for own in table["mended"] for name in own["steps"]} == set(table["steps"])
 
 
 def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at() -> None:

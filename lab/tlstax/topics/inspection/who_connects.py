@@ -6,11 +6,16 @@ signature of the server's key: where one of these is not common, it fails, and n
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Self
 
+from tlstax.contract import Frozen
+from tlstax.findings.core.programs import all_programs
 from tlstax.findings.core.remedies import Remedy, entry_for, product_of
 from tlstax.results.inspection import (
     COMMON_RSA_BITS,
@@ -27,9 +32,9 @@ from tlstax.results.inspection import (
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
-from tlstax.topics.inspection.driver_lines import VERSIONS, lines_for
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers
 
+VERSIONS = ("TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
 TLS12, TLS13 = VERSIONS[-2:]
 ECDHE, DHE, RSA = "ECDHE", "DHE", "RSA key exchange"
 KINDS = {"ECDHE with AES-GCM": (ECDHE, "GCM"), "ECDHE with ChaCha20-Poly1305": (ECDHE, "CHACHA20")}
@@ -345,7 +350,7 @@ def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -
     has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     client: list[Step] = []
     mended: set[str] = set()
-    for steps, whom in lines_for(by, names, trial.newest, has_rsa=has_rsa):
+    for steps, whom in _client_lines(by, names, trial.newest, has_rsa=has_rsa):
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
     remedy = SERVER_REMEDIES.get(by if by == "no TLS" else cause)
@@ -361,6 +366,53 @@ def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -
         says=entry.says or SERVER_SAYS.get(cause, "") if entry is not None else "",
         unmended=tuple(name for name in names if name not in mended),
     )
+
+
+class _Mended(Frozen):
+    """Which steps mend these causes at these drivers; `oldest` is the oldest version that they then speak."""
+
+    causes: tuple[Cause, ...]
+    drivers: tuple[str, ...]
+    steps: tuple[str, ...]
+    oldest: str = "TLS 1.0"
+
+
+class _DriverLines(Frozen):
+    """The lines of `driver_lines.toml`: every step by its name, and what is mended by which."""
+
+    steps: dict[str, Step]
+    mended: tuple[_Mended, ...]
+
+
+@cache
+def _driver_lines() -> _DriverLines:
+    file = resources.files("tlstax.topics.inspection") / "driver_lines.toml"
+    return _DriverLines.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def _client_lines(
+    cause: Cause, drivers: Sequence[str], newest: str, *, has_rsa: bool
+) -> Iterator[tuple[tuple[Step, ...], list[str]]]:
+    """What mends it at each of these drivers that something mends: the lines, and for whom they are.
+
+    `newest` is the newest version of TLS that the server takes, `has_rsa` whether it has RSA key exchange.
+    What requires TLS and verifies the server is each driver's own word, as `advise` says it.
+    """
+    if cause in {"plaintext", "certificate"}:
+        for program in all_programs():
+            names = [name for name in drivers if name in program.drivers]
+            if names and "cannot" not in program.verify and "can neither" not in program.verify:
+                yield (Step(where="the client's program", lines=(program.verify,)),), names
+    elif newest in VERSIONS[:-1] and (has_rsa or cause != "suite"):
+        spelled = newest.replace("TLS ", "TLSv").removesuffix(".0")
+        steps = {
+            name: Step(where=own.where, lines=tuple(line.replace("{newest}", spelled) for line in own.lines))
+            for name, own in _driver_lines().steps.items()
+        }
+        for own in _driver_lines().mended:
+            names = [name for name in drivers if name in own.drivers]
+            if cause in own.causes and names and VERSIONS.index(own.oldest) <= VERSIONS.index(newest):
+                yield tuple(steps[name] for name in own.steps), names
 
 
 def _changes(trial: _Trial) -> Iterator[LockedOut]:
