@@ -1,23 +1,21 @@
-"""What could be changed at a server, ranked by what that saves of it, and how each change is made. Pure.
-
-Sources of the lines to paste: MySQL 9.7 reference manual, "Encrypted Connection TLS Protocols and Ciphers",
-"Reusing SSL Sessions" and "Using Encrypted Connections"; MariaDB, "Secure Connections Overview"; OpenSSL,
-config(5) and openssl-genpkey(1). What the lines do is shown by tests/servers/test_advised_steps.py.
-"""
+"""What could be changed at a server, ranked by what that saves of it, and how each change is made. Pure."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, TypeAdapter
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.programs import ProgramLines, connected
 from tlstax.findings.core.programs import Topic as ProgramTopic
-from tlstax.findings.core.remedies import SERVER, Remedy, entry_for, reload_for
+from tlstax.findings.core.remedies import Remedy, entry_for, reload_for
 from tlstax.results.inspection import InspectedServer, Step, Use
 from tlstax.results.interval import Interval
 from tlstax.study.level_names import CERTIFICATES
@@ -43,10 +41,7 @@ ITSELF = "the server itself"
 LONG_CHAIN = 3
 """As many certificates as a server need not send: its own and the one between it and the root are enough."""
 
-CLIENT_HOST, SHELL, PROGRAMS = "clients' openssl.cnf", "a shell", "clients"
-
-GROUPS_FIRST = "P-256:X25519:P-384:P-521"
-
+PROGRAMS = "clients"
 ELSEWHERE = "docs/advising.md has the line for each driver"
 
 Change = Literal["pool", "certificate", "resumption", "group", "version", "chain", "compression"]
@@ -330,90 +325,35 @@ def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evid
     )
 
 
+class HowTo(Frozen):
+    """How a change is made, as `changes.toml` has it."""
+
+    label: str
+    steps: tuple[Step, ...] = ()
+    remedy: Remedy | None = None
+    reloads: bool = False
+    programs: ProgramTopic | None = None
+    most: str = ""
+
+
+@cache
+def how_to() -> dict[Change, HowTo]:
+    """How each change is made."""
+    text = (resources.files("tlstax.topics.advice") / "changes.toml").read_text(encoding="utf-8")
+    return TypeAdapter(dict[Change, HowTo]).validate_python(tomllib.loads(text))
+
+
 def steps_for(change: Change, version: str, programs: Sequence[ProgramLines] = ()) -> tuple[Step, ...]:
     """What to do for a change at a server that says so of its version, with these programs connected.
 
     Where none of the programs is known, they are told what holds for most.
     """
-    steps = _STEPS.get(change, ())
-    if change in _REMEDIES:
-        steps = entry_for(_REMEDIES[change], version).steps
-    if change in {"certificate", "chain"}:
+    how = how_to()[change]
+    steps = entry_for(how.remedy, version).steps if how.remedy is not None else how.steps
+    if how.reloads:
         steps = (*steps, reload_for(version))
-    if change in _OF_PROGRAMS:
-        topic, most = _OF_PROGRAMS[change]
-        lines = tuple(own.says(topic) for own in programs) or (most, ELSEWHERE)
+    if how.programs is not None:
+        topic = how.programs
+        lines = tuple(own.says(topic) for own in programs) or (how.most, ELSEWHERE)
         steps = (*steps, Step(where=PROGRAMS, lines=lines))
     return steps
-
-
-_REMEDIES: dict[Change, Remedy] = {"resumption": "resumption", "version": "versions"}
-
-_OF_PROGRAMS: dict[Change, tuple[ProgramTopic, str]] = {
-    "resumption": (
-        "resumption",
-        "most drivers keep no sessions, and need a pool instead; Go and MySQL's C library can",
-    ),
-    "group": (
-        "groups",
-        "OPENSSL_CONF=openssl.cnf in the environment of one program, instead of the whole machine's",
-    ),
-    "pool": ("pool", "a pool in the application, or a proxy that keeps connections to the server (ProxySQL)"),
-}
-"""Changes that programs make as well: by which of their lines, and what holds for most of them."""
-
-_STEPS: dict[Change, tuple[Step, ...]] = {
-    "certificate": (
-        Step(
-            where=SHELL,
-            lines=(
-                "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out server-key.pem",
-                "openssl req -new -key server-key.pem -subj /CN=db.example "
-                '-addext "subjectAltName=DNS:db.example" -out server.csr',
-            ),
-        ),
-        Step(where="your authority", lines=("have server.csr signed, and save it as server-cert.pem",)),
-        Step(
-            where=SERVER,
-            lines=(
-                "[mysqld]",
-                "ssl_key = /path/to/server-key.pem",
-                "ssl_cert = /path/to/server-cert.pem",
-                "ssl_ca = /path/to/authority.pem",
-            ),
-        ),
-    ),
-    "group": (
-        Step(
-            where=CLIENT_HOST,
-            lines=(
-                "openssl_conf = default_conf",
-                "[default_conf]",
-                "ssl_conf = ssl_section",
-                "[ssl_section]",
-                "system_default = defaults",
-                "[defaults]",
-                f"Groups = {GROUPS_FIRST}",
-            ),
-        ),
-    ),
-    # MySQL reloads a certificate only if it can verify it with ssl_ca alone.
-    "chain": (
-        Step(
-            where=SERVER,
-            lines=(
-                "[mysqld]",
-                "# the server's certificate, then those between it and the root, and not the root",
-                "ssl_cert = /path/to/server-cert.pem",
-                "# those between and the root",
-                "ssl_ca = /path/to/authority.pem",
-            ),
-        ),
-    ),
-    "compression": (
-        Step(
-            where=PROGRAMS,
-            lines=("leave compression out: useCompression=false, --compress=0, compress=False",),
-        ),
-    ),
-}

@@ -11,7 +11,7 @@ from tlstax.findings.core.wording import MINUS, capitalised, signed
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
 from tlstax.support.text import counted
-from tlstax.topics.advice.advise import Advice, Advised, Change, Saving, SeenUse
+from tlstax.topics.advice.advise import Advice, Advised, Saving, SeenUse, how_to
 from tlstax.topics.core import palette
 from tlstax.topics.core.charts import ratio_chart
 from tlstax.topics.core.marks import RatioMark, Style
@@ -20,17 +20,6 @@ from tlstax.topics.core.printed import Pasted, aligned, printed, styled
 from tlstax.topics.core.section import Charts, Claim, Claims, Dump, Items, Section
 
 MILLISECOND_US = 1000.0
-
-LABELS: dict[Change, str] = {
-    "pool": "a pool",
-    "certificate": "another key",
-    "resumption": "resumption",
-    "group": "P-256 first",
-    "version": "TLS version",
-    "chain": "shorter chain",
-    "compression": "no compression",
-}
-"""What changes are called beside a picture, which has little room."""
 
 LEAST_LEFT = 0.01
 """What is left of a cost is drawn down to a hundredth of it."""
@@ -111,7 +100,7 @@ def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
             text = share_words(saved)
             marks.append(
                 RatioMark(
-                    Style(LABELS[own.change], ink.light, shape),
+                    Style(how_to()[own.change].label, ink.light, shape),
                     *(max(LEAST_LEFT, 1 - end) for end in ends),
                     text=text.split(" [")[0],
                     description=f"{own.what}: {text}",
