@@ -215,21 +215,6 @@ class Evidence:
     stand_in: str = ""
     without_compression: Saving | None = None
 
-    def cpu(self, change: Change) -> tuple[Measured, str] | None:
-        """What tells of the server's CPU time with this change, best what was measured there."""
-        for own, name in ((self.cpu_there, ITSELF), (self.like_it, self.stand_in)):
-            if own is not None and change in own.ratios:
-                return own, name
-        return None
-
-    def inconclusive(self, change: Change) -> Iterator[Measure]:
-        """What was measured of the change and tells nothing."""
-        on_cpu = [own for own in (self.cpu_there, self.like_it) if own is not None]
-        if self.cpu(change) is None and any(change in own.inconclusive for own in on_cpu):
-            yield "the server's CPU"
-        if self.there is not None and change in self.there.inconclusive:
-            yield "the time of a connection"
-
 
 def advised(found: InspectedServer, now: Now, use: SeenUse, evidence: Evidence) -> tuple[Advised, ...]:
     """All that could be changed, what saves most of the server first.
@@ -305,23 +290,34 @@ def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[
 
 
 def _saving(change: Change, found: InspectedServer, use: SeenUse, evidence: Evidence) -> Saving:
-    """What was measured, computed and counted of a change.
+    """What was measured, computed and counted of a change; of the server's CPU best what was measured there.
 
     The pool spares the round trips of a connect, P-256 first that of the second ClientHello. A chain is sent
     without its last certificate: a root, or the one before it.
     """
     if change == "compression" and evidence.without_compression is not None:
         return evidence.without_compression
-    there, known = evidence.there, evidence.cpu(change)
+    there = evidence.there
+    on_cpu = [
+        (own, place)
+        for own, place in ((evidence.cpu_there, ITSELF), (evidence.like_it, evidence.stand_in))
+        if own is not None
+    ]
+    known, place = next((pair for pair in on_cpu if change in pair[0].ratios), (None, ""))
+    inconclusive: list[Measure] = []
+    if known is None and any(change in own.inconclusive for own, _ in on_cpu):
+        inconclusive.append("the server's CPU")
+    if there is not None and change in there.inconclusive:
+        inconclusive.append("the time of a connection")
     round_trips = {"group": 1.0, "pool": found.connect[0].round_trips if found.connect else 0.0}
     return Saving(
-        server_cpu_us=known[0].saved(change) if known is not None else None,
-        server_share=known[0].saved_of_session(change, use.statements) if known is not None else None,
-        measured_on=known[1] if known is not None else "",
+        server_cpu_us=known.saved(change) if known is not None else None,
+        server_share=known.saved_of_session(change, use.statements) if known is not None else None,
+        measured_on=place,
         time_us=there.saved(change) if there is not None else None,
         round_trips=round_trips.get(change, 0.0),
         bytes=float(found.chain[-1].size_bytes) if change == "chain" else 0.0,
-        inconclusive=tuple(evidence.inconclusive(change)),
+        inconclusive=tuple(inconclusive),
     )
 
 
