@@ -95,16 +95,13 @@ def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
     for place, own in enumerate(found):
         saved = own.saving.server_share
         if saved is not None:
-            ink, shape = (among[place % len(among)] for among in (palette.LEVELS, palette.SHAPES))
+            ink = palette.LEVELS[place % len(palette.LEVELS)].light
+            style = Style(how_to()[own.change].label, ink, palette.SHAPES[place % len(palette.SHAPES)])
             ends = (saved.point, saved.high or saved.point, saved.low or saved.point)
+            left, low, high = (max(LEAST_LEFT, 1 - end) for end in ends)
             text = share_words(saved)
             marks.append(
-                RatioMark(
-                    Style(how_to()[own.change].label, ink.light, shape),
-                    *(max(LEAST_LEFT, 1 - end) for end in ends),
-                    text=text.split(" [")[0],
-                    description=f"{own.what}: {text}",
-                )
+                RatioMark(style, left, low, high, text.split(" [")[0], description=f"{own.what}: {text}")
             )
     if not marks:
         return
