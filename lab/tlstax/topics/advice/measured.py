@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
 
 from tlstax.findings.core.series import Series
-from tlstax.findings.core.wording import always_hello_retry
 from tlstax.plan.advice_studies import Changes
-from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Level
-from tlstax.study.case_levels import within
-from tlstax.support.text import counted, duration
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
@@ -117,29 +113,3 @@ def _tells(ratio: Interval) -> bool:
     if ratio.low is None or ratio.high is None:
         return False
     return ratio.excludes_one or ratio.high <= WIDEST * ratio.low
-
-
-def is_asked_twice(stored: StoredRun, changes: Changes) -> bool:
-    """Whether clients are asked for a second ClientHello where everything is as it is now."""
-    return always_hello_retry(
-        record for record in stored.measured if within(record.trial.case.levels, changes.now)
-    )
-
-
-def connections_made(stored: StoredRun) -> int:
-    """How many connections the trials of a run made: each operation's own, or those that were kept."""
-    return sum(
-        record.done.operations if record.trial.case.typed.reconnects else record.trial.case.typed.connections
-        for record in stored.trials
-        if record.done is not None
-    )
-
-
-def spent_words(runs: Sequence[StoredRun]) -> str:
-    """The same in words; empty where nothing was measured there."""
-    made = sum(connections_made(stored) for stored in runs)
-    spent_s = sum(record.done.elapsed_s for stored in runs for record in stored.trials if record.done)
-    if not made:
-        return ""
-    times = f"{duration(spent_s)} of work for one processor at the most"
-    return f"{counted(f'{made:,}', 'connection')} were made there, two at once at the most: {times}"

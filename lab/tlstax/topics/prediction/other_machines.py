@@ -29,13 +29,10 @@ from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.contrasts import PROCESSES
-from tlstax.records.trial import StoredRun
 from tlstax.study import Level, Study, load_study, override
 from tlstax.topics.prediction.model import (
     COUNTS,
     PATH_CPU,
-    READ,
-    ROUND_TRIPS,
     SERVER_CPU,
     STUDY,
     Calibrated,
@@ -44,15 +41,11 @@ from tlstax.topics.prediction.model import (
     Origin,
     Scaling,
     calibration_of,
-    mixes_of,
 )
 from tlstax.topics.prediction.parts import COMPRESSION, THROUGH, UNDER_TLS, parts_of
 
 SHIPPED = ("mysql-9.7", "mariadb-11.8")
 """The servers whose parts come with tlstax; the first stands in for those of no known product."""
-
-DIGITS = 6
-"""Significant ones of what is kept: more than any of it is known to."""
 
 
 class ShippedParts(Frozen):
@@ -93,42 +86,6 @@ class ShippedParts(Frozen):
         head = self.model_dump_json(by_alias=True, exclude={"mixes"})
         lines = ",\n".join(own.model_dump_json(exclude_defaults=True) for own in self.mixes)
         return f'{head[:-1]},"mixes":[\n{lines}\n]}}\n'
-
-
-def shipped_of(stored: StoredRun, server: str, remark: str) -> ShippedParts:
-    """What a run of `components` measured of this server. MachineFault where it cannot be read."""
-    header = stored.header
-    named = {(own.kind, own.name if own.kind == "server" else ""): own.version for own in header.specimens}
-    default = load_study(STUDY).levels_of()
-    return ShippedParts(
-        run=header.run,
-        at=header.started_at,
-        tlstax_version=header.tlstax_version,
-        server=server,
-        server_version=named["server", server],
-        tls_library=named.get(("tls_library", ""), ""),
-        processor=header.machine.cpu_model,
-        cores=header.machine.cores,
-        virtualization=header.machine.virtualization,
-        distribution=header.machine.distribution,
-        remark=remark,
-        factors={
-            name: tuple(levels)
-            for name, levels in header.study.levels_of().items()
-            if levels != default.get(name)
-        },
-        mixes=tuple(map(_shipped, mixes_of(stored, server))),
-    )
-
-
-def _shipped(own: MeasuredMix) -> MeasuredMix:
-    """The mix with what is read of it alone, and with no more digits than are known."""
-    values = {
-        name: float(f"{value:.{DIGITS}g}")
-        for name, value in own.values.items()
-        if name in {*READ, ROUND_TRIPS} and value > 0
-    }
-    return MeasuredMix(mix=own.mix, connections=own.connections, blocks=own.blocks, values=values)
 
 
 def stand_in(server: str) -> str:
