@@ -11,15 +11,7 @@ from inspected_servers import certificate as sent
 from inspected_servers import inspected, program
 from tlstax.contract import TlsView
 from tlstax.results.inspection import Asked, Certificate, Concern, InspectedServer, Program, ServerWord
-from tlstax.topics.inspection.concerns import (
-    concerns,
-    duplicates,
-    is_for,
-    is_out_of_order,
-    missing_issuer,
-    path,
-    unrelated,
-)
+from tlstax.topics.inspection.concerns import concerns, is_for, path
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False)
@@ -276,19 +268,24 @@ def test_authorities_that_issued_each_other_end_it() -> None:
     assert path((one, other)) == (one, other)
 
 
-def test_an_issuer_is_missing_unless_the_path_ends_in_a_root() -> None:
-    assert missing_issuer((LEAF,)) == "between"
-    assert missing_issuer((LEAF, BETWEEN)) == "root"
-    assert missing_issuer((LEAF, BETWEEN, ROOT)) == missing_issuer(()) == ""
-
-
-def test_what_is_sent_beside_the_path() -> None:
-    assert unrelated((LEAF, STRANGER, BETWEEN, STRANGER)) == (STRANGER,)
-    assert unrelated((LEAF, BETWEEN, ROOT)) == ()
-    assert duplicates((LEAF, BETWEEN, LEAF, LEAF)) == (LEAF, LEAF)
-    assert duplicates((LEAF, BETWEEN)) == ()
-
-
-def test_order_is_that_of_the_path() -> None:
-    assert is_out_of_order((LEAF, ROOT, BETWEEN))
-    assert not is_out_of_order((LEAF, STRANGER, BETWEEN, BETWEEN, ROOT))
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ((LEAF,), "its own certificate alone, without that of between"),
+        ((LEAF, BETWEEN), ""),
+        ((LEAF, BETWEEN, ROOT), ""),
+        ((LEAF, STRANGER, BETWEEN, STRANGER), "of stranger that did not issue the server's"),
+        ((LEAF, STRANGER, BETWEEN, STRANGER), "of stranger more than once"),
+        ((LEAF, BETWEEN, LEAF, LEAF), "the certificate of leaf more than once"),
+        ((LEAF, BETWEEN, LEAF, BETWEEN), "the certificates of leaf and between more than once"),
+        ((LEAF, ROOT, BETWEEN), "not sent in the order"),
+        ((LEAF, STRANGER, BETWEEN, BETWEEN, ROOT), "the certificate of between more than once"),
+    ],
+)
+def test_what_is_sent_besides_the_path_or_out_of_its_order_is_named(
+    sent: tuple[Certificate, ...], words: str
+) -> None:
+    said = [own.what for own in concerns(seen(*sent), host="db")]
+    assert [words in what for what in said].count(True) == bool(words), said
+    assert bool(said) == bool(words)
+    assert any("order" in what for what in said) == ("order" in words)

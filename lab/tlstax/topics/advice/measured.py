@@ -46,14 +46,9 @@ class Measured:
         ratio = self.ratios.get(change)
         if ratio is None:
             return None
-        low, high = ratio.low, ratio.high
-        return Interval(
-            point=1 - ratio.point,
-            low=None if high is None else 1 - high * exp(self.luck),
-            high=None if low is None else 1 - low * exp(-self.luck),
-            confidence=ratio.confidence,
-            blocks=ratio.blocks,
-        )
+        low = None if ratio.high is None else 1 - ratio.high * exp(self.luck)
+        high = None if ratio.low is None else 1 - ratio.low * exp(-self.luck)
+        return ratio.model_copy(update={"point": 1 - ratio.point, "low": low, "high": high})
 
     def saved(self, change: str) -> Interval | None:
         """What the change saves of a connection, in the outcome's unit; None where it was not measured."""
@@ -66,13 +61,8 @@ class Measured:
             if end is not None
             for sign in (1, -1)
         ]
-        return Interval(
-            point=share.point * self.now,
-            low=min(ends, default=None),
-            high=max(ends, default=None),
-            confidence=share.confidence,
-            blocks=share.blocks,
-        )
+        low, high = min(ends, default=None), max(ends, default=None)
+        return share.model_copy(update={"point": share.point * self.now, "low": low, "high": high})
 
     def saved_of_session(self, change: str, statements: int) -> Interval | None:
         """What share it saves of a connection with so many statements; None where it was not measured."""

@@ -70,32 +70,6 @@ def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
     return tuple(way)
 
 
-def missing_issuer(chain: Sequence[Certificate]) -> str:
-    """The name of the authority whose certificate was not sent; empty where the path ends in a root."""
-    way = path(chain)
-    return "" if not way or way[-1].is_self_signed else way[-1].issuer
-
-
-def duplicates(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
-    """Those that were sent before, each as often as it was sent again."""
-    return tuple(
-        own for place, own in enumerate(chain) if own.sha256 in {old.sha256 for old in chain[:place]}
-    )
-
-
-def unrelated(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
-    """Those that did not issue anything on the path, each once."""
-    way = {own.sha256 for own in path(chain)}
-    return tuple({own.sha256: own for own in chain if own.sha256 not in way}.values())
-
-
-def is_out_of_order(chain: Sequence[Certificate]) -> bool:
-    """Whether the certificates of the path were not sent in its order."""
-    way = [own.sha256 for own in path(chain)]
-    sent = list(dict.fromkeys(own.sha256 for own in chain))
-    return [sha256 for sha256 in sent if sha256 in way] != way
-
-
 Said = tuple[Danger, str, str, str, Remedy | None]
 """A concern: how grave, what, why, what mends it, and the entry of the table of remedies with its lines."""
 
@@ -248,8 +222,9 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
     A root need not be sent, and looks from outside as an intermediate does that was forgotten: only what is
     sent without any issuer is doubted, and by no one who could verify it.
     """
-    issuer = missing_issuer(chain)
-    if issuer and len(path(chain)) == 1 and not is_verified and SELF_MADE not in issuer:
+    way = path(chain)
+    issuer = way[-1].issuer if way and not way[-1].is_self_signed else ""
+    if issuer and len(way) == 1 and not is_verified and SELF_MADE not in issuer:
         yield (
             "weak",
             f"the server sends its own certificate alone, without that of {issuer}, who issued it",
@@ -259,7 +234,9 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
             "--ssl-ca=root.pem tells whether clients with that root accept it",
             "certificate",
         )
-    if is_out_of_order(chain):
+    named = {own.sha256: own.subject for own in chain}
+    on_the_way = [own.sha256 for own in way]
+    if [sha256 for sha256 in named if sha256 in on_the_way] != on_the_way:
         yield (
             "weak",
             "the certificates are not sent in the order in which they issued each other",
@@ -267,14 +244,17 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
             "in the file that ssl_cert names: the server's own first, then its issuer's, and so on",
             "certificate",
         )
-    ballast = [own.subject for own in unrelated(chain)]
-    twice = [own.subject for own in dict.fromkeys(duplicates(chain))]
-    for names, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
-        if names:
+    ballast = [named[own] for own in named if own not in on_the_way]
+    sent = [own.sha256 for own in chain]
+    twice = [
+        named[own] for own in dict.fromkeys(own for place, own in enumerate(sent) if own in sent[:place])
+    ]
+    for subjects, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
+        if subjects:
             yield (
                 "weak",
-                f"the server sends the certificate{'s' if len(names) > 1 else ''} of "
-                f"{shortened(names, MOST_NAMES)} {what}",
+                f"the server sends the certificate{'s' if len(subjects) > 1 else ''} of "
+                f"{shortened(subjects, MOST_NAMES)} {what}",
                 "each full handshake carries them, and clients with TLS 1.2 may refuse them",
                 "take them out of the file that ssl_cert names",
                 "certificate",
