@@ -75,10 +75,12 @@ DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
     "predict": (
         "tlstax.report.prediction.text:prediction_text",
         "tlstax.topics.prediction.text:prediction_text",
+        "tlstax.topics.prediction.prediction:prediction_text",
     ),
     "predict-validate": (
         "tlstax.report.prediction.validation_text:validation_text",
         "tlstax.topics.prediction.text:validation_text",
+        "tlstax.topics.prediction.validation:validation_text",
     ),
     "inspect": (
         "tlstax.report.inspection.text:inspection_text",

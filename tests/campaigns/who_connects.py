@@ -36,7 +36,6 @@ from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.study.legacy_tls import ANY_KEY
-from tlstax.topics.inspection.driver_lines import CONNECTION, ENVIRONMENT, GO_OLD, PROGRAM
 from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)
@@ -180,6 +179,10 @@ def obstacles(told: WhoConnects) -> Iterator[Obstacle]:
     yield from told.over_tls.obstacles
 
 
+ENVIRONMENT, CONNECTION, PROGRAM = "the client's environment", "the client's options", "the client's program"
+"""Where lines are to be put that are no file of their own (topics/inspection/driver_lines.toml)."""
+
+
 def re_names(step: Step) -> set[str]:
     """The drivers that a step is for, by its words."""
     names, _, _ = step.where.rpartition(": ")
@@ -202,7 +205,7 @@ def pasted(driver: str, server: PrivateServer, obstacle: Obstacle, steps: Sequen
                 (Path(folder) / where).write_text("\n".join(step.lines) + "\n", encoding="utf-8")
             elif step.lines[-1].startswith("pymysql"):
                 return python_script(server, step)
-            elif step.lines == GO_OLD.lines:
+            elif step.lines[0].startswith("MinVersion: tls.VersionTLS10"):
                 tls = TlsOn(min_version="1.0")
             elif obstacle.at in {"plaintext", "certificate", "login"}:
                 return verifying(driver, server)

@@ -258,15 +258,19 @@ def lines_of_functions(source: str) -> dict[str, int]:
     return found
 
 
+MAKES_ROWS = frozenset({"rows", "prediction", "validation"})
+"""What makes the rows of a topic, and of the documents that commands make of rows."""
+
+
 def putting_into_words(source: str) -> frozenset[str]:
-    """The functions and classes of a topic that its `rows` do without; none of a file without `rows`.
+    """The functions and classes of a topic that what MAKES_ROWS does without; none of a file without it.
 
     Whether words read well is for a reader to judge.
     """
     nodes = {
         node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
-    needed = {"rows"} & nodes.keys()
+    needed = MAKES_ROWS & nodes.keys()
     waiting = list(needed)
     while waiting:
         names = {node.id for node in ast.walk(nodes[waiting.pop()]) if isinstance(node, ast.Name)}

@@ -28,7 +28,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.topics.advice.advise import CLIENT_HOST, SHELL, Change, steps_for
+from tlstax.topics.advice.advise import Change, steps_for
 
 WITHIN_S = 120.0
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
@@ -85,7 +85,7 @@ def test_the_commands_make_a_key_that_the_server_takes_while_it_runs(
     )
     settings = replace(PLAIN, options=options)
     with lent(build, session, settings) as server:
-        for line in step("certificate", server, SHELL).lines:
+        for line in step("certificate", server, "a shell").lines:
             subprocess.run(shlex.split(line), cwd=folder, check=True, capture_output=True)
         before = inspected(server)
         files.key_file.write_bytes((folder / "server-key.pem").read_bytes())
@@ -149,7 +149,7 @@ def test_the_clients_openssl_cnf_saves_the_second_client_hello(
 ) -> None:
     with lent(mysql_build, session, PLAIN) as server:
         conf = tmp_path / "openssl.cnf"
-        conf.write_text("\n".join(step("group", server, CLIENT_HOST).lines) + "\n")
+        conf.write_text("\n".join(step("group", server, "clients' openssl.cnf").lines) + "\n")
         before, after = inspected(server), inspected(server, OPENSSL_CONF=str(conf))
     retried = [own.agreed.hello_retry for found in (before, after) for own in found.asked[:1] if own.agreed]
     assert retried == [True, False]

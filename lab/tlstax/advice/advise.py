@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import series_of
+from tlstax.findings.core.wording import always_hello_retry
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.admission import Leeway
@@ -24,9 +25,11 @@ from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
+from tlstax.study.case_levels import within
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
+from tlstax.support.text import counted, duration
 from tlstax.topics.advice.advise import (
     Advice,
     Advised,
@@ -38,15 +41,7 @@ from tlstax.topics.advice.advise import (
     now_of,
     use_of,
 )
-from tlstax.topics.advice.measured import (
-    SERVER_CPU,
-    TIME,
-    Measured,
-    connections_made,
-    is_asked_twice,
-    measured,
-    spent_words,
-)
+from tlstax.topics.advice.measured import SERVER_CPU, TIME, Measured, measured
 from tlstax.topics.prediction.model import Calibrated, Origin, mixes_of
 from tlstax.topics.prediction.other_machines import scaled, shipped_parts, unscaled
 from tlstax.topics.prediction.other_machines import stand_in as nearest
@@ -228,3 +223,29 @@ class _Measuring:
             not_measured=tuple(self.not_measured),
             status="interrupted" if self.is_interrupted else found.status,
         )
+
+
+def is_asked_twice(stored: StoredRun, changes: Changes) -> bool:
+    """Whether clients are asked for a second ClientHello where everything is as it is now."""
+    return always_hello_retry(
+        record for record in stored.measured if within(record.trial.case.levels, changes.now)
+    )
+
+
+def connections_made(stored: StoredRun) -> int:
+    """How many connections the trials of a run made: each operation's own, or those that were kept."""
+    return sum(
+        record.done.operations if record.trial.case.typed.reconnects else record.trial.case.typed.connections
+        for record in stored.trials
+        if record.done is not None
+    )
+
+
+def spent_words(runs: Sequence[StoredRun]) -> str:
+    """How many connections the runs made, and for how long they were at work; empty where none was made."""
+    made = sum(connections_made(stored) for stored in runs)
+    spent_s = sum(record.done.elapsed_s for stored in runs for record in stored.trials if record.done)
+    if not made:
+        return ""
+    times = f"{duration(spent_s)} of work for one processor at the most"
+    return f"{counted(f'{made:,}', 'connection')} were made there, two at once at the most: {times}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tlstax.advice.advise import AdviceRequest, advise
@@ -12,10 +13,9 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.guests.access import GuestOptions
 from tlstax.report.page.html import advice_html
-from tlstax.topics.advice.advise import Advice
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
 
@@ -63,19 +63,12 @@ def advise_command(options: AdviseOptions) -> int:
             found = advise(access, request, store, watcher)
     finally:
         watcher.close()
-    _show(redacted(found) if options.redact else found, as_json=options.json)
+    shown = redacted(found) if options.redact else found
+    show_found(shown, partial(advice_text, shown), as_json=options.json)
     if options.report is not None:
         shared = found if options.redact is False else redacted(found)
         write_text(options.report, advice_html(shared))
     return INTERRUPTED if found.status == "interrupted" else 0
-
-
-def _show(found: Advice, *, as_json: bool) -> None:
-    if as_json:
-        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
-    else:
-        colour = colourful()
-        show(advice_text(found, width=terminal_width(), colour=colour), coloured=colour)
 
 
 def _length(text: str, option: str) -> float:

@@ -36,7 +36,8 @@ from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.core.columns import Column, Table
-from tlstax.topics.prediction.prediction import Prediction, Validation
+from tlstax.topics.prediction.prediction import Prediction
+from tlstax.topics.prediction.validation import Validation
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS, PAGE, TABLES_PAGE = (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.guests.access import GuestOptions
 from tlstax.inspection.inspection import inspect
 from tlstax.support.errors import MachineFault
@@ -27,13 +29,8 @@ def inspect_command(
             found = inspect(access, watch_s, watcher, drivers)
     finally:
         watcher.close()
-    if as_json:
-        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
-    else:
-        colour = colourful()
-        has_all_lines = verbose or bool(drivers)
-        text = inspection_text(found, width=terminal_width(), colour=colour, has_all_lines=has_all_lines)
-        show(text, coloured=colour)
+    text = partial(inspection_text, found, has_all_lines=verbose or bool(drivers))
+    show_found(found, text, as_json=as_json)
     if found.status == "failed":
         raise MachineFault(f"not everything was asked: {found.stopped_because}")
     return INTERRUPTED if found.status == "interrupted" else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,7 +12,7 @@ from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, tell, terminal_width
+from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.calibration_study import NAME as CALIBRATION
 from tlstax.plan.calibration_study import calibration_study
@@ -29,8 +30,7 @@ from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
-from tlstax.topics.prediction.prediction import prediction
-from tlstax.topics.prediction.text import prediction_text
+from tlstax.topics.prediction.prediction import prediction, prediction_text
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,7 @@ def predict_command(options: PredictOptions) -> int:
     with open_store() as store:
         parts = parts_in(store, asked, watcher)
     found = prediction(parts.model, mix, rtt_ms=options.rtt_ms, connects_per_s=rate)
-    if options.json:
-        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
-    else:
-        colour = colourful()
-        show(prediction_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(prediction_text, found), as_json=options.json)
     return INTERRUPTED if parts.was_interrupted else 0
 
 

@@ -8,12 +8,17 @@ from pathlib import Path
 from tlstax.cli.exit import guarded
 from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show
+from tlstax.records.trial import StoredRun
+from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction import other_machines as shipped
-from tlstax.topics.prediction.model import STUDY
+from tlstax.topics.prediction.model import READ, ROUND_TRIPS, STUDY, MeasuredMix, mixes_of
 
 FOLDER = Path(shipped.__file__).parent
+
+DIGITS = 6
+"""Significant ones of what is kept: more than any of it is known to."""
 
 
 def renew(run: str, remark: str = "", folder: Path = FOLDER) -> Path:
@@ -36,12 +41,48 @@ def renew(run: str, remark: str = "", folder: Path = FOLDER) -> Path:
             remedy=f"parts of {enumerated(shipped.SHIPPED)} come with tlstax",
         )
     for server in wanted:
-        parts = shipped.shipped_of(stored, server, remark)
+        parts = shipped_of(stored, server, remark)
         parts.calibrated()
         file = folder / shipped.file_of(server)
         file.write_text(parts.text(), encoding="utf-8")
         show(f"{file.name}: {len(parts.mixes)} mixes of {server} on {parts.processor}, run {parts.run}\n")
     return file
+
+
+def shipped_of(stored: StoredRun, server: str, remark: str) -> shipped.ShippedParts:
+    """What a run of `components` measured of this server. MachineFault where it cannot be read."""
+    header = stored.header
+    named = {(own.kind, own.name if own.kind == "server" else ""): own.version for own in header.specimens}
+    default = load_study(STUDY).levels_of()
+    return shipped.ShippedParts(
+        run=header.run,
+        at=header.started_at,
+        tlstax_version=header.tlstax_version,
+        server=server,
+        server_version=named["server", server],
+        tls_library=named.get(("tls_library", ""), ""),
+        processor=header.machine.cpu_model,
+        cores=header.machine.cores,
+        virtualization=header.machine.virtualization,
+        distribution=header.machine.distribution,
+        remark=remark,
+        factors={
+            name: tuple(levels)
+            for name, levels in header.study.levels_of().items()
+            if levels != default.get(name)
+        },
+        mixes=tuple(map(_shipped, mixes_of(stored, server))),
+    )
+
+
+def _shipped(own: MeasuredMix) -> MeasuredMix:
+    """The mix with what is read of it alone, and with no more digits than are known."""
+    values = {
+        name: float(f"{value:.{DIGITS}g}")
+        for name, value in own.values.items()
+        if name in {*READ, ROUND_TRIPS} and value > 0
+    }
+    return MeasuredMix(mix=own.mix, connections=own.connections, blocks=own.blocks, values=values)
 
 
 if __name__ == "__main__":

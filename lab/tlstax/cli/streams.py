@@ -99,7 +99,7 @@ def show_json(document: str, *, remedy: str = "") -> None:
 def show_found(found: BaseModel, text: InText, *, as_json: bool) -> None:
     """Write what was found: as the JSON document that it is, or as the text that `text` makes of it."""
     if as_json:
-        show_json(found.model_dump_json(indent=2) + "\n")
+        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
     else:
         colour = colourful()
         show(text(width=terminal_width(), colour=colour), coloured=colour)

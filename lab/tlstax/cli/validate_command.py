@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
@@ -11,14 +12,13 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import check_answered
 from tlstax.cli.predict_command import PartsAsked, parts_in
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.streams import show_found
 from tlstax.doctor.network import distance
 from tlstax.plan.drawn_mixes import drawn, references, validation_study
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.support.errors import Interrupted, UserMistake
-from tlstax.topics.prediction.prediction import validation
-from tlstax.topics.prediction.text import validation_text
+from tlstax.topics.prediction.validation import validation, validation_text
 
 MOST_MIXES = 200
 
@@ -58,10 +58,6 @@ def validate_command(options: ValidateOptions) -> int:
         study = validation_study(model.origin.study, references(model.mixes), mixes, budget_s)
         stored = run(Request(study=study, seed=seed), store, watcher)
     found = validation(model, stored)
-    if options.json:
-        show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
-    else:
-        colour = colourful()
-        show(validation_text(found, width=terminal_width(), colour=colour), coloured=colour)
+    show_found(found, partial(validation_text, found), as_json=options.json)
     check_answered(stored)
     return INTERRUPTED if found.status == "interrupted" else 0

@@ -19,7 +19,7 @@ from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.support.text import counted
 from tlstax.topics.inspection.concerns import OLD_VERSIONS, concerns, path, payments
 from tlstax.topics.inspection.known_drivers import known_drivers
-from tlstax.topics.inspection.who_connects import Seen, who_connects
+from tlstax.topics.inspection.who_connects import who_connects
 
 PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
 """Methods by which a login sends the password, and no answer to a challenge."""
@@ -76,11 +76,9 @@ def inspect(
         status, why = "interrupted", "interrupted"
     except MachineFault as fault:
         status, why = "failed", fault.sentence()
-    now = datetime.now(UTC)
-    version = own.word.version
-    return InspectedServer(
+    document = InspectedServer(
         server=str(access.address),
-        at=now.isoformat(timespec="seconds"),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
         connections=found.connections,
         word=own.word,
         offers_tls=own.offers_tls,
@@ -88,23 +86,25 @@ def inspect(
         connect=found.connect,
         inside=own.inside,
         chain=own.chain,
-        concerns=concerns(
-            own.word,
-            found.asked,
-            own.chain,
-            own.inside.programs,
-            host=access.address.host,
-            offers_tls=own.offers_tls,
-            now=now,
+        status=status,
+        stopped_because=why,
+    )
+    host, is_known_authority = access.address.host, _is_known_authority(own)
+    judged: dict[str, object] = {
+        "concerns": concerns(
+            document,
+            host=host,
             refused=own.refused,
             refused_certificate=own.unverified,
             is_verified=access.tls.verify != "none" and not own.unverified,
         ),
-        payments=payments(version, found.asked, own.chain, found.connect, own.inside.watched),
-        who_connects=who_connects(known, _seen(access, own, found, now)) if status == "complete" else None,
-        status=status,
-        stopped_because=why,
-    )
+        "payments": payments(document),
+    }
+    if status == "complete":
+        judged["who_connects"] = who_connects(
+            known, document, host=host, is_known_authority=is_known_authority
+        )
+    return document.model_copy(update=judged)
 
 
 def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
@@ -150,21 +150,10 @@ def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watche
         found.connect = connect_cost(client, _endpoint(access), _account(access))
 
 
-def _seen(access: GuestAccess, own: Own, found: _Found, now: datetime) -> Seen:
-    """What decides who could connect."""
-    trusted = trusted_authorities()
-    sent = path(own.chain)
-    return Seen(
-        version=own.word.version,
-        host=access.address.host,
-        offers_tls=own.offers_tls,
-        requires_tls=own.word.requires_tls,
-        plugin=own.word.account_plugin,
-        asked=tuple(found.asked),
-        chain=own.chain,
-        is_known_authority=sent[-1].issuer in trusted if sent and trusted else None,
-        now=now,
-    )
+def _is_known_authority(own: Own) -> bool | None:
+    """Whether this machine trusts who signed the certificate; None where that cannot be told."""
+    trusted, sent = trusted_authorities(), path(own.chain)
+    return sent[-1].issuer in trusted if sent and trusted else None
 
 
 def _client(access: GuestAccess) -> TlsOn:

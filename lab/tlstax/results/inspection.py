@@ -39,6 +39,12 @@ COMMON_RSA_BITS = 2048
 """What most public authorities sign for, and servers make for themselves."""
 
 
+def key_bits(key: str) -> int | None:
+    """The size of an RSA or DSA key, 2048 of "RSA-PSS 2048"; None for any other."""
+    sized = re.fullmatch(r"(?:RSA|RSA-PSS|DSA) (\d+)", key)
+    return None if sized is None else int(sized[1])
+
+
 class Certificate(Frozen):
     """A certificate that the server shows. `key` is kind and size, `names` whom it is for, dates are UTC.
 
@@ -63,8 +69,7 @@ class Certificate(Frozen):
     @property
     def is_costly_rsa(self) -> bool:
         """Whether its key is an RSA key of more bits than common, which each full handshake pays for."""
-        found = re.fullmatch(r"RSA(?:-PSS)? (\d+)", self.key)
-        return found is not None and int(found[1]) > COMMON_RSA_BITS
+        return self.key.startswith("RSA") and (key_bits(self.key) or 0) > COMMON_RSA_BITS
 
 
 class ServerWord(Frozen):
@@ -242,8 +247,17 @@ class InspectedServer(Frozen):
     connect: tuple[ConnectPhase, ...]
     inside: Inside
     chain: tuple[Certificate, ...]
-    concerns: tuple[Concern, ...]
-    payments: tuple[Concern, ...]
+    concerns: tuple[Concern, ...] = ()
+    payments: tuple[Concern, ...] = ()
     who_connects: WhoConnects | None = None
     status: Literal["complete", "interrupted", "failed"]
     stopped_because: str
+
+    def of(self, topic: Topic) -> tuple[Asked, ...]:
+        """What was asked of a topic."""
+        return tuple(asked for asked in self.asked if asked.topic == topic)
+
+    @property
+    def default(self) -> TlsView | None:
+        """What clients left to themselves get; None where they agree to nothing, or it was not asked."""
+        return next((asked.agreed for asked in self.of("default")), None)

@@ -11,9 +11,10 @@ import pytest
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
 from inspected_servers import certificate, inspected, program, use, view
 from tlstax.advice import advise as advice_module
-from tlstax.advice.advise import AdviceRequest, advise
+from tlstax.advice.advise import AdviceRequest, advise, connections_made, spent_words
 from tlstax.guests.access import GuestAccess
 from tlstax.guests.address import parse
+from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.inspection import InspectedServer
@@ -190,3 +191,32 @@ def test_compression_is_priced_whether_anything_was_measured_or_not(monkeypatch:
     other = compressed.model_copy(update={"word": compressed.word.model_copy(update={"version": "TiDB"})})
     unknown = advice(monkeypatch, other, request=without)
     assert all(own.saving.server_share is None for own in unknown.changes)
+
+
+STUDY = study_like_it(
+    changes_like_it(changes_there("1.3", "1.2", answer_bytes=120, resumes=True, retried=True), "rsa-4096"),
+    "mysql-9.7",
+    60,
+)
+
+
+def test_what_measuring_took_is_counted() -> None:
+    trials = next(iter(blocks(STUDY, 1)))
+    records = tuple(fake_record(trial, TAX_TRUTHS["point-select", "off", "off"]) for trial in trials)
+    template = fake_run_of(records)
+    made = connections_made(template)
+    each = {record.trial.case.typed.reconnects: record.done for record in records}
+    assert each[True] is not None
+    kept = sum(1 for record in records if not record.trial.case.typed.reconnects)
+    anew = [
+        record.done.operations for record in records if record.trial.case.typed.reconnects and record.done
+    ]
+    assert made == sum(anew) + kept * 4
+    assert f"{made:,} connections" in spent_words([template])
+    assert spent_words([]) == ""
+
+
+def fake_run_of(records: tuple[object, ...]) -> StoredRun:
+    return StoredRun.model_validate(
+        {"header": fake_header(STUDY), "status": "complete", "stopped_because": "", "trials": records}
+    )

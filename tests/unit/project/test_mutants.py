@@ -79,6 +79,7 @@ def sentences(run, shown): return [worded(helped(run))]
 def worded(row): return str(row)
 """
     assert run.putting_into_words(source) == {"sentences", "worded"}
+    assert run.putting_into_words(source.replace("rows", "prediction")) == {"sentences", "worded"}
     assert run.putting_into_words("def law(): return 1\n") == set()
 
 

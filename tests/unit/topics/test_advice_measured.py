@@ -6,16 +6,13 @@ from math import exp
 
 import pytest
 
-from fake_trials import TAX_TRUTHS, fake_header, fake_record
 from planted_series import planted_series, wobble
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
-from tlstax.plan.order import blocks
-from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
-from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, connections_made, measured, spent_words
+from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, measured
 
 CHANGES = changes_like_it(
     changes_there("1.3", "1.2", answer_bytes=120, resumes=True, retried=True), "rsa-4096"
@@ -86,8 +83,12 @@ def test_an_interval_has_room_for_another_process() -> None:
 
 
 def test_a_session_is_a_connection_and_its_further_statements() -> None:
-    own = Measured(now=1000, statement=10, luck=0, ratios={})
-    assert (own.session(1), own.session(11)) == (1000, 1100)
+    half = Interval(point=0.5, low=0.5, high=0.5, confidence=0.95, blocks=9)
+    own = Measured(now=1000, statement=10, luck=0, ratios={"group": half})
+    for statements, whole in ((1, 1000), (11, 1100)):
+        share = own.saved_of_session("group", statements)
+        assert share is not None
+        assert share.point == pytest.approx(500 / whole)
     assert own.saved("certificate") is None
     assert own.saved_share("certificate") is None
     assert own.saved_of_session("certificate", 3) is None
@@ -119,25 +120,3 @@ def test_a_ratio_that_tells_nothing_is_inconclusive_and_has_no_saving() -> None:
 def test_without_a_valid_block_of_what_is_now_nothing_is_known() -> None:
     run = planted_series(STUDY, lambda *_: {})
     assert measured(run, CHANGES, SERVER_CPU) is None
-
-
-def test_what_measuring_took_is_counted() -> None:
-    trials = next(iter(blocks(STUDY, 1)))
-    records = tuple(fake_record(trial, TAX_TRUTHS["point-select", "off", "off"]) for trial in trials)
-    template = fake_run_of(records)
-    made = connections_made(template)
-    each = {record.trial.case.typed.reconnects: record.done for record in records}
-    assert each[True] is not None
-    kept = sum(1 for record in records if not record.trial.case.typed.reconnects)
-    anew = [
-        record.done.operations for record in records if record.trial.case.typed.reconnects and record.done
-    ]
-    assert made == sum(anew) + kept * 4
-    assert f"{made:,} connections" in spent_words([template])
-    assert spent_words([]) == ""
-
-
-def fake_run_of(records: tuple[object, ...]) -> StoredRun:
-    return StoredRun.model_validate(
-        {"header": fake_header(STUDY), "status": "complete", "stopped_because": "", "trials": records}
-    )

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from inspected_servers import certificate as sent
-from inspected_servers import program
+from inspected_servers import inspected, program
 from tlstax.contract import TlsView
-from tlstax.results.inspection import Asked, Certificate, Concern, Program, ServerWord
-from tlstax.topics.inspection.concerns import (
-    concerns,
-    duplicates,
-    is_for,
-    is_out_of_order,
-    missing_issuer,
-    path,
-    unrelated,
-)
+from tlstax.results.inspection import Asked, Certificate, Concern, InspectedServer, Program, ServerWord
+from tlstax.topics.inspection.concerns import concerns, is_for, path
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 VIEW = TlsView(version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384", resumed=False)
@@ -58,28 +51,24 @@ def taken(*names: str) -> tuple[Asked, ...]:
     )
 
 
-def found(
+def seen(
     *chain: Certificate,
     word: ServerWord = WORD,
     asked: tuple[Asked, ...] = (),
     offers_tls: bool = True,
-    is_verified: bool = True,
-) -> list[Concern]:
-    return list(
-        concerns(
-            word,
-            asked,
-            chain,
-            host="db.example",
-            offers_tls=offers_tls,
-            now=NOW,
-            is_verified=is_verified,
-        )
+    programs: tuple[Program, ...] = (),
+) -> InspectedServer:
+    return inspected(chain=chain, programs=programs).model_copy(
+        update={"at": NOW.isoformat(), "word": word, "asked": asked, "offers_tls": offers_tls, "connect": ()}
     )
 
 
-def only(*chain: Certificate, **more: object) -> Concern:
-    (concern,) = found(*chain, **more)  # type: ignore[arg-type]
+def found(*chain: Certificate, is_verified: bool = True, **more: Any) -> list[Concern]:
+    return list(concerns(seen(*chain, **more), host="db.example", is_verified=is_verified))
+
+
+def only(*chain: Certificate, **more: Any) -> Concern:
+    (concern,) = found(*chain, **more)
     return concern
 
 
@@ -218,20 +207,11 @@ def test_a_certificate_of_version_1_has_no_names() -> None:
 
 
 def test_who_agrees_to_nothing_of_todays_says_what_it_takes() -> None:
-    said = concerns(
-        WORD,
-        taken("TLS 1.0"),
-        (),
-        host="db",
-        offers_tls=True,
-        now=NOW,
-        refused="the server has TLS 1.0 at most",
-    )
+    refused = "the server has TLS 1.0 at most"
+    said = concerns(seen(asked=taken("TLS 1.0")), host="db", refused=refused)
     assert said[0].what == "clients left to themselves agree to no TLS with it"
     assert said[0].why == "the server has TLS 1.0 at most; it takes TLS 1.0"
-    curve = concerns(
-        WORD, taken("TLS 1.2"), (), host="db", offers_tls=True, now=NOW, refused="no common curve"
-    )
+    curve = concerns(seen(asked=taken("TLS 1.2")), host="db", refused="no common curve")
     assert "EC P-256" in curve[0].remedy
 
 
@@ -249,9 +229,8 @@ def test_the_gravest_comes_first() -> None:
 def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
     def said(*programs: Program, ends: timedelta = -timedelta(hours=1)) -> list[str]:
         begins = -timedelta(days=9)
-        chain = (certificate(begins=begins, ends=ends),)
-        found = concerns(WORD, (), chain, programs, host="db.example", offers_tls=True, now=NOW)
-        return [concern.what for concern in found if "verify nobody" in concern.what]
+        named = found(certificate(begins=begins, ends=ends), programs=programs)
+        return [concern.what for concern in named if "verify nobody" in concern.what]
 
     own = program(3)
     assert said(own, own) == ["6 connections of app verify nobody"]
@@ -289,19 +268,24 @@ def test_authorities_that_issued_each_other_end_it() -> None:
     assert path((one, other)) == (one, other)
 
 
-def test_an_issuer_is_missing_unless_the_path_ends_in_a_root() -> None:
-    assert missing_issuer((LEAF,)) == "between"
-    assert missing_issuer((LEAF, BETWEEN)) == "root"
-    assert missing_issuer((LEAF, BETWEEN, ROOT)) == missing_issuer(()) == ""
-
-
-def test_what_is_sent_beside_the_path() -> None:
-    assert unrelated((LEAF, STRANGER, BETWEEN, STRANGER)) == (STRANGER,)
-    assert unrelated((LEAF, BETWEEN, ROOT)) == ()
-    assert duplicates((LEAF, BETWEEN, LEAF, LEAF)) == (LEAF, LEAF)
-    assert duplicates((LEAF, BETWEEN)) == ()
-
-
-def test_order_is_that_of_the_path() -> None:
-    assert is_out_of_order((LEAF, ROOT, BETWEEN))
-    assert not is_out_of_order((LEAF, STRANGER, BETWEEN, BETWEEN, ROOT))
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ((LEAF,), "its own certificate alone, without that of between"),
+        ((LEAF, BETWEEN), ""),
+        ((LEAF, BETWEEN, ROOT), ""),
+        ((LEAF, STRANGER, BETWEEN, STRANGER), "of stranger that did not issue the server's"),
+        ((LEAF, STRANGER, BETWEEN, STRANGER), "of stranger more than once"),
+        ((LEAF, BETWEEN, LEAF, LEAF), "the certificate of leaf more than once"),
+        ((LEAF, BETWEEN, LEAF, BETWEEN), "the certificates of leaf and between more than once"),
+        ((LEAF, ROOT, BETWEEN), "not sent in the order"),
+        ((LEAF, STRANGER, BETWEEN, BETWEEN, ROOT), "the certificate of between more than once"),
+    ],
+)
+def test_what_is_sent_besides_the_path_or_out_of_its_order_is_named(
+    sent: tuple[Certificate, ...], words: str
+) -> None:
+    said = [own.what for own in concerns(seen(*sent), host="db")]
+    assert [words in what for what in said].count(True) == bool(words), said
+    assert bool(said) == bool(words)
+    assert any("order" in what for what in said) == ("order" in words)

@@ -49,8 +49,7 @@ from tlstax.topics.prediction.other_machines import (
     unscaled,
 )
 from tlstax.topics.prediction.parts import parts_of
-from tlstax.topics.prediction.prediction import prediction
-from tlstax.topics.prediction.text import prediction_text
+from tlstax.topics.prediction.prediction import prediction, prediction_text
 
 STUDY = load_study("components")
 THERE = Origin("there", "2026-11-27T00:00:00+00:00", "mysql-9.7", "A processor", STUDY, "in the quiet")
@@ -89,7 +88,11 @@ def measured(
 ) -> list[MeasuredMix]:
     return [
         MeasuredMix(
-            mix, connections, 0.0, values_of(mix, times, handshakes), 3, dict.fromkeys(SCALED, scatter)
+            mix=mix,
+            connections=connections,
+            blocks=3,
+            values=values_of(mix, times, handshakes),
+            scatter=dict.fromkeys(SCALED, scatter),
         )
         for mix in mixes
         for connections in (1, 4)
@@ -139,7 +142,7 @@ def test_an_unquiet_machine_will_be_so_later_and_one_block_does_not_tell() -> No
         scaled(there(), measured(list(CELLS), scatter=scatter), HERE).busy[SERVER_CPU]
         for scatter in (LATER / 2, 0.2)
     )
-    one = scaled(there(), [replace(own, scatter={}) for own in measured(list(CELLS))], HERE)
+    one = scaled(there(), [own.model_copy(update={"scatter": {}}) for own in measured(list(CELLS))], HERE)
     widths = [half_of(fit.predicted(parts_of(NEW))) for fit in (quiet, unquiet, one.busy[SERVER_CPU])]
     assert widths[1] ** 2 - widths[0] ** 2 == pytest.approx((0.2**2 - LATER**2) * reach**2)
     assert widths[2] ** 2 - widths[0] ** 2 == pytest.approx((ONE_BLOCK**2 - LATER**2) * reach**2)
@@ -369,3 +372,15 @@ def test_a_ticket_that_is_sent_again_is_in_the_bytes(monkeypatch: pytest.MonkeyP
         lambda mix: {name: amount for name, amount in parts_of(mix).items() if name not in without},
     )
     assert furthest_off() > 0.05
+
+
+@pytest.mark.parametrize("path", ["direct", "stunnel"])
+def test_what_is_scaled_says_so_along_every_path(path: str) -> None:
+    own = prediction(scaled(there(), measured(list(CELLS)), HERE), Mix(tls="off", path=path, **SMALL))
+    assert own.calibration.scaling is not None
+    assert own.calibration.scaling.run == HERE.run
+    text = " ".join(prediction_text(own, width=100, colour=False).split())
+    assert "An estimate, from parts measured on another machine and scaled to this one" in text
+
+
+SMALL = {"statements": 1, "answer_bytes": 120}

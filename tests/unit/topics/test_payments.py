@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from inspected_servers import inspected
 from tlstax.contract import TlsView
 from tlstax.results.inspection import Asked, Certificate, Concern, ConnectPhase, Use
 from tlstax.topics.inspection.concerns import payments, use
@@ -46,8 +47,15 @@ def used(statements_per_connect: float | None) -> Use:
     )
 
 
-def found(*asked: Asked, chain: tuple[Certificate, ...] = (), watched: Use | None = None) -> list[Concern]:
-    return list(payments("9.7.4", asked, chain, [WHOLE], watched))
+def found(
+    *asked: Asked,
+    chain: tuple[Certificate, ...] = (),
+    watched: Use | None = None,
+    connect: tuple[ConnectPhase, ...] = (WHOLE,),
+    version: str = "9.7.4",
+) -> list[Concern]:
+    server = inspected(chain=chain, watched=watched, version=version)
+    return list(payments(server.model_copy(update={"asked": asked, "connect": connect})))
 
 
 def test_nothing_is_paid_for_in_vain_where_nothing_was_seen() -> None:
@@ -61,7 +69,7 @@ def test_a_second_hello_is_a_round_trip_of_each_connect() -> None:
     (paid,) = found(default(RETRIED))
     assert paid.why == "one round trip of 5 of each connect, resumed or not"
     assert "P-256:X25519" in paid.remedy
-    (unknown,) = payments("9.7.4", [default(RETRIED)], (), (), None)
+    (unknown,) = found(default(RETRIED), connect=())
     assert unknown.why == "one round trip of each connect, resumed or not"
 
 
@@ -105,7 +113,7 @@ def test_a_slow_key_exchange_is_the_cause_of_the_time(
     view = TlsView(version="TLSv1.2", cipher=cipher, resumed=False, group=group)
     whole = WHOLE.model_copy(update={"median_us": 12_600.0})
     tls = WHOLE.model_copy(update={"name": "tls_handshake", "median_us": 12_200.0})
-    paid = payments("9.7.4", [default(view)], (), (whole, tls), None)
+    paid = found(default(view), connect=(whole, tls))
     assert [own.what for own in paid] == (
         [f"clients left to themselves exchange keys by {slow}"] if slow else []
     )
@@ -125,7 +133,7 @@ def test_no_variable_is_named_that_the_server_has_not() -> None:
         Asked(topic="resumption", name="TLS 1.2"),
     ]
     for version, has_it in (("8.0.29", True), ("8.0.28", False), ("11.8.9-MariaDB", False)):
-        (paid,) = payments(version, asked, (), (), None)
+        (paid,) = found(*asked, connect=(), version=version)
         assert ("ssl_session_cache_mode" in str(paid)) == has_it
 
 

@@ -37,9 +37,9 @@ from tlstax.topics.prediction.prediction import (
     Prediction,
     outside,
     prediction,
-    validation_of,
+    prediction_text,
 )
-from tlstax.topics.prediction.text import prediction_text, validation_text
+from tlstax.topics.prediction.validation import validation_of, validation_text
 
 STUDY = load_study("components")
 
@@ -373,6 +373,8 @@ def test_a_mix_with_a_part_that_its_path_was_not_measured_with_is_left_out_of_a_
     """Paths are measured with the usual login alone, so that nothing is known of another one by them."""
     known = Mix(tls="off", path="stunnel", statements=5, answer_bytes=700)
     unknown = known.but(auth="mysql_native_password")
-    measured = [MeasuredMix(mix, 4, 0.0, values_of(mix, 4), blocks=3) for mix in (known, unknown)]
+    measured = [
+        MeasuredMix(mix=mix, connections=4, blocks=3, values=values_of(mix, 4)) for mix in (known, unknown)
+    ]
     found = validation_of(model(), measured, run="made up", status="complete")
     assert {cost.case["auth"] for cost in found.of("cost")} == {known.auth}

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inspected_servers import certificate
+from inspected_servers import certificate, inspected
 from known_ones import SUITES, known_driver, known_drivers, login
 from tlstax.contract import TlsView
-from tlstax.results.inspection import Asked, Way, WhoConnects
+from tlstax.results.inspection import Asked, InspectedServer, Way, WhoConnects
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
+from tlstax.topics.inspection import who_connects as module
+from tlstax.topics.inspection.known_drivers import KnownDrivers
 from tlstax.topics.inspection.known_drivers import known_drivers as shipped
-from tlstax.topics.inspection.who_connects import Seen, who_connects
+from tlstax.topics.inspection.who_connects import who_connects
 
 VIEWS = {
     "TLS 1.2": ("TLSv1.2", "ECDHE-RSA-AES128-GCM-SHA256"),
@@ -23,6 +26,10 @@ VIEWS = {
 }
 TAKEN = ("TLS 1.2", "TLS 1.3", "TLS_AES_128_GCM_SHA256", "ECDHE with AES-GCM", "P-256")
 ALL = (*TAKEN, "TLS 1.0", "TLS 1.1", "TLS_AES_256_GCM_SHA384", "DHE", "RSA key exchange", "X25519")
+
+
+LATER = "2029-01-01T00:00:00+00:00"
+"""When the certificate has ended."""
 
 
 def topic(name: str) -> str:
@@ -44,33 +51,49 @@ def asked(name: str, *, taken: bool, could_ask: bool = True, has_ecdhe: bool = T
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A server, the name that it was asked by, and whether the machine that asked trusts who signed."""
+
+    server: InspectedServer
+    host: str = "db"
+    is_known_authority: bool | None = False
+
+
 def seen(*taken: str, unsure: tuple[str, ...] = (), key: str = "RSA 2048", **more: Any) -> Seen:
     """A server that takes these things, by default those of MySQL 9.7."""
     names = taken or TAKEN
-    at = Seen(
-        version="9.7.4",
-        host="db",
-        offers_tls=True,
-        requires_tls=False,
-        plugin="caching_sha2_password",
-        asked=tuple(
-            asked(
-                name,
-                taken=name in names,
-                could_ask=name not in unsure,
-                has_ecdhe="ECDHE with AES-GCM" in names,
-            )
-            for name in ALL
-        ),
-        chain=(certificate(key),),
-        is_known_authority=False,
-        now=datetime(2026, 11, 27, tzinfo=UTC),
+    questions = tuple(
+        asked(
+            name,
+            taken=name in names,
+            could_ask=name not in unsure,
+            has_ecdhe="ECDHE with AES-GCM" in names,
+        )
+        for name in ALL
     )
-    return replace(at, **more)
+    server = inspected(chain=(certificate(key),)).model_copy(
+        update={"asked": questions, "at": "2026-11-27T00:00:00+00:00"}
+    )
+    return otherwise(Seen(server), **{"requires_tls": False, **more})
+
+
+WORDS = {"version": "version", "plugin": "account_plugin", "requires_tls": "requires_tls"}
+
+
+def otherwise(was: Seen, **more: Any) -> Seen:
+    """The same with something else seen of it."""
+    word = was.server.word.model_copy(update={WORDS[name]: more.pop(name) for name in WORDS.keys() & more})
+    own = {name: more.pop(name) for name in {"at", "offers_tls"} & more.keys()}
+    return replace(was, server=was.server.model_copy(update={"word": word, **own}), **more)
+
+
+def told_of(known: KnownDrivers, at: Seen) -> WhoConnects:
+    return who_connects(known, at.server, host=at.host, is_known_authority=at.is_known_authority)
 
 
 def told(server: Seen, **driver: Any) -> WhoConnects:
-    return who_connects(known_drivers(known_driver(**driver)), server)
+    return told_of(known_drivers(known_driver(**driver)), server)
 
 
 def fate(way: Way) -> str:
@@ -85,6 +108,8 @@ def test_a_driver_of_today_connects_to_a_server_of_today() -> None:
     found = told(seen())
     assert (fate(found.by_default), fate(found.over_tls)) == ("encrypted", "encrypted")
 
+
+DRIVER_LINES = Path(module.__file__).with_name("driver_lines.toml")
 
 RSA_ALONE = ("TLS 1.2", "RSA key exchange")
 MARIA = {"logins": (login("mariadb-11.8"),)}
@@ -152,14 +177,14 @@ def test_without_tls_all_go_in_the_clear() -> None:
         (("authority",), {"is_known_authority": None}, "unknown"),
         (("host",), {"host": "other.example"}, "certificate"),
         (("host",), {}, "encrypted"),
-        (("expiry",), {"now": datetime(2029, 1, 1, tzinfo=UTC)}, "certificate"),
-        ((), {"now": datetime(2029, 1, 1, tzinfo=UTC), "host": "other.example"}, "encrypted"),
+        (("expiry",), {"at": LATER}, "certificate"),
+        ((), {"at": LATER, "host": "other.example"}, "encrypted"),
     ],
 )
 def test_a_certificate_is_refused_by_what_a_driver_verifies(
     verifies: tuple[str, ...], changed: dict[str, Any], fails_at: str
 ) -> None:
-    server = replace(seen(), **changed)
+    server = otherwise(seen(), **changed)
     assert fate(told(server, verifies=verifies).over_tls) == fails_at
     assert fate(told(server, verifies=verifies).by_default) == "encrypted"
     assert fate(told(server, verifies_by_default=verifies).by_default) == fails_at
@@ -169,7 +194,7 @@ def test_a_server_that_proves_itself_by_the_password_needs_no_authority() -> Non
     own = {"verifies": ("authority", "host"), "logins": (login(takes_unknown=True),)}
     assert fate(told(seen(), **own).over_tls) == "encrypted"
     assert fate(told(seen(is_known_authority=True, host="other.example"), **own).over_tls) == "certificate"
-    ended = seen(now=datetime(2029, 1, 1, tzinfo=UTC))
+    ended = seen(at=LATER)
     assert fate(told(ended, **own).over_tls) == "unknown"
     java = {"verifies": ("expiry",), "logins": (login(takes_unknown=True),)}
     assert fate(told(ended, **java).over_tls) == "certificate"
@@ -238,7 +263,7 @@ def test_a_change_locks_out_those_who_can_connect_now() -> None:
         known_driver("old-1", versions={"mysql-9.7": ("TLS 1.2",)}, cipher_suites=("AES128-GCM-SHA256",)),
         known_driver("out-1", versions={"mysql-9.7": ("TLS 1.0",)}),
     )
-    found = who_connects(known, seen(*TAKEN, "RSA key exchange"))
+    found = told_of(known, seen(*TAKEN, "RSA key exchange"))
     assert {own.change: own.drivers for own in found.changes} == {
         "TLS 1.3 alone": ("old-1",),
         "no RSA key exchange": ("old-1",),
@@ -246,11 +271,11 @@ def test_a_change_locks_out_those_who_can_connect_now() -> None:
     }
     assert [own.kept for own in found.changes] == [("new-1",), ("new-1",), ()]
     assert found.changes[-1].unknown == ("new-1",)
-    assert [own.change for own in who_connects(known, seen("TLS 1.2", "RSA key exchange")).changes] == [
+    assert [own.change for own in told_of(known, seen("TLS 1.2", "RSA key exchange")).changes] == [
         "no RSA key exchange"
     ]
     only_13 = seen("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256", key="MLDSA65")
-    kinds = [own.change for own in who_connects(known, only_13).changes]
+    kinds = [own.change for own in told_of(known, only_13).changes]
     assert "TLS 1.3 alone" not in kinds
     assert "an ML-DSA certificate" not in kinds
 
@@ -258,13 +283,50 @@ def test_a_change_locks_out_those_who_can_connect_now() -> None:
 def test_the_lines_are_for_the_drivers_that_need_them() -> None:
     go, rust = "go-sql-driver-1.9", "sqlx-0.8"
     known = known_drivers(*(known_driver(name, cipher_suites=ECDHE_ALONE) for name in (go, rust)))
-    (obstacle,) = who_connects(known, seen(*RSA_ALONE)).over_tls.obstacles
+    (obstacle,) = told_of(known, seen(*RSA_ALONE)).over_tls.obstacles
     assert obstacle.drivers == (go, rust)
     (step,) = obstacle.client
     assert step.where.startswith(f"{go}:")
     assert step.lines == ("GODEBUG=tlsrsakex=1",)
     assert obstacle.unmended == (rust,)
     assert any("ssl_cipher" in line for own in obstacle.server for line in own.lines)
+
+
+@pytest.mark.parametrize(
+    ("taken", "driver", "lines"),
+    [
+        (("TLS 1.0",), "libmariadb-3.3", "MinProtocol = TLSv1"),
+        (("TLS 1.0",), "libmariadb-3.4", None),
+        (("TLS 1.0", "TLS 1.1"), "libmariadb-3.4", "OPENSSL_CONF=/path/to/openssl.cnf"),
+        (("TLS 1.0",), "mariadb-connector-j-3.5", "enabledSslProtocolSuites=TLSv1"),
+        (("TLS 1.1",), "mariadb-connector-j-3.5", "enabledSslProtocolSuites=TLSv1.1"),
+        (("TLS 1.2", "RSA key exchange"), "pymysql-1.2", "context.set_ciphers('DEFAULT')"),
+        (("TLS 1.3", "TLS_AES_128_GCM_SHA256", "P-256"), "libmariadb-3.3", None),
+    ],
+)
+def test_old_servers_are_reached_by_lines_for_the_driver(
+    taken: tuple[str, ...], driver: str, lines: str | None
+) -> None:
+    speaks = ("TLS 1.2",) if taken[0] != "TLS 1.2" else ("TLS 1.2", "TLS 1.3")
+    own = known_driver(driver, versions={"mysql-9.7": speaks}, cipher_suites=ECDHE_ALONE)
+    (obstacle,) = told_of(known_drivers(own), seen(*taken)).over_tls.obstacles
+    said = [line for step in obstacle.client for line in step.lines]
+    assert (lines in said) == (lines is not None)
+    assert obstacle.unmended == (() if lines else (driver,))
+
+
+def test_a_suite_that_the_server_has_not_is_not_offered_to_it() -> None:
+    own = known_driver("pymysql-1.2", cipher_suites=("AES128-GCM-SHA256",), versions=ONLY_12)
+    (obstacle,) = told_of(
+        known_drivers(own), seen("TLS 1.2", "ECDHE with AES-GCM", "P-256")
+    ).over_tls.obstacles
+    assert (obstacle.at, obstacle.client, obstacle.unmended) == ("suite", (), ("pymysql-1.2",))
+
+
+def test_every_driver_with_lines_is_known_and_every_step_is_there() -> None:
+    table = tomllib.loads(DRIVER_LINES.read_text(encoding="utf-8"))
+    assert {name for own in table["mended"] for name in own["drivers"]} <= set(DRIVERS)
+    assert {name for own in table["mended"] for name in own["steps"]} == set(table["steps"])
 
 
 def test_what_is_shipped_has_every_driver_and_the_servers_that_it_was_tried_at() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
 
 from tlstax.findings.core.series import Series
-from tlstax.findings.core.wording import always_hello_retry
 from tlstax.plan.advice_studies import Changes
-from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Level
-from tlstax.study.case_levels import within
-from tlstax.support.text import counted, duration
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
@@ -50,14 +46,9 @@ class Measured:
         ratio = self.ratios.get(change)
         if ratio is None:
             return None
-        low, high = ratio.low, ratio.high
-        return Interval(
-            point=1 - ratio.point,
-            low=None if high is None else 1 - high * exp(self.luck),
-            high=None if low is None else 1 - low * exp(-self.luck),
-            confidence=ratio.confidence,
-            blocks=ratio.blocks,
-        )
+        low = None if ratio.high is None else 1 - ratio.high * exp(self.luck)
+        high = None if ratio.low is None else 1 - ratio.low * exp(-self.luck)
+        return ratio.model_copy(update={"point": 1 - ratio.point, "low": low, "high": high})
 
     def saved(self, change: str) -> Interval | None:
         """What the change saves of a connection, in the outcome's unit; None where it was not measured."""
@@ -70,40 +61,41 @@ class Measured:
             if end is not None
             for sign in (1, -1)
         ]
-        return Interval(
-            point=share.point * self.now,
-            low=min(ends, default=None),
-            high=max(ends, default=None),
-            confidence=share.confidence,
-            blocks=share.blocks,
-        )
+        low, high = min(ends, default=None), max(ends, default=None)
+        return share.model_copy(update={"point": share.point * self.now, "low": low, "high": high})
 
     def saved_of_session(self, change: str, statements: int) -> Interval | None:
         """What share it saves of a connection with so many statements; None where it was not measured."""
         share = self.saved_share(change)
-        part = self.now / self.session(statements)
+        part = self.now / (self.now + (statements - 1) * self.statement)
         return None if share is None else share.each(lambda own: own * part)
-
-    def session(self, statements: int) -> float:
-        """What a connection costs with so many statements."""
-        return self.now + (statements - 1) * self.statement
 
 
 def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) -> Measured | None:
-    """What the run says of this outcome; None where it has no valid block of the connection as it is now."""
+    """What the run says of this outcome; None where it has no valid block of the connection as it is now.
+
+    The ratio of another key is taken by way of plaintext on both processes.
+    """
     added: dict[str, Level] = {name: levels[0] for name, levels in run.study.factors.items()}
     now = {**changes.now, **added}
-    level = _mean(run, now, outcome)
-    kept = _mean(run, {**changes.changed["pool"], **added}, outcome)
-    if level is None or kept is None:
+    changed = {name: {**levels, **added} for name, levels in changes.changed.items()}
+    logs_now, logs_kept = run.logs(now, outcome), run.logs(changed["pool"], outcome)
+    if not logs_now or not logs_kept:
         return None
-    ratios = {
-        name: found
-        for name, levels in changes.changed.items()
-        if (found := _ratio(run, name, {**levels, **added}, (now, changes, added), outcome)) is not None
-    }
-    telling = {name: own for name, own in ratios.items() if _tells(own)}
-    return Measured(level, kept, luck, telling, frozenset(ratios.keys() - telling.keys()))
+    telling: dict[str, Interval] = {}
+    inconclusive = set()
+    for name, levels in changed.items():
+        logs = run.log_ratios(levels, now, outcome)
+        if name == "certificate" and "clear of it" in changed:
+            both = run.log_ratios(changed["clear of it"], changed["clear"], outcome)
+            logs = {block: own - both[block] for block, own in logs.items() if block in both}
+        ratio = run.interval(logs) if logs else None
+        if ratio is not None and _tells(ratio):
+            telling[name] = ratio
+        elif ratio is not None:
+            inconclusive.add(name)
+    level, kept = (exp(sum(logs.values()) / len(logs)) for logs in (logs_now, logs_kept))
+    return Measured(level, kept, luck, telling, frozenset(inconclusive))
 
 
 def _tells(ratio: Interval) -> bool:
@@ -111,55 +103,3 @@ def _tells(ratio: Interval) -> bool:
     if ratio.low is None or ratio.high is None:
         return False
     return ratio.excludes_one or ratio.high <= WIDEST * ratio.low
-
-
-def _mean(run: Series, levels: Mapping[str, Level], outcome: str) -> float | None:
-    logs = run.logs(levels, outcome)
-    return exp(sum(logs.values()) / len(logs)) if logs else None
-
-
-def _ratio(
-    run: Series,
-    name: str,
-    levels: Mapping[str, Level],
-    against: tuple[Mapping[str, Level], Changes, Mapping[str, Level]],
-    outcome: str,
-) -> Interval | None:
-    """The change's ratio to what is now; that of another key by way of plaintext on both processes."""
-    now, changes, added = against
-    logs = run.log_ratios(levels, now, outcome)
-    if name == "certificate" and "clear of it" in changes.changed:
-        both = run.log_ratios(
-            {**changes.changed["clear of it"], **added}, {**changes.changed["clear"], **added}, outcome
-        )
-        logs = {block: own - both[block] for block, own in logs.items() if block in both}
-    return run.interval(logs) if logs else None
-
-
-def is_asked_twice(stored: StoredRun, changes: Changes) -> bool:
-    """Whether clients are asked for a second ClientHello where everything is as it is now."""
-    return always_hello_retry(
-        record for record in stored.measured if within(record.trial.case.levels, changes.now)
-    )
-
-
-def connections_made(stored: StoredRun) -> int:
-    """How many connections the trials of a run made: each operation's own, or those that were kept."""
-    return sum(_made(record) for record in stored.trials)
-
-
-def _made(record: TrialRecord) -> int:
-    done, case = record.done, record.trial.case.typed
-    if done is None:
-        return 0
-    return done.operations if case.reconnects else case.connections
-
-
-def spent_words(runs: Sequence[StoredRun]) -> str:
-    """The same in words; empty where nothing was measured there."""
-    made = sum(connections_made(stored) for stored in runs)
-    spent_s = sum(record.done.elapsed_s for stored in runs for record in stored.trials if record.done)
-    if not made:
-        return ""
-    times = f"{duration(spent_s)} of work for one processor at the most"
-    return f"{counted(f'{made:,}', 'connection')} were made there, two at once at the most: {times}"

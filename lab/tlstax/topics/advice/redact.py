@@ -25,7 +25,7 @@ from tlstax.results.inspection import (
     Way,
     WhoConnects,
 )
-from tlstax.topics.advice.advise import Advice, Advised, Saving
+from tlstax.topics.advice.advise import Advice, Advised, Saving, how_to
 
 SERVER, NAME = "the server", "(left out)"
 
@@ -51,8 +51,10 @@ def _said(text: str) -> str:
 @cache
 def _lines() -> frozenset[str]:
     for_programs = (own.says(topic) for own in all_programs() for topic in TOPICS)
-    for_servers = (line for entry in remedies.TABLE for step in entry.steps for line in step.lines)
-    return frozenset((*for_programs, *for_servers))
+    for_servers = (step for entry in remedies.TABLE for step in entry.steps)
+    steps = (*for_servers, *(step for how in how_to().values() for step in how.steps))
+    most = (how.most for how in how_to().values())
+    return frozenset((*for_programs, *most, *(line for own in steps for line in (own.where, *own.lines))))
 
 
 def _sentence(text: str) -> str:

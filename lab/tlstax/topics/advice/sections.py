@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.core.wording import MINUS, capitalised, number
+from tlstax.findings.core.wording import MINUS, capitalised, signed
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
 from tlstax.support.text import counted
-from tlstax.topics.advice.advise import Advice, Advised, Change, Saving, SeenUse
+from tlstax.topics.advice.advise import Advice, Advised, Saving, SeenUse, how_to
 from tlstax.topics.core import palette
 from tlstax.topics.core.charts import Panel, RatioMark, Style, at_both_widths, ratio_chart
-from tlstax.topics.core.printed import Pasted, grid, printed, styled
+from tlstax.topics.core.printed import Pasted, aligned, printed, styled
 from tlstax.topics.core.section import Charts, Claim, Claims, Dump, Items, Section
 
 MILLISECOND_US = 1000.0
-
-LABELS: dict[Change, str] = {
-    "pool": "a pool",
-    "certificate": "another key",
-    "resumption": "resumption",
-    "group": "P-256 first",
-    "version": "TLS version",
-    "chain": "shorter chain",
-    "compression": "no compression",
-}
-"""What changes are called beside a picture, which has little room."""
 
 LEAST_LEFT = 0.01
 """What is left of a cost is drawn down to a hundredth of it."""
@@ -88,29 +76,31 @@ def advice_text(found: Advice, *, width: int, colour: bool) -> str:
 
 def _printed_claim(mark: str, claim: Claim, lines: Sequence[str]) -> Iterator[RenderableType]:
     """The claim behind its mark, what follows below it dimmed, and lines to paste unbroken."""
-    table = _hanging()
-    table.add_row(styled(mark), styled(claim.says))
-    for line in filter(None, (*lines, claim.source)):
-        table.add_row(Text(), styled(line, "dim"))
+    rows: list[tuple[str, str | Text]] = [(mark, claim.says)]
+    rows += [(" ", styled(line, "dim")) for line in (*lines, claim.source) if line]
     for block in claim.blocks:
         if isinstance(block, Dump):
-            table.add_row(Text(), styled(f"{block.title}:", "dim"))
-            yield from (table, Pasted(block.lines, indent=7))
-            table = _hanging()
-    if table.rows:
-        yield table
-
-
-def _hanging() -> Table:
-    table = grid()
-    table.add_column(no_wrap=True, min_width=1)
-    table.add_column(overflow="fold")
-    return table
+            yield aligned(("name", "words"), [*rows, (" ", styled(f"{block.title}:", "dim"))])
+            yield Pasted(block.lines, indent=7)
+            rows = []
+    if rows:
+        yield aligned(("name", "words"), rows)
 
 
 def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
     """What is left of the server's CPU time of a connection with its statements, change by change."""
-    marks = tuple(_marks(found))
+    marks = []
+    for place, own in enumerate(found):
+        saved = own.saving.server_share
+        if saved is not None:
+            ink = palette.LEVELS[place % len(palette.LEVELS)].light
+            style = Style(how_to()[own.change].label, ink, palette.SHAPES[place % len(palette.SHAPES)])
+            ends = (saved.point, saved.high or saved.point, saved.low or saved.point)
+            left, low, high = (max(LEAST_LEFT, 1 - end) for end in ends)
+            text = share_words(saved)
+            marks.append(
+                RatioMark(style, left, low, high, text.split(" [")[0], description=f"{own.what}: {text}")
+            )
     if not marks:
         return
     low = min(0.9, *(mark.low for mark in marks))
@@ -123,24 +113,6 @@ def _picture(found: Sequence[Advised]) -> Iterator[Charts]:
         "What is left of the server's CPU time of a connection with its statements, with 95 % intervals."
     )
     yield Charts((Panel("What each change would leave", reading, drawings),))
-
-
-def _marks(found: Sequence[Advised]) -> Iterator[RatioMark]:
-    for place, own in enumerate(found):
-        saved = own.saving.server_share
-        if saved is not None:
-            left = _left(saved)
-            ink = palette.LEVELS[place % len(palette.LEVELS)]
-            style = Style(LABELS[own.change], ink.light, palette.SHAPES[place % len(palette.SHAPES)])
-            text = share_words(saved)
-            yield RatioMark(style, *left, text=text.split(" [")[0], description=f"{own.what}: {text}")
-
-
-def _left(saved: Interval) -> tuple[float, float, float]:
-    """What is left of the whole, with the ends of its interval."""
-    ends = (saved.point, saved.high or saved.point, saved.low or saved.point)
-    point, low, high = (max(LEAST_LEFT, 1 - end) for end in ends)
-    return point, low, high
 
 
 def use_words(use: SeenUse) -> str:
@@ -173,16 +145,29 @@ def _savings(saving: Saving) -> Iterator[str]:
         yield f"of {' and of '.join(saving.inconclusive)} inconclusive: too few blocks, or too unquiet"
 
 
-def share_words(found: Interval) -> str:
-    """What is saved, as a change: "-61 % [-63, -58]"."""
-    ends = [found.point, *(end for end in (found.high, found.low) if end is not None)]
-    texts = [f"{-100 * end:+.0f}".replace("-", MINUS).replace("+0", "0") for end in ends]
-    return f"{texts[0]} %{_ends(texts[1:])}"
+def share_words(saved: Interval) -> str:
+    """A share that is saved, as a change: "-61 % [-63, -58]"."""
+    return _saved_words(
+        saved, lambda share: f"{100 * share:+.0f}".replace("-", MINUS).replace("+0", "0"), "%"
+    )
+
+
+def _micros(saved: Interval) -> str:
+    """A time that is saved, as a change, in ms where it is long."""
+    if abs(saved.point) < MILLISECOND_US:
+        return _saved_words(saved, signed, "µs")
+    return _saved_words(saved, lambda us: signed(us / MILLISECOND_US), "ms")
+
+
+def _saved_words(saved: Interval, said: Callable[[float], str], unit: str) -> str:
+    point, *ends = (said(-end) for end in (saved.point, saved.high, saved.low) if end is not None)
+    within = f" [{', '.join(ends)}]" if ends else ""
+    return f"{point} {unit}{within}"
 
 
 def _nothing(found: Advice) -> str:
     """Why no change is advised."""
-    if any(own.agreed for own in found.inspected.asked if own.topic == "default"):
+    if found.inspected.default is not None:
         if found.changes:
             return "no change is advised; what could be changed says why not"
         return "nothing to change: what was seen costs no more than it needs to"
@@ -198,20 +183,3 @@ def _end(found: Advice) -> Iterator[str]:
     spent = f" {found.spent_there}." if found.spent_there else ""
     runs = f" Runs {' and '.join(found.runs)}." if found.runs else ""
     yield f"{counted(f'{found.connections_there:,}', 'connection')} to the server in all.{spent}{runs}"
-
-
-def _micros(found: Interval) -> str:
-    """What is saved of a time, as a change, in ms where it is long."""
-    ends = [found.point, *(end for end in (found.high, found.low) if end is not None)]
-    in_ms = abs(found.point) >= MILLISECOND_US
-    texts = [_signed(-end / MILLISECOND_US if in_ms else -end) for end in ends]
-    return f"{texts[0]} {'ms' if in_ms else 'µs'}{_ends(texts[1:])}"
-
-
-def _signed(value: float) -> str:
-    text = number(value)
-    return text if text.startswith(MINUS) else f"+{text}"
-
-
-def _ends(texts: Sequence[str]) -> str:
-    return f" [{', '.join(texts)}]" if texts else ""

@@ -8,21 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tlstax.contract import TlsView
 from tlstax.findings.core.remedies import Remedy, entry_for
-from tlstax.results.inspection import (
-    Asked,
-    Certificate,
-    Concern,
-    ConnectPhase,
-    Danger,
-    Program,
-    ServerWord,
-    Use,
-)
+from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
 from tlstax.study.key_groups import group_name
 from tlstax.study.workloads.sessions import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
@@ -62,6 +51,9 @@ SLOW_KEYS = {
 }
 """Only for P-256 does OpenSSL have code in assembly: `openssl speed ecdsap256 ecdsap384` shows it."""
 
+GROUPS_FIRST = "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf"
+"""What spares clients the second ClientHello, and slow key exchanges."""
+
 CONNECTIONS, HANDSHAKES = "Connections", "Ssl_finished_accepts"
 
 
@@ -78,55 +70,14 @@ def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
     return tuple(way)
 
 
-def missing_issuer(chain: Sequence[Certificate]) -> str:
-    """The name of the authority whose certificate was not sent; empty where the path ends in a root."""
-    way = path(chain)
-    return "" if not way or way[-1].is_self_signed else way[-1].issuer
+Said = tuple[Danger, str, str, str, Remedy | None]
+"""A concern: how grave, what, why, what mends it, and the entry of the table of remedies with its lines."""
 
 
-def duplicates(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
-    """Those that were sent before, each as often as it was sent again."""
-    return tuple(
-        own for place, own in enumerate(chain) if own.sha256 in {old.sha256 for old in chain[:place]}
-    )
-
-
-def unrelated(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
-    """Those that did not issue anything on the path, each once."""
-    way = {own.sha256 for own in path(chain)}
-    return tuple({own.sha256: own for own in chain if own.sha256 not in way}.values())
-
-
-def is_out_of_order(chain: Sequence[Certificate]) -> bool:
-    """Whether the certificates of the path were not sent in its order."""
-    way = [own.sha256 for own in path(chain)]
-    sent = list(dict.fromkeys(own.sha256 for own in chain))
-    return [sha256 for sha256 in sent if sha256 in way] != way
-
-
-@dataclass(frozen=True)
-class Mender:
-    """Makes concerns of one server, each with the lines that mend it there."""
-
-    version: str
-
-    def concern(self, danger: Danger, what: str, why: str, remedy: str, by: Remedy | None = None) -> Concern:
-        """A concern; `by` names the entry of the table of remedies whose lines go with it."""
-        entry = entry_for(by, self.version) if by is not None else None
-        steps = entry.steps if entry is not None else ()
-        words = f"{remedy} ({entry.says})" if entry is not None and entry.says else remedy
-        return Concern(danger=danger, what=what, why=why, remedy=words, steps=steps)
-
-
-def concerns(  # noqa: PLR0913 (each is another thing that was seen)
-    word: ServerWord,
-    asked: Sequence[Asked],
-    chain: Sequence[Certificate],
-    programs: Sequence[Program] = (),
+def concerns(
+    found: InspectedServer,
     *,
     host: str,
-    offers_tls: bool,
-    now: datetime,
     refused: str = "",
     refused_certificate: str = "",
     is_verified: bool = False,
@@ -137,29 +88,36 @@ def concerns(  # noqa: PLR0913 (each is another thing that was seen)
     verifies as the user does refuses the certificate; both are empty where they do not. `is_verified` says
     that one was verified.
     """
-    mend = Mender(word.version)
-    found = [*_of_refusal(mend, refused, refused_certificate, asked)]
-    found += [*_of_plaintext(mend, word, offers_tls=offers_tls), *_of_versions(mend, asked)]
-    found += _of_suites(mend, asked)
-    found += [concern for certificate in path(chain) for concern in _of_certificate(mend, certificate, now)]
-    found += [concern for certificate in chain[:1] for concern in _of_identity(mend, certificate, host)]
-    found += _of_chain(mend, chain, is_verified=is_verified or bool(refused_certificate))
-    found += _of_programs(programs, chain, now)
-    return tuple(sorted(found, key=lambda concern: ORDER.index(concern.danger)))
+    now = datetime.fromisoformat(found.at)
+    said = [*_of_refusal(found, refused, refused_certificate), *_of_handshakes(found)]
+    said += [own for certificate in path(found.chain) for own in _of_certificate(certificate, now)]
+    said += [own for certificate in found.chain[:1] for own in _of_identity(certificate, host)]
+    said += _of_chain(found.chain, is_verified=is_verified or bool(refused_certificate))
+    said += _of_programs(found, now)
+    said.sort(key=lambda own: ORDER.index(own[0]))
+    return tuple(_concern(found.word.version, own) for own in said)
 
 
-def _of_refusal(
-    mend: Mender, refused: str, refused_certificate: str, asked: Sequence[Asked]
-) -> Iterator[Concern]:
-    taken = [own.name for own in asked if own.topic in {"version", "suite", "group"} and own.agreed]
-    default = next((own for own in asked if own.topic == "default"), None)
-    why = refused or (default.why_not if default is not None and not default.agreed else "")
+def _concern(version: str, said: Said) -> Concern:
+    """The concern, with the lines that mend it at a server of this version."""
+    danger, what, why, remedy, by = said
+    if by is None:
+        return Concern(danger=danger, what=what, why=why, remedy=remedy)
+    entry = entry_for(by, version)
+    words = f"{remedy} ({entry.says})" if entry.says else remedy
+    return Concern(danger=danger, what=what, why=why, remedy=words, steps=entry.steps)
+
+
+def _of_refusal(found: InspectedServer, refused: str, refused_certificate: str) -> Iterator[Said]:
+    why = refused or next((own.why_not for own in found.of("default") if not own.agreed), "")
     if why:
+        asked = (own for own in found.asked if own.topic in {"version", "suite", "group"})
+        taken = [own.name for own in asked if own.agreed]
         takes = f"takes {enumerated(taken)}" if taken else "took nothing else that was asked for either"
-        keys = {own.agreed.certificate_key for own in asked if own.agreed and own.agreed.certificate_key}
-        takes += f", with a key of {enumerated(sorted(keys))}" if keys else ""
+        keys = {own.agreed.certificate_key for own in found.asked if own.agreed}
+        takes += f", with a key of {enumerated(sorted(filter(None, keys)))}" if any(keys) else ""
         old = all(name in OLD_VERSIONS for name in taken)
-        yield mend.concern(
+        yield (
             "unsafe",
             "clients left to themselves agree to no TLS with it",
             f"{why}; it {takes}",
@@ -169,7 +127,7 @@ def _of_refusal(
             "versions" if old else "certificate",
         )
     if refused_certificate:
-        yield mend.concern(
+        yield (
             "unsafe",
             "a client that verifies as you do refuses the certificate",
             refused_certificate,
@@ -178,40 +136,35 @@ def _of_refusal(
         )
 
 
-def _of_plaintext(mend: Mender, word: ServerWord, *, offers_tls: bool) -> Iterator[Concern]:
-    if not offers_tls:
-        yield mend.concern(
+def _of_handshakes(found: InspectedServer) -> Iterator[Said]:
+    """Whether it encrypts, and with versions and suites that are thought safe."""
+    if not found.offers_tls:
+        yield (
             "unsafe",
             "the server offers no TLS",
             "statements, rows and logins can be read and changed on the way",
             "give the server a certificate",
             "certificate",
         )
-    elif not word.requires_tls and word.requires_tls is not None:
-        yield mend.concern(
+    elif found.word.requires_tls is False:
+        yield (
             "weak",
             "connections in the clear are accepted",
             "a client that is not told to encrypt, or whose offer somebody takes away, does not",
             "have it require TLS",
             "require TLS",
         )
-
-
-def _of_versions(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
-    old = [own.name for own in asked if own.topic == "version" and own.agreed and own.name in OLD_VERSIONS]
+    old = [own.name for own in found.of("version") if own.agreed and own.name in OLD_VERSIONS]
     if old:
-        yield mend.concern(
+        yield (
             "unsafe",
             f"{' and '.join(old)} {'is' if len(old) == 1 else 'are'} accepted",
             "deprecated, with hashes that are broken (RFC 8996)",
             "have it take TLS 1.2 and TLS 1.3 alone",
             "versions",
         )
-
-
-def _of_suites(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
-    if any(own.name == "RSA key exchange" and own.agreed for own in asked):
-        yield mend.concern(
+    if any(own.name == "RSA key exchange" and own.agreed for own in found.asked):
+        yield (
             "weak",
             "TLS 1.2 accepts key exchange by RSA",
             "whoever gets the server's key later can read what was recorded before: no forward secrecy",
@@ -222,23 +175,23 @@ def _of_suites(mend: Mender, asked: Sequence[Asked]) -> Iterator[Concern]:
 
 def has_weak_key(certificate: Certificate) -> bool:
     """Whether its key has less than 112 bits of security (NIST SP 800-57, part 1)."""
-    bits = re.fullmatch(r"(?:RSA|RSA-PSS|DSA) (\d+)", certificate.key)
-    return bits is not None and int(bits[1]) < LEAST_RSA_BITS
+    bits = key_bits(certificate.key)
+    return bits is not None and bits < LEAST_RSA_BITS
 
 
-def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> Iterator[Concern]:
+def _of_certificate(certificate: Certificate, now: datetime) -> Iterator[Said]:
     named = f"the certificate of {certificate.subject or 'the server'}"
     begins, ends = map(datetime.fromisoformat, (certificate.not_before, certificate.not_after))
     if ends <= now:
-        yield mend.concern("unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate")
+        yield "unsafe", f"{named} ended on {ends:%-d %B %Y}", VERIFY, "renew it", "certificate"
     elif ends - now <= SOON:
         what = f"{named} ends in {counted((ends - now).days, 'day')}, on {ends:%-d %B %Y}"
-        yield mend.concern("soon unsafe", what, VERIFY, "renew it", "certificate")
+        yield "soon unsafe", what, VERIFY, "renew it", "certificate"
     if begins > now:
         what = f"{named} is not valid before {begins:%-d %B %Y}"
-        yield mend.concern("unsafe", what, VERIFY, "set the clocks, or renew it", "certificate")
+        yield "unsafe", what, VERIFY, "set the clocks, or renew it", "certificate"
     if has_weak_key(certificate):
-        yield mend.concern(
+        yield (
             "unsafe",
             f"{named} has a key of {certificate.key}",
             "it has less than 112 bits of security (NIST SP 800-57)",
@@ -246,7 +199,7 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
             "certificate",
         )
     if certificate.signature in BROKEN_HASHES and not certificate.is_self_signed:
-        yield mend.concern(
+        yield (
             "unsafe",
             f"{named} is signed with {certificate.signature}",
             "somebody may have made another one with the same signature (RFC 9155)",
@@ -254,7 +207,7 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
             "certificate",
         )
     if certificate.version < X509_V3 and not certificate.is_self_signed:
-        yield mend.concern(
+        yield (
             "weak",
             f"{named} is X.509 version {certificate.version}",
             "it has no names and no purpose (subjectAltName, extendedKeyUsage), by which clients verify",
@@ -263,15 +216,16 @@ def _of_certificate(mend: Mender, certificate: Certificate, now: datetime) -> It
         )
 
 
-def _of_chain(mend: Mender, chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Concern]:
+def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Said]:
     """Whether what is sent leads to a root, in order and without ballast (RFC 8446, 4.4.2).
 
     A root need not be sent, and looks from outside as an intermediate does that was forgotten: only what is
     sent without any issuer is doubted, and by no one who could verify it.
     """
-    issuer = missing_issuer(chain)
-    if issuer and len(path(chain)) == 1 and not is_verified and SELF_MADE not in issuer:
-        yield mend.concern(
+    way = path(chain)
+    issuer = way[-1].issuer if way and not way[-1].is_self_signed else ""
+    if issuer and len(way) == 1 and not is_verified and SELF_MADE not in issuer:
+        yield (
             "weak",
             f"the server sends its own certificate alone, without that of {issuer}, who issued it",
             f"unless {issuer} is a root that clients have, none that verifies can tell that the server is "
@@ -280,50 +234,54 @@ def _of_chain(mend: Mender, chain: Sequence[Certificate], *, is_verified: bool) 
             "--ssl-ca=root.pem tells whether clients with that root accept it",
             "certificate",
         )
-    if is_out_of_order(chain):
-        yield mend.concern(
+    named = {own.sha256: own.subject for own in chain}
+    on_the_way = [own.sha256 for own in way]
+    if [sha256 for sha256 in named if sha256 in on_the_way] != on_the_way:
+        yield (
             "weak",
             "the certificates are not sent in the order in which they issued each other",
             "clients with TLS 1.2 may refuse that (RFC 5246, 7.4.2)",
             "in the file that ssl_cert names: the server's own first, then its issuer's, and so on",
             "certificate",
         )
-    ballast = [own.subject for own in unrelated(chain)]
-    twice = [own.subject for own in dict.fromkeys(duplicates(chain))]
-    for names, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
-        if names:
-            yield mend.concern(
+    ballast = [named[own] for own in named if own not in on_the_way]
+    sent = [own.sha256 for own in chain]
+    twice = [
+        named[own] for own in dict.fromkeys(own for place, own in enumerate(sent) if own in sent[:place])
+    ]
+    for subjects, what in ((ballast, "that did not issue the server's"), (twice, "more than once")):
+        if subjects:
+            yield (
                 "weak",
-                f"the server sends the certificate{'s' if len(names) > 1 else ''} of "
-                f"{shortened(names, MOST_NAMES)} {what}",
+                f"the server sends the certificate{'s' if len(subjects) > 1 else ''} of "
+                f"{shortened(subjects, MOST_NAMES)} {what}",
                 "each full handshake carries them, and clients with TLS 1.2 may refuse them",
                 "take them out of the file that ssl_cert names",
                 "certificate",
             )
 
 
-def _of_programs(
-    programs: Sequence[Program], chain: Sequence[Certificate], now: datetime
-) -> Iterator[Concern]:
+def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
     """Who is connected over TLS although nobody may be taken for the server by this certificate."""
-    ended = any(datetime.fromisoformat(certificate.not_after) <= now for certificate in chain[:1])
-    blind = [program for program in programs if program.tls and program.transport != "Socket"]
+    ended = any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
+    blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
     if not ended or not blind:
         return
     number = sum(program.connections for program in blind)
     names = enumerated(dict.fromkeys(program.program or program.client or "unnamed" for program in blind))
-    yield Concern(
-        danger="unsafe",
-        what=f"{counted(number, 'connection')} of {names} verify nobody",
-        why="they came over TLS although the certificate has ended, so anybody in between could answer them",
-        remedy="have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
+    yield (
+        "unsafe",
+        f"{counted(number, 'connection')} of {names} verify nobody",
+        "they came over TLS although the certificate has ended, so anybody in between could answer them",
+        "have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
+        None,
     )
 
 
-def _of_identity(mend: Mender, certificate: Certificate, host: str) -> Iterator[Concern]:
+def _of_identity(certificate: Certificate, host: str) -> Iterator[Said]:
     """Whether clients that verify could: by the authority, by the name, and by the purpose."""
     if certificate.purposes and "serverAuth" not in certificate.purposes:
-        yield mend.concern(
+        yield (
             "unsafe",
             f"the certificate is for {enumerated(certificate.purposes)}, and not for servers",
             VERIFY,
@@ -331,15 +289,16 @@ def _of_identity(mend: Mender, certificate: Certificate, host: str) -> Iterator[
             "certificate",
         )
     if SELF_MADE in certificate.issuer:
-        yield mend.concern(
+        yield (
             "weak",
             "the server made its certificate and its authority by itself",
             "no client knows that authority, so none can tell the server from somebody in between",
             "give clients its ca.pem and --ssl-mode=VERIFY_CA, or use an authority that they know",
+            None,
         )
     elif not is_for(certificate, host):
         names = shortened(certificate.names, MOST_NAMES) or certificate.subject or "nobody"
-        yield mend.concern(
+        yield (
             "weak",
             f"the certificate is for {names}, and not for {host}",
             "clients that verify the host refuse it, so they are told not to (VERIFY_CA)",
@@ -360,20 +319,14 @@ def is_for(certificate: Certificate, host: str) -> bool:
     return any(name.lower() in accepted for name in names)
 
 
-def payments(
-    version: str,
-    asked: Sequence[Asked],
-    chain: Sequence[Certificate],
-    connect: Sequence[ConnectPhase],
-    watched: Use | None,
-) -> tuple[Concern, ...]:
-    """Those that were seen at a server that says so of its version, what concerns most clients first."""
+def payments(found: InspectedServer) -> tuple[Concern, ...]:
+    """What connects pay for and need not, what concerns most clients first."""
     return (
-        *_of_use(watched),
-        *_of_second_hello(asked, connect),
-        *_of_resumption(version, asked),
-        *_of_key_exchange(version, asked, connect),
-        *_of_key(version, chain),
+        *_of_use(found.inside.watched),
+        *_of_second_hello(found),
+        *_of_resumption(found),
+        *_of_key_exchange(found),
+        *_of_key(found),
     )
 
 
@@ -392,25 +345,22 @@ def _of_use(watched: Use | None) -> Iterator[Concern]:
         )
 
 
-def _of_second_hello(asked: Sequence[Asked], connect: Sequence[ConnectPhase]) -> Iterator[Concern]:
-    default = next((own.agreed for own in asked if own.topic == "default"), None)
-    if default is None or not default.hello_retry:
-        return
-    whole = f" of {connect[0].round_trips:.3g}" if connect else ""
-    yield Concern(
-        danger="costly",
-        what="clients left to themselves are asked for a second ClientHello",
-        why=f"one round trip{whole} of each connect, resumed or not",
-        remedy="P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
-    )
+def _of_second_hello(found: InspectedServer) -> Iterator[Concern]:
+    if found.default is not None and found.default.hello_retry:
+        whole = f" of {found.connect[0].round_trips:.3g}" if found.connect else ""
+        yield Concern(
+            danger="costly",
+            what="clients left to themselves are asked for a second ClientHello",
+            why=f"one round trip{whole} of each connect, resumed or not",
+            remedy=GROUPS_FIRST,
+        )
 
 
-def _of_resumption(version: str, asked: Sequence[Asked]) -> Iterator[Concern]:
-    versions = {own.name: own for own in asked if own.topic == "version"}
-    entry = entry_for("resumption", version)
-    for own in asked:
-        spoken = versions.get(own.name)
-        if own.topic == "resumption" and not own.agreed and spoken is not None and spoken.agreed:
+def _of_resumption(found: InspectedServer) -> Iterator[Concern]:
+    spoken = {own.name for own in found.of("version") if own.agreed}
+    entry = entry_for("resumption", found.word.version)
+    for own in found.of("resumption"):
+        if not own.agreed and own.name in spoken:
             yield Concern(
                 danger="costly",
                 what=f"sessions of {own.name} are not resumed",
@@ -420,50 +370,41 @@ def _of_resumption(version: str, asked: Sequence[Asked]) -> Iterator[Concern]:
             )
 
 
-def _of_key_exchange(
-    version: str, asked: Sequence[Asked], connect: Sequence[ConnectPhase]
-) -> Iterator[Concern]:
-    """What clients left to themselves get costs more than it need, for both sides."""
-    default = next((own.agreed for own in asked if own.topic == "default"), None)
-    slow = _slow_exchange(default) if default is not None else ""
-    if not slow:
+def _of_key_exchange(found: InspectedServer) -> Iterator[Concern]:
+    """What clients left to themselves get, where it costs several times what P-256 does, for both sides."""
+    if found.default is None:
+        return
+    slow = group = group_name(found.default.group)
+    is_dhe = found.default.cipher.startswith("DHE-") or group.startswith(("ffdhe", "dh_"))
+    if is_dhe:
+        slow = f"DHE ({group})" if group else "DHE"
+    elif group not in SLOW_CURVES:
         return
     measured = "".join(
-        f"{tls.median_us / 1000:.3g} of {connect[0].median_us / 1000:.3g} ms of a connect from here are TLS; "
-        for tls in connect
+        f"{tls.median_us / 1000:.3g} of {found.connect[0].median_us / 1000:.3g} ms of a connect from here "
+        "are TLS; "
+        for tls in found.connect
         if tls.name == "tls_handshake"
     )
-    is_dhe = slow.startswith("DHE")
     yield Concern(
         danger="costly",
         what=f"clients left to themselves exchange keys by {slow}",
         why=f"{measured}P-256 and X25519 take a fraction of the time, on both sides",
-        remedy="have the server take suites with ECDHE, or TLS 1.3"
-        if is_dhe
-        else "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf",
-        steps=entry_for("ciphers", version).steps if is_dhe else (),
+        remedy="have the server take suites with ECDHE, or TLS 1.3" if is_dhe else GROUPS_FIRST,
+        steps=entry_for("ciphers", found.word.version).steps if is_dhe else (),
     )
 
 
-def _slow_exchange(default: TlsView) -> str:
-    """The key exchange, where it is one of those that cost several times what P-256 does; else empty."""
-    group = group_name(default.group)
-    if default.cipher.startswith("DHE-") or group.startswith(("ffdhe", "dh_")):
-        return f"DHE{f' ({group})' if group else ''}"
-    return group if group in SLOW_CURVES else ""
-
-
-def _of_key(version: str, chain: Sequence[Certificate]) -> Iterator[Concern]:
-    for certificate in chain[:1]:
+def _of_key(found: InspectedServer) -> Iterator[Concern]:
+    for certificate in found.chain[:1]:
         if certificate.is_costly_rsa or certificate.key in SLOW_KEYS:
             more = "more of the server's CPU than a connection with RSA 2048"
-            costs = SLOW_KEYS.get(certificate.key) or MEASURED.get(certificate.key, more)
             yield Concern(
                 danger="costly",
                 what=f"the server signs each full handshake with {certificate.key}",
-                why=costs,
+                why=(SLOW_KEYS | MEASURED).get(certificate.key, more),
                 remedy="a key of EC P-256, as secure as RSA 3072 (NIST SP 800-57), which costs least",
-                steps=entry_for("certificate", version).steps,
+                steps=entry_for("certificate", found.word.version).steps,
             )
 
 
@@ -481,24 +422,23 @@ def use(
     done = {name: value - before.get(name, 0) for name, value in after.items()}
     if any(value < 0 for value in done.values()):
         return None
-    connects, handshakes = done[CONNECTIONS], done.get(HANDSHAKES)
-    statements = max(0, done["Questions"] - own_statements) if "Questions" in done else None
+    if "Questions" in done:
+        done["Questions"] = max(0, done["Questions"] - own_statements)
+
+    def rate(counter: str) -> float | None:
+        return done[counter] / over_s if counter in done else None
+
+    def share(counter: str, whole: str) -> float | None:
+        return done[counter] / done[whole] if counter in done and done.get(whole) else None
+
     return Use(
         over_s=over_s,
-        connects_per_s=connects / over_s,
-        statements_per_s=_rate(statements, over_s),
-        statements_per_connect=_share(statements, connects),
-        tls_share=_share(handshakes, connects),
-        resumed_share=_share(done.get("Ssl_session_cache_hits"), handshakes),
-        received_bytes_per_s=_rate(done.get("Bytes_received"), over_s),
-        sent_bytes_per_s=_rate(done.get("Bytes_sent"), over_s),
-        aborted_connects_per_s=_rate(done.get("Aborted_connects"), over_s),
+        connects_per_s=done[CONNECTIONS] / over_s,
+        statements_per_s=rate("Questions"),
+        statements_per_connect=share("Questions", CONNECTIONS),
+        tls_share=share(HANDSHAKES, CONNECTIONS),
+        resumed_share=share("Ssl_session_cache_hits", HANDSHAKES),
+        received_bytes_per_s=rate("Bytes_received"),
+        sent_bytes_per_s=rate("Bytes_sent"),
+        aborted_connects_per_s=rate("Aborted_connects"),
     )
-
-
-def _rate(count: int | None, over_s: float) -> float | None:
-    return None if count is None else count / over_s
-
-
-def _share(part: int | None, whole: int | None) -> float | None:
-    return part / whole if part is not None and whole else None

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
@@ -19,6 +19,8 @@ from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 
 FILE = "known_drivers.json"
+
+Fact = TypeVar("Fact")
 
 Verified = Literal["authority", "host", "expiry"]
 
@@ -111,35 +113,31 @@ class KnownDrivers(Frozen):
     def login_at(self, driver: KnownDriver, version: str, plugin: str) -> KnownLogin | None:
         """What is nearest to a login at a server that says so of its version, by an account of this plugin.
 
-        Of the servers of its product that a driver was tried at, the newest that is no newer counts, else the
-        oldest. None where no account of that plugin was tried there.
+        None where no account of that plugin was tried at a server of its product.
         """
-        of_product = [own for own in driver.logins if self._is_alike(own.server, version)]
-        tried = {own.server: own for own in of_product if own.plugin == plugin}
-        nearest = self._nearest(tried, version)
-        return tried[nearest] if nearest is not None else None
+        tried = {own.server: own for own in driver.logins if own.plugin == plugin}
+        return self._nearest(self._alike(tried, version), version)
 
     def encrypts_at(self, driver: KnownDriver, version: str) -> bool | None:
         """Whether it encrypts there with nothing said of TLS; None where that was not seen."""
         seen = {own.server: own.encrypts for own in driver.logins if own.encrypts is not None}
-        alike = [server for server in seen if self._is_alike(server, version)]
-        nearest = self._nearest(alike or seen, version)
-        return seen[nearest] if nearest is not None else None
+        return self._nearest(self._alike(seen, version) or seen, version)
 
     def versions_at(self, driver: KnownDriver, version: str) -> tuple[str, ...]:
         """Those of TLS that it speaks with a server that says so of its version."""
-        tried = [server for server in driver.versions if self._is_alike(server, version)]
-        nearest = self._nearest(tried or list(driver.versions), version)
-        return driver.versions[nearest] if nearest is not None else ()
+        spoken = self._alike(driver.versions, version) or driver.versions
+        return self._nearest(spoken, version) or ()
 
-    def _is_alike(self, server: str, version: str) -> bool:
-        return product_of(self.servers[server]) == product_of(version)
+    def _alike(self, seen: Mapping[str, Fact], version: str) -> dict[str, Fact]:
+        """What was seen at servers of that product."""
+        product = product_of(version)
+        return {own: what for own, what in seen.items() if product_of(self.servers[own]) == product}
 
-    def _nearest(self, servers: Iterable[str], version: str) -> str | None:
-        """The newest of these servers that is no newer than that, else the oldest; None of none."""
-        ordered = sorted(servers, key=lambda server: release_of(self.servers[server]))
+    def _nearest(self, seen: Mapping[str, Fact], version: str) -> Fact | None:
+        """What was seen at the newest server that is no newer than that, else at the oldest; None of none."""
+        ordered = sorted(seen, key=lambda server: release_of(self.servers[server]))
         older = [server for server in ordered if release_of(self.servers[server]) <= release_of(version)]
-        return next(iter(older[::-1] or ordered), None)
+        return seen[(older[-1:] or ordered)[0]] if seen else None
 
 
 @cache

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.contract import TlsView
 from tlstax.findings.core.wording import percent
 from tlstax.results.inspection import (
     KEPT_BACK,
@@ -17,19 +16,17 @@ from tlstax.results.inspection import (
     Asked,
     Certificate,
     Concern,
-    ConnectPhase,
-    Inside,
     InspectedServer,
     LockedOut,
     Obstacle,
     Program,
     Step,
-    Topic,
     Use,
     Way,
     WhoConnects,
 )
 from tlstax.study.key_groups import group_name
+from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, duration, enumerated, shortened
 from tlstax.topics.core.printed import Pasted, aligned, printed, styled
 
@@ -39,7 +36,6 @@ MOST_NAMES = 3
 MOST_PROGRAMS = 6
 """Kinds of connections that are named, those with the most connections first."""
 
-
 MOST_DRIVERS = 3
 """That fail at the same or would be locked out, and are named although nobody asked for all lines."""
 
@@ -48,45 +44,24 @@ def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all
     """What was found, `width` columns wide; with every driver and the lines that mend it, or in short."""
     parts: list[RenderableType] = [styled(f"{found.server}, as it is from outside", "bold")]
     parts += [aligned(("name", "words"), _facts(found)), Text()]
-    parts += (
-        _to_mend("Mend first", found.concerns) if found.concerns else [styled("Nothing unsafe was seen.")]
-    )
+    parts += _to_mend("Mend first", found.concerns) or [styled("Nothing unsafe was seen.")]
     if found.payments:
         parts += [Text(), *_to_mend("What connects pay for", found.payments)]
     if found.who_connects is not None:
-        printed_steps = {own.steps for own in (*found.concerns, *found.payments)}
-        parts += _who_connects(found.who_connects, printed_steps, has_all_lines=has_all_lines)
-    parts += _end(found)
-    return printed(parts, width=width, colour=colour)
+        above = {own.steps for own in (*found.concerns, *found.payments)}
+        parts += _who_connects(found.who_connects, above, has_all_lines=has_all_lines)
+    cut = f" The rest was not asked: {found.stopped_because}." if found.stopped_because else ""
+    asked = f"Asked with {counted(found.connections, 'connection')}, one at a time.{cut}"
+    return printed([*parts, Text(), styled(asked)], width=width, colour=colour)
 
 
 def _facts(found: InspectedServer) -> Iterator[tuple[str, str]]:
-    said = found.word
-    library = f", its TLS by {said.tls_library}" if said.tls_library else ""
-    yield "Server", f"{said.version}{library}"
-    if not found.offers_tls:
+    word, inside = found.word, found.inside
+    yield "Server", f"{word.version}{f', its TLS by {word.tls_library}' if word.tls_library else ''}"
+    if found.offers_tls:
+        yield from _of_tls(found)
+    else:
         yield "TLS", "not offered"
-        yield from _used(found.inside)
-        return
-    for default in _of(found.asked, "default"):
-        yield "By default", _view(default.agreed) if default.agreed else default.why_not
-    yield "Versions", _taken(_of(found.asked, "version"))
-    yield "Cipher suites", _taken(_of(found.asked, "suite"))
-    yield "Key exchange", _taken(_of(found.asked, "group"))
-    yield "Resumes", _taken(_of(found.asked, "resumption"))
-    if found.connect:
-        yield "A connect", _connect(found.connect)
-    for place, certificate in enumerate(found.chain):
-        yield ("Certificate" if place == 0 else "sent with it"), _certificate(certificate)
-    if said.account_plugin:
-        yield "Login", said.account_plugin
-    if said.requires_tls is not None:
-        yield "In the clear", "refused" if said.requires_tls else "accepted"
-    yield from _used(found.inside)
-
-
-def _used(inside: Inside) -> Iterator[tuple[str, str]]:
-    """How it is used: since its start, over the watch, and by whom now."""
     for name, use in (("Since its start", inside.since_start), ("Watched", inside.watched)):
         if use is not None:
             yield name, _use(use)
@@ -98,12 +73,45 @@ def _used(inside: Inside) -> Iterator[tuple[str, str]]:
         yield "Not readable", words
 
 
+def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
+    for default in found.of("default"):
+        view = default.agreed
+        parts = [view.version.replace("TLSv", "TLS "), view.cipher, group_name(view.group)] if view else []
+        if view is not None and view.hello_retry:
+            parts.append("asked for a second ClientHello, which is one more round trip")
+        yield "By default", " · ".join(filter(None, parts)) if view else default.why_not
+    yield "Versions", _taken(found.of("version"))
+    yield "Cipher suites", _taken(found.of("suite"))
+    yield "Key exchange", _taken(found.of("group"))
+    yield "Resumes", _taken(found.of("resumption"))
+    if found.connect:
+        whole, *phases = found.connect
+        tls = "".join(
+            f"; of it TLS {own.round_trips:.3g} round trips and {own.median_us / 1000:.3g} ms"
+            for own in phases
+            if own.name == "tls_handshake"
+        )
+        yield (
+            "A connect",
+            f"{whole.round_trips:.3g} round trips, {whole.sent_bytes:,.0f} bytes sent and "
+            f"{whole.received_bytes:,.0f} received, {whole.median_us / 1000:.3g} ms from here "
+            f"(median of {whole.connects}){tls}",
+        )
+    for place, certificate in enumerate(found.chain):
+        yield ("Certificate" if place == 0 else "sent with it"), _certificate(certificate)
+    if found.word.account_plugin:
+        yield "Login", found.word.account_plugin
+    if found.word.requires_tls is not None:
+        yield "In the clear", "refused" if found.word.requires_tls else "accepted"
+
+
 def _use(use: Use) -> str:
-    parts = [f"{_number(use.connects_per_s)} connects/s"]
-    if use.statements_per_s is not None:
-        parts.append(f"{_number(use.statements_per_s)} statements/s")
-    if use.statements_per_connect is not None:
-        parts.append(f"{_number(use.statements_per_connect)} a connection")
+    rates = (
+        (use.connects_per_s, "connects/s"),
+        (use.statements_per_s, "statements/s"),
+        (use.statements_per_connect, "a connection"),
+    )
+    parts = [f"{_number(rate)} {words}" for rate, words in rates if rate is not None]
     if use.tls_share is not None:
         parts.append(f"{percent(use.tls_share)} of connections by TLS")
     if use.resumed_share is not None:
@@ -125,44 +133,23 @@ def _program(program: Program) -> str:
     return f"{counted(program.connections, 'connection')} of {named}: {how}"
 
 
-def _connect(phases: Sequence[ConnectPhase]) -> str:
-    """Round trips, bytes and time of all of it, and of it the handshake's."""
-    whole = phases[0]
-    words = (
-        f"{whole.round_trips:.3g} round trips, {whole.sent_bytes:,.0f} bytes sent and "
-        f"{whole.received_bytes:,.0f} received, {whole.median_us / 1000:.3g} ms from here "
-        f"(median of {whole.connects})"
-    )
-    tls = next((phase for phase in phases if phase.name == "tls_handshake"), None)
-    if tls is None:
-        return words
-    return f"{words}; of it TLS {tls.round_trips:.3g} round trips and {tls.median_us / 1000:.3g} ms"
-
-
-def _of(asked: Sequence[Asked], topic: Topic) -> list[Asked]:
-    return [own for own in asked if own.topic == topic]
-
-
-def _view(view: TlsView) -> str:
-    parts = [view.version.replace("TLSv", "TLS "), view.cipher, group_name(view.group)]
-    if view.hello_retry:
-        parts.append("asked for a second ClientHello, which is one more round trip")
-    return " · ".join(filter(None, parts))
-
-
 def _taken(asked: Sequence[Asked]) -> str:
     """What is taken, what is not, and what this machine's library cannot ask for."""
-    taken = [own.name for own in asked if own.agreed]
     refused = [own.name for own in asked if not own.agreed and own.could_ask]
-    unasked = [own for own in asked if not own.could_ask]
-    reasons = (KEPT_BACK, WOULD_BLOCK)
-    held_back = {why: [own.name for own in unasked if own.why_not == why] for why in reasons}
-    unknown = [own.name for own in unasked if own.why_not not in reasons]
-    parts = [enumerated(taken) or "none"]
+    parts = [enumerated(own.name for own in asked if own.agreed) or "none"]
     parts += [f"not {enumerated(refused)}"] if refused else []
-    parts += [f"not asked, since the library here does not know it: {enumerated(unknown)}"] if unknown else []
-    parts += [f"not asked, since {why}: {enumerated(names)}" for why, names in held_back.items() if names]
+    reasons = (KEPT_BACK, WOULD_BLOCK)
+    for why in (UNKNOWN_HERE, *reasons):
+        names = [
+            own.name
+            for own in asked
+            if not own.could_ask and (own.why_not if own.why_not in reasons else UNKNOWN_HERE) == why
+        ]
+        parts += [f"not asked, since {why}: {enumerated(names)}"] if names else []
     return "; ".join(parts)
+
+
+UNKNOWN_HERE = "the library here does not know it"
 
 
 def _certificate(certificate: Certificate) -> str:
@@ -174,25 +161,28 @@ def _certificate(certificate: Certificate) -> str:
     )
 
 
-def _to_mend(title: str, found: Sequence[Concern]) -> Iterator[RenderableType]:
+def _to_mend(title: str, found: Sequence[Concern]) -> list[RenderableType]:
     """Each concern with its remedy, then the lines to paste, each set once, with what it is for."""
-    yield styled(title, "bold")
-    points = []
-    for own in found:
-        is_costly = own.danger == "costly"
-        words = f"{own.what}: {own.why}" if is_costly else f"{own.danger}: {own.what}: {own.why}"
-        points.append((words, f"{'avoid' if is_costly else 'mend'} it: {own.remedy}"))
-    yield _points(points)
-    remedies: dict[tuple[Step, ...], list[str]] = {}
-    for own in found:
-        if own.steps:
-            remedies.setdefault(own.steps, []).append(re.split(r",| \(|;", own.remedy)[0])
-    for steps, said in remedies.items():
-        yield Text()
-        yield styled(f"{shortened(list(dict.fromkeys(said)), MOST_NAMES)}:", "bold")
-        for step in steps:
-            yield styled(f"   {step.where}:")
-            yield Pasted(step.lines, indent=7)
+    if not found:
+        return []
+    points = [
+        (f"{own.what}: {own.why}", f"avoid it: {own.remedy}")
+        if own.danger == "costly"
+        else (f"{own.danger}: {own.what}: {own.why}", f"mend it: {own.remedy}")
+        for own in found
+    ]
+    parts: list[RenderableType] = [styled(title, "bold"), _points(points)]
+    for steps, mended in grouped((own for own in found if own.steps), lambda own: own.steps).items():
+        said = dict.fromkeys(re.split(r",| \(|;", own.remedy)[0] for own in mended)
+        parts += [Text(), styled(f"{shortened(list(said), MOST_NAMES)}:", "bold"), *_steps(steps)]
+    return parts
+
+
+def _steps(steps: Iterable[Step]) -> Iterator[RenderableType]:
+    """Where to do what, and the lines to paste below it."""
+    for step in steps:
+        yield styled(f"   {step.where}:")
+        yield Pasted(step.lines, indent=7)
 
 
 def _who_connects(
@@ -207,19 +197,17 @@ def _who_connects(
     yield Text()
     hint = "" if has_all_lines else " (-v: all lines)"
     yield styled(f"Who could connect, of {counted(found.drivers, 'driver')} measured on {day}{hint}", "bold")
-    named = driver_names if has_all_lines else _few_drivers
+    few = None if has_all_lines else MOST_DRIVERS
     ways = (("By default", found.by_default), ("TLS required", found.over_tls))
-    rows = [(name, _fare(way, named)) for name, way in ways]
-    rows += [(CHANGES[own.change], _locks_out(own, found.drivers, named)) for own in found.changes]
+    rows = [(name, _fare(way, few)) for name, way in ways]
+    rows += [(CHANGES[own.change], _locks_out(own, found.drivers, few)) for own in found.changes]
     yield aligned(("name", "words"), rows)
     shown = set(above)
     for obstacle, when in _merged(found):
-        names = driver_names(obstacle.drivers, None if has_all_lines else MOST_DRIVERS)
-        yield _points([(f"{when}: {obstacle.why}: {names}", "")])
+        yield _points([(f"{when}: {obstacle.why}: {_driver_names(obstacle.drivers, few)}", "")])
         if has_all_lines:
-            server = () if obstacle.server in shown else obstacle.server
-            shown.add(server)
-            yield from _mending(obstacle, server)
+            yield from _mending(obstacle, () if obstacle.server in shown else obstacle.server)
+            shown.add(obstacle.server)
 
 
 CHANGES = {
@@ -229,26 +217,20 @@ CHANGES = {
 }
 
 
-Named = Callable[[Sequence[str]], str]
-"""How drivers are named in a row of the table."""
-
-
-def _fare(way: Way, named: Named) -> str:
-    parts = [(len(way.encrypted), "over TLS"), (len(way.in_clear), "in the clear")]
-    words = [f"{number} {how}" for number, how in parts if number]
+def _fare(way: Way, few: int | None) -> str:
     failing = sum(len(own.drivers) for own in way.obstacles)
-    words += [f"{failing} would fail"] if failing else []
-    words += [f"not known of {named(way.unknown)}"] if way.unknown else []
+    fates = ((len(way.encrypted), "over TLS"), (len(way.in_clear), "in the clear"), (failing, "would fail"))
+    words = [f"{number} {how}" for number, how in fates if number]
+    words += [f"not known of {_named(way.unknown, few)}"] if way.unknown else []
     return ", ".join(words)
 
 
-def _locks_out(change: LockedOut, drivers: int, named: Named) -> str:
-    names = named(change.drivers)
+def _locks_out(change: LockedOut, drivers: int, few: int | None) -> str:
+    names = _named(change.drivers, few) or "nobody who can connect now"
     if len(change.drivers) > len(change.kept) and drivers > 1:
-        but = f", all but {named(change.kept)}" if change.kept else ""
-        names = f"{len(change.drivers)}{but}"
-    said = f"would lock out {names}" if change.drivers else "would lock out nobody who can connect now"
-    return f"{said}; not known of {named(change.unknown)}" if change.unknown else said
+        names = f"{len(change.drivers)}{f', all but {_named(change.kept, few)}' if change.kept else ''}"
+    unknown = f"; not known of {_named(change.unknown, few)}" if change.unknown else ""
+    return f"would lock out {names}{unknown}"
 
 
 def _merged(found: WhoConnects) -> Iterator[tuple[Obstacle, str]]:
@@ -261,33 +243,28 @@ def _merged(found: WhoConnects) -> Iterator[tuple[Obstacle, str]]:
         yield own, "TLS required"
 
 
-def driver_names(names: Sequence[str], most: int | None = None) -> str:
+def _driver_names(names: Sequence[str], most: int | None = None) -> str:
     """Drivers by name, the versions of one together: "connector-j 5.1.6, 8.0.16"; of many the first."""
-    versions: dict[str, list[str]] = {}
-    for name in names[:most]:
-        product, _, version = name.rpartition("-")
-        versions.setdefault(product, []).append(version)
-    words = [f"{product} {', '.join(numbers)}" for product, numbers in versions.items()]
+    products = grouped(names[:most], lambda name: name.rpartition("-")[0])
+    words = [
+        f"{product} {', '.join(name.rpartition('-')[2] for name in own)}" for product, own in products.items()
+    ]
     return enumerated([*words, *([f"{len(names) - most} more"] if most and len(names) > most else [])])
 
 
-def _few_drivers(names: Sequence[str]) -> str:
-    """Drivers by name where they are few, else how many."""
-    return driver_names(names) if len(names) <= MOST_DRIVERS else str(len(names))
+def _named(names: Sequence[str], few: int | None) -> str:
+    """Drivers by name where they are few, or where all are to be named; else how many."""
+    return _driver_names(names) if few is None or len(names) <= few else str(len(names))
 
 
 def _mending(obstacle: Obstacle, server: Sequence[Step]) -> Iterator[RenderableType]:
     """The lines for either side."""
-    for step in obstacle.client:
-        yield styled(f"   {step.where}:")
-        yield Pasted(step.lines, indent=7)
+    yield from _steps(obstacle.client)
     if obstacle.says and (server or not obstacle.server):
         yield styled(f"   at the server: {obstacle.says}", "dim")
-    for step in server:
-        yield styled(f"   {step.where}:")
-        yield Pasted(step.lines, indent=7)
+    yield from _steps(server)
     if obstacle.unmended and obstacle.client:
-        yield styled(f"   at {driver_names(obstacle.unmended)}: nothing that mends it is known", "dim")
+        yield styled(f"   at {_driver_names(obstacle.unmended)}: nothing that mends it is known", "dim")
 
 
 def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
@@ -296,9 +273,3 @@ def _points(found: Iterable[tuple[str, str]]) -> RenderableType:
     for words, remedy in found:
         rows += [("•", words), ("", styled(remedy, "dim"))] if remedy else [("•", words)]
     return aligned(("name", "words"), rows)
-
-
-def _end(found: InspectedServer) -> Iterator[RenderableType]:
-    yield Text()
-    cut = f" The rest was not asked: {found.stopped_because}." if found.stopped_because else ""
-    yield styled(f"Asked with {counted(found.connections, 'connection')}, one at a time.{cut}")

@@ -6,28 +6,35 @@ signature of the server's key: where one of these is not common, it fails, and n
 
 from __future__ import annotations
 
-import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from importlib import resources
+from typing import Self
 
+from tlstax.contract import Frozen
+from tlstax.findings.core.programs import all_programs
 from tlstax.findings.core.remedies import Remedy, entry_for, product_of
 from tlstax.results.inspection import (
-    Asked,
+    COMMON_RSA_BITS,
     Cause,
-    Certificate,
+    InspectedServer,
     LockedOut,
     Obstacle,
     Step,
+    Topic,
     Way,
     WhoConnects,
+    key_bits,
 )
 from tlstax.study.key_groups import group_name
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
-from tlstax.topics.inspection.driver_lines import VERSIONS, lines_for
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers
 
+VERSIONS = ("TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
 TLS12, TLS13 = VERSIONS[-2:]
 ECDHE, DHE, RSA = "ECDHE", "DHE", "RSA key exchange"
 KINDS = {"ECDHE with AES-GCM": (ECDHE, "GCM"), "ECDHE with ChaCha20-Poly1305": (ECDHE, "CHACHA20")}
@@ -47,10 +54,10 @@ SIGNATURES = {
 }
 """What TLS 1.3 signs with by a key (RFC 8446, 4.2.3); TLS 1.2 also signs by RSA and EC in older ways."""
 
-_RSA_BITS = re.compile(r"RSA\S* ([0-9]+)")
+TRIED_BITS = 1024
+"""The short RSA key that drivers were shown."""
 
-COMMON_BITS, TRIED_BITS = 2048, 1024
-"""An RSA key that everything takes, and the short one that drivers were shown."""
+AEAD = ("GCM", "CHACHA20", "CCM")
 
 SERVER_REMEDIES: dict[Cause, Remedy] = {
     "no TLS": "certificate",
@@ -73,25 +80,6 @@ REMEMBERED = "nothing but an earlier login that the server remembers"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A server as it was inspected.
-
-    `is_known_authority` is whether the machine that asked trusts who signed the certificate, of its own
-    accord; None where that cannot be told. `plugin` is the account's, None where nobody logged in.
-    """
-
-    version: str
-    host: str
-    offers_tls: bool
-    requires_tls: bool | None
-    plugin: str | None
-    asked: tuple[Asked, ...]
-    chain: tuple[Certificate, ...]
-    is_known_authority: bool | None
-    now: datetime
-
-
-@dataclass(frozen=True)
 class Verdict:
     """What becomes of a connection: what it fails at and why; with neither it succeeds.
 
@@ -106,59 +94,22 @@ class Verdict:
 SUCCEEDS, UNKNOWN = Verdict(), Verdict(is_known=False)
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What a server takes: versions, suites by name, kinds of suites before TLS 1.3, groups, and its key.
+def who_connects(
+    known: KnownDrivers, found: InspectedServer, *, host: str, is_known_authority: bool | None
+) -> WhoConnects:
+    """Every driver by default and with TLS required, and what the server's choices would change.
 
-    What could not be asked for is in `unsure`, by its name; `server` is what it says of its version.
+    `host` is by what name the server was asked. `is_known_authority` is whether the machine that asked trusts
+    who signed the certificate, of its own accord; None where that cannot be told.
     """
-
-    versions: frozenset[str]
-    suites: frozenset[str]
-    kinds: frozenset[tuple[str, str]]
-    groups: frozenset[str]
-    key: str
-    server: str
-    unsure: frozenset[str] = frozenset()
-
-    @property
-    def newest(self) -> str:
-        """The newest version; empty for none."""
-        return max(self.versions, key=VERSIONS.index, default="")
-
-
-def who_connects(known: KnownDrivers, seen: Seen) -> WhoConnects:
-    """Every driver by default and with TLS required, and what the server's choices would change."""
-    taken = taken_by(seen)
+    trial = _Trial.of(known, found, host, is_known_authority)
     return WhoConnects(
         measured_at=known.at,
         drivers=len(known.drivers),
-        by_default=_way(known, seen, taken, lambda driver: by_default(known, driver, seen, taken)),
-        over_tls=_way(known, seen, taken, lambda driver: (True, over_tls(known, driver, seen, taken))),
-        changes=tuple(_changes(known, seen, taken)) if seen.offers_tls else (),
+        by_default=_way(trial, trial.by_default),
+        over_tls=_way(trial, lambda driver: (True, trial.over_tls(driver))),
+        changes=tuple(_changes(trial)) if found.offers_tls else (),
     )
-
-
-def taken_by(seen: Seen) -> Taken:
-    """What the server took of what it was asked for."""
-    agreed = [own.agreed for own in seen.asked if own.agreed is not None]
-    named = {topic: {own.name for own in seen.asked if own.topic == topic and own.agreed} for topic in TOPICS}
-    old = frozenset(view.cipher for view in agreed if not view.cipher.startswith("TLS_"))
-    kinds = {KINDS[name] for name in named["suite"] if name in KINDS} | {kind_of(suite) for suite in old}
-    groups = named["group"] | {group_name(view.group) for view in agreed if view.group}
-    return Taken(
-        versions=frozenset(named["version"]),
-        suites=old | {name for name in named["suite"] if name.startswith("TLS_")},
-        kinds=frozenset(kinds),
-        groups=frozenset(groups),
-        key=seen.chain[0].key if seen.chain else "",
-        server=seen.version,
-        unsure=frozenset(own.name for own in seen.asked if not own.could_ask),
-    )
-
-
-AEAD = ("GCM", "CHACHA20", "CCM")
-TOPICS = ("version", "suite", "group")
 
 
 def kind_of(suite: str) -> tuple[str, str]:
@@ -169,221 +120,242 @@ def kind_of(suite: str) -> tuple[str, str]:
     return exchange, next((name for name in AEAD if name in suite), f"CBC {suite.rpartition('-')[2]}")
 
 
-def by_default(
-    known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken
-) -> tuple[bool | None, Verdict]:
-    """Whether it encrypts with nothing said of TLS, and what becomes of it."""
-    encrypts = known.encrypts_at(driver, seen.version) if seen.offers_tls else False
-    if encrypts is None:
-        return None, UNKNOWN
-    if encrypts:
-        verdict = handshake(known, driver, taken)
-        if verdict == SUCCEEDS:
-            verdict = _certificate(driver.verifies_by_default, seen)
-        return True, verdict if verdict != SUCCEEDS else _login(known, driver, seen, is_encrypted=True)
-    if seen.requires_tls:
-        return False, Verdict(
-            "plaintext", "the server refuses connections in the clear, and they do not encrypt"
+@dataclass(frozen=True)
+class _Trial:
+    """Drivers and a server as it was inspected, with what it took of what it was asked for.
+
+    That are versions, suites by name, kinds of suites before TLS 1.3, groups, and its key. What could not be
+    asked for is in `unsure`, by its name.
+    """
+
+    known: KnownDrivers
+    found: InspectedServer
+    host: str
+    is_known_authority: bool | None
+    versions: frozenset[str]
+    suites: frozenset[str]
+    kinds: frozenset[tuple[str, str]]
+    groups: frozenset[str]
+    key: str
+    unsure: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, known: KnownDrivers, found: InspectedServer, host: str, is_known_authority: bool | None
+    ) -> Self:
+        """The trial of a server that took so much of what it was asked for."""
+        agreed = [own.agreed for own in found.asked if own.agreed is not None]
+        named = {own: {one.name for one in found.of(own) if one.agreed} for own in TOPICS}
+        old = frozenset(view.cipher for view in agreed if not view.cipher.startswith("TLS_"))
+        return cls(
+            known,
+            found,
+            host,
+            is_known_authority,
+            versions=frozenset(named["version"]),
+            suites=old | {name for name in named["suite"] if name.startswith("TLS_")},
+            kinds=frozenset(KINDS[name] for name in named["suite"] if name in KINDS) | set(map(kind_of, old)),
+            groups=frozenset(named["group"]) | {group_name(view.group) for view in agreed if view.group},
+            key=found.chain[0].key if found.chain else "",
+            unsure=frozenset(own.name for own in found.asked if not own.could_ask),
         )
-    return False, _login(known, driver, seen, is_encrypted=False)
 
+    @property
+    def newest(self) -> str:
+        """The newest version that the server takes; empty for none."""
+        return max(self.versions, key=VERSIONS.index, default="")
 
-def over_tls(known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken) -> Verdict:
-    """What becomes of it with TLS required, and nothing else said."""
-    if not seen.offers_tls:
-        return Verdict("no TLS", "the server offers no TLS")
-    if not driver.can_require and not seen.is_known_authority:
-        return Verdict("certificate", "they encrypt only when they are given an authority")
-    verdict = handshake(known, driver, taken)
-    if verdict != SUCCEEDS or not driver.can_require:
-        return verdict if verdict != SUCCEEDS else UNKNOWN
-    login = known.login_at(driver, seen.version, seen.plugin or "")
-    by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
-    if by_password and not seen.is_known_authority:
-        # Whether one that has ended is taken then was not tried.
-        verdict = UNKNOWN if has_ended(seen) else SUCCEEDS
-    else:
-        verdict = _certificate(driver.verifies, seen)
-    return verdict if verdict != SUCCEEDS else _login(known, driver, seen, is_encrypted=True)
+    @property
+    def certificate_has_ended(self) -> bool:
+        """Whether the server's certificate is past its time."""
+        now = datetime.fromisoformat(self.found.at)
+        return any(datetime.fromisoformat(own.not_after) <= now for own in self.found.chain[:1])
 
+    def spoken(self, driver: KnownDriver) -> tuple[str, ...]:
+        """The versions of TLS that a driver speaks with this server."""
+        return self.known.versions_at(driver, self.found.word.version)
 
-def handshake(known: KnownDrivers, driver: KnownDriver, taken: Taken) -> Verdict:
-    """Whether both agree on all that a handshake needs; unknown where the server agreed to nothing asked."""
-    spoken = known.versions_at(driver, taken.server)
-    common = [version for version in spoken if version in taken.versions]
-    possible = [version for version in spoken if version in taken.versions | taken.unsure]
-    if not taken.versions:
-        return UNKNOWN
-    if not possible:
-        return Verdict("version", f"the server takes {enumerated(sorted(taken.versions))} alone")
-    if not common or max(possible, key=VERSIONS.index) != max(common, key=VERSIONS.index):
-        return UNKNOWN
-    newest = max(common, key=VERSIONS.index)
-    verdict = _suite_13(driver, taken) if newest == TLS13 else _suite_12(driver, taken)
-    if verdict != SUCCEEDS:
-        return verdict
-    verdict = _signature(driver, taken, newest)
-    return verdict if verdict != SUCCEEDS else _key_length(driver, taken)
+    def by_default(self, driver: KnownDriver) -> tuple[bool | None, Verdict]:
+        """Whether it encrypts with nothing said of TLS, and what becomes of it."""
+        version = self.found.word.version
+        encrypts = self.known.encrypts_at(driver, version) if self.found.offers_tls else False
+        if encrypts is None:
+            return None, UNKNOWN
+        if encrypts:
+            checked = self._certificate(driver.verifies_by_default)
+            return True, _first(self.handshake(driver), checked, self._login(driver, is_encrypted=True))
+        if self.found.word.requires_tls:
+            why = "the server refuses connections in the clear, and they do not encrypt"
+            return False, Verdict("plaintext", why)
+        return False, self._login(driver, is_encrypted=False)
 
+    def over_tls(self, driver: KnownDriver) -> Verdict:
+        """What becomes of it with TLS required, and nothing else said."""
+        word = self.found.word
+        if not self.found.offers_tls:
+            return Verdict("no TLS", "the server offers no TLS")
+        if not driver.can_require and not self.is_known_authority:
+            return Verdict("certificate", "they encrypt only when they are given an authority")
+        if not driver.can_require:
+            return _first(self.handshake(driver), UNKNOWN)
+        checked = self._certificate(driver.verifies)
+        login = self.known.login_at(driver, word.version, word.account_plugin or "")
+        by_password = login is not None and login.takes_unknown and "authority" in driver.verifies
+        if by_password and not self.is_known_authority:
+            # Whether one that has ended is taken then was not tried.
+            checked = UNKNOWN if self.certificate_has_ended else SUCCEEDS
+        return _first(self.handshake(driver), checked, self._login(driver, is_encrypted=True))
 
-def _suite_13(driver: KnownDriver, taken: Taken) -> Verdict:
-    suites = {suite for suite in driver.cipher_suites if suite.startswith("TLS_")}
-    if not suites & taken.suites:
-        unsure = bool(suites & taken.unsure)
-        names = enumerated(sorted(suite for suite in taken.suites if suite.startswith("TLS_")))
-        return (
-            UNKNOWN
-            if unsure
-            else Verdict("suite", f"of TLS 1.3 the server takes {names or 'no suite'} alone")
-        )
-    return _group(driver, taken)
+    def agrees(self, driver: KnownDriver) -> bool:
+        """Whether it could connect over TLS, told whom to trust."""
+        return _first(self.handshake(driver), self._login(driver, is_encrypted=True)) == SUCCEEDS
 
+    def handshake(self, driver: KnownDriver) -> Verdict:
+        """Whether both agree on all that it needs; unknown where the server agreed to nothing asked."""
+        common = [version for version in self.spoken(driver) if version in self.versions]
+        possible = [version for version in self.spoken(driver) if version in self.versions | self.unsure]
+        if not self.versions:
+            return UNKNOWN
+        if not possible:
+            return Verdict("version", f"the server takes {enumerated(sorted(self.versions))} alone")
+        if not common or max(possible, key=VERSIONS.index) != max(common, key=VERSIONS.index):
+            return UNKNOWN
+        newest = max(common, key=VERSIONS.index)
+        suite = self._suite_13(driver) if newest == TLS13 else self._suite_12(driver)
+        return _first(suite, self._signature(driver, newest), self._key_length(driver))
 
-def _group(driver: KnownDriver, taken: Taken) -> Verdict:
-    groups = {group_name(group) for group in driver.groups}
-    if groups & taken.groups:
-        return SUCCEEDS
-    if groups & taken.unsure:
-        return UNKNOWN
-    return Verdict("group", f"the server takes {enumerated(sorted(taken.groups)) or 'no group'} alone")
+    def _suite_13(self, driver: KnownDriver) -> Verdict:
+        suites = {suite for suite in driver.cipher_suites if suite.startswith("TLS_")}
+        if suites & self.suites:
+            return self._group(driver)
+        if suites & self.unsure:
+            return UNKNOWN
+        names = enumerated(sorted(suite for suite in self.suites if suite.startswith("TLS_")))
+        return Verdict("suite", f"of TLS 1.3 the server takes {names or 'no suite'} alone")
 
-
-def _suite_12(driver: KnownDriver, taken: Taken) -> Verdict:
-    """A suite before TLS 1.3: one that was seen, or one of a kind that was; with ECDHE a group too."""
-    signer = "ECDSA" if taken.key.startswith(("EC ", "Ed")) else "RSA"
-    usable = [
-        suite
-        for suite in driver.cipher_suites
-        if not suite.startswith("TLS_") and (kind_of(suite)[0] != ECDHE or f"-{signer}-" in suite)
-    ]
-    common = [suite for suite in usable if suite in taken.suites or kind_of(suite) in taken.kinds]
-    exchanges = {kind_of(suite)[0] for suite in common}
-    if exchanges and exchanges != {ECDHE}:
-        return SUCCEEDS
-    if exchanges:
-        return _group(driver, taken)
-    if {kind_of(suite)[0] for suite in usable} & {kind[0] for kind in taken.kinds}:
-        return UNKNOWN
-    names = sorted({f"{exchange}" for exchange, _ in taken.kinds})
-    return Verdict("suite", f"before TLS 1.3 the server takes {enumerated(names) or 'no suite'} alone")
-
-
-def _signature(driver: KnownDriver, taken: Taken, version: str) -> Verdict:
-    kind = taken.key.split()[0] if taken.key.startswith("RSA") else taken.key
-    ways = SIGNATURES.get(kind)
-    if not kind or ways is None:
-        return UNKNOWN
-    if version != TLS13:
-        if kind.startswith("MLDSA"):
-            return Verdict("signature", f"they know no signature by a key of {kind}")
-        if kind == "RSA" or VERSIONS.index(version) < VERSIONS.index(TLS12):
+    def _group(self, driver: KnownDriver) -> Verdict:
+        groups = {group_name(group) for group in driver.groups}
+        if groups & self.groups:
             return SUCCEEDS
-        if kind.startswith("EC "):
-            known = {group_name(group) for group in driver.groups}
-            return (
-                SUCCEEDS if kind[3:] in known else Verdict("group", f"they know no curve of its key, {kind}")
-            )
-    if any(signature.startswith(ways) for signature in driver.signatures):
+        if groups & self.unsure:
+            return UNKNOWN
+        return Verdict("group", f"the server takes {enumerated(sorted(self.groups)) or 'no group'} alone")
+
+    def _suite_12(self, driver: KnownDriver) -> Verdict:
+        """A suite before TLS 1.3: one that was seen, or one of a kind that was; with ECDHE a group too."""
+        signer = "ECDSA" if self.key.startswith(("EC ", "Ed")) else "RSA"
+        usable = [
+            suite
+            for suite in driver.cipher_suites
+            if not suite.startswith("TLS_") and (kind_of(suite)[0] != ECDHE or f"-{signer}-" in suite)
+        ]
+        common = [suite for suite in usable if suite in self.suites or kind_of(suite) in self.kinds]
+        exchanges = {kind_of(suite)[0] for suite in common}
+        if exchanges:
+            return self._group(driver) if exchanges == {ECDHE} else SUCCEEDS
+        taken = sorted({exchange for exchange, _ in self.kinds})
+        if {kind_of(suite)[0] for suite in usable} & set(taken):
+            return UNKNOWN
+        return Verdict("suite", f"before TLS 1.3 the server takes {enumerated(taken) or 'no suite'} alone")
+
+    def _signature(self, driver: KnownDriver, version: str) -> Verdict:
+        kind = self.key.split()[0] if self.key.startswith("RSA") else self.key
+        is_mldsa = kind.startswith("MLDSA")
+        if kind not in SIGNATURES:
+            return UNKNOWN
+        if version != TLS13 and not is_mldsa:
+            if kind == "RSA" or VERSIONS.index(version) < VERSIONS.index(TLS12):
+                return SUCCEEDS
+            if kind.startswith("EC "):
+                is_known = kind[3:] in set(map(group_name, driver.groups))
+                return SUCCEEDS if is_known else Verdict("group", f"they know no curve of its key, {kind}")
+        is_offered = any(signature.startswith(SIGNATURES[kind]) for signature in driver.signatures)
+        if not is_offered or (is_mldsa and version != TLS13):
+            return Verdict("signature", f"they know no signature by a key of {kind}")
         # Seen: MySQL 9.7.4 with such a key refuses drivers that offer ML-DSA, and that MariaDB 11.8 takes.
-        is_doubtful = kind.startswith("MLDSA") and product_of(taken.server) == "mysql"
-        return UNKNOWN if is_doubtful else SUCCEEDS
-    return Verdict("signature", f"they know no signature by a key of {kind}")
+        return UNKNOWN if is_mldsa and product_of(self.found.word.version) == "mysql" else SUCCEEDS
+
+    def _key_length(self, driver: KnownDriver) -> Verdict:
+        bits = key_bits(self.key) or COMMON_RSA_BITS
+        if bits >= COMMON_RSA_BITS or (driver.takes_rsa_1024 and bits >= TRIED_BITS):
+            return SUCCEEDS
+        if driver.takes_rsa_1024 or bits > TRIED_BITS:
+            return UNKNOWN
+        return Verdict("key", f"a key of {self.key} is too short for them")
+
+    def _certificate(self, verifies: Sequence[str]) -> Verdict:
+        """What a driver that verifies so says of the certificate."""
+        why = ""
+        if not self.found.chain or not verifies:
+            return SUCCEEDS
+        if "expiry" in verifies and self.certificate_has_ended:
+            why = "and it has ended"
+        elif "authority" in verifies and self.is_known_authority is False:
+            why = "and do not know who signed it"
+        elif "host" in verifies and not is_for(self.found.chain[0], self.host):
+            why = f"and it is not for {self.host}"
+        if why:
+            return Verdict("certificate", f"they verify the certificate, {why}")
+        return UNKNOWN if "authority" in verifies and self.is_known_authority is None else SUCCEEDS
+
+    def _login(self, driver: KnownDriver, *, is_encrypted: bool) -> Verdict:
+        plugin = self.found.word.account_plugin
+        if plugin is None:
+            # In the clear it is the plugin that decides; over TLS nearly every driver knows nearly every one.
+            return SUCCEEDS if is_encrypted else UNKNOWN
+        login = self.known.login_at(driver, self.found.word.version, plugin)
+        why = ""
+        if login is None:
+            return UNKNOWN
+        if is_encrypted:
+            why = f"they do not log in by {plugin}" if login.over_tls else ""
+        elif login.in_clear:
+            why = f"they do not log in by {plugin} in the clear"
+        elif login.cold_in_clear:
+            why = f"{REMEMBERED} lets them in by {plugin} in the clear"
+        return Verdict("login", why) if why else SUCCEEDS
 
 
-def _key_length(driver: KnownDriver, taken: Taken) -> Verdict:
-    rsa = _RSA_BITS.fullmatch(taken.key)
-    bits = int(rsa[1]) if rsa is not None else COMMON_BITS
-    if bits >= COMMON_BITS:
-        return SUCCEEDS
-    if driver.takes_rsa_1024:
-        return SUCCEEDS if bits >= TRIED_BITS else UNKNOWN
-    too_short = Verdict("key", f"a key of {taken.key} is too short for them")
-    return too_short if bits <= TRIED_BITS else UNKNOWN
+TOPICS: tuple[Topic, ...] = ("version", "suite", "group")
 
 
-def has_ended(seen: Seen) -> bool:
-    """Whether the server's certificate is past its time."""
-    return any(datetime.fromisoformat(own.not_after) <= seen.now for own in seen.chain[:1])
+def _first(*verdicts: Verdict) -> Verdict:
+    """The first of these that is no success."""
+    return next((verdict for verdict in verdicts if verdict != SUCCEEDS), SUCCEEDS)
 
 
-def _certificate(verifies: Sequence[str], seen: Seen) -> Verdict:
-    """What a driver that verifies so says of the certificate."""
-    if not seen.chain or not verifies:
-        return SUCCEEDS
-    own = seen.chain[0]
-    if "expiry" in verifies and has_ended(seen):
-        return Verdict("certificate", "they verify the certificate, and it has ended")
-    if "authority" in verifies and seen.is_known_authority is False:
-        return Verdict("certificate", "they verify the certificate, and do not know who signed it")
-    if "host" in verifies and not is_for(own, seen.host):
-        return Verdict("certificate", f"they verify the certificate, and it is not for {seen.host}")
-    return UNKNOWN if "authority" in verifies and seen.is_known_authority is None else SUCCEEDS
-
-
-def _login(known: KnownDrivers, driver: KnownDriver, seen: Seen, *, is_encrypted: bool) -> Verdict:
-    if seen.plugin is None:
-        # In the clear it is the plugin that decides; over TLS nearly every driver knows nearly every one.
-        return SUCCEEDS if is_encrypted else UNKNOWN
-    login = known.login_at(driver, seen.version, seen.plugin)
-    if login is None:
-        return UNKNOWN
-    if is_encrypted:
-        return Verdict("login", f"they do not log in by {seen.plugin}") if login.over_tls else SUCCEEDS
-    if login.in_clear:
-        return Verdict("login", f"they do not log in by {seen.plugin} in the clear")
-    if login.cold_in_clear:
-        return Verdict("login", f"{REMEMBERED} lets them in by {seen.plugin} in the clear")
-    return SUCCEEDS
-
-
-def _way(
-    known: KnownDrivers,
-    seen: Seen,
-    taken: Taken,
-    judged: Callable[[KnownDriver], tuple[bool | None, Verdict]],
-) -> Way:
-    encrypted: list[str] = []
-    in_clear: list[str] = []
-    unknown: list[str] = []
+def _way(trial: _Trial, judged: Callable[[KnownDriver], tuple[bool | None, Verdict]]) -> Way:
+    fates: dict[bool | None, list[str]] = {True: [], False: [], None: []}
     refused: dict[Verdict, list[KnownDriver]] = {}
-    for driver in known.drivers:
+    for driver in trial.known.drivers:
         encrypts, verdict = judged(driver)
-        if not verdict.is_known:
-            unknown.append(driver.name)
-        elif verdict.cause is not None:
+        if verdict.cause is not None:
             refused.setdefault(verdict, []).append(driver)
         else:
-            (encrypted if encrypts else in_clear).append(driver.name)
+            fates[encrypts if verdict.is_known else None].append(driver.name)
     return Way(
-        encrypted=tuple(encrypted),
-        in_clear=tuple(in_clear),
-        obstacles=tuple(
-            _obstacle(known, verdict, drivers, seen, taken) for verdict, drivers in refused.items()
-        ),
-        unknown=tuple(unknown),
+        encrypted=tuple(fates[True]),
+        in_clear=tuple(fates[False]),
+        obstacles=tuple(_obstacle(trial, verdict, drivers) for verdict, drivers in refused.items()),
+        unknown=tuple(fates[None]),
     )
 
 
-def _obstacle(
-    known: KnownDrivers, verdict: Verdict, drivers: Sequence[KnownDriver], seen: Seen, taken: Taken
-) -> Obstacle:
-    cause = verdict.cause or "login"
+def _obstacle(trial: _Trial, verdict: Verdict, drivers: Sequence[KnownDriver]) -> Obstacle:
+    by = cause = verdict.cause or "login"
     names = [driver.name for driver in drivers]
-    by: Cause = cause
     if verdict.why.startswith(REMEMBERED):
         # Over TLS the account need not be remembered: the driver is to ask for it, where the server has it.
-        by = "plaintext" if seen.offers_tls else "no TLS"
-    remedied = by if by == "no TLS" else cause
-    has_rsa = any(exchange == RSA for exchange, _ in taken.kinds)
+        by = "plaintext" if trial.found.offers_tls else "no TLS"
+    has_rsa = any(exchange == RSA for exchange, _ in trial.kinds)
     client: list[Step] = []
     mended: set[str] = set()
-    for steps, whom in lines_for(by, names, taken.newest, has_rsa=has_rsa):
+    for steps, whom in _client_lines(by, names, trial.newest, has_rsa=has_rsa):
         client += [Step(where=f"{enumerated(whom)}: {step.where}", lines=step.lines) for step in steps]
         mended.update(whom)
-    spoken = {version for driver in drivers for version in known.versions_at(driver, seen.version)}
-    remedy = SERVER_REMEDIES.get(remedied)
-    entry = entry_for(remedy, seen.version) if remedy is not None else None
-    if cause == "version" and spoken <= taken.versions:
+    remedy = SERVER_REMEDIES.get(by if by == "no TLS" else cause)
+    entry = entry_for(remedy, trial.found.word.version) if remedy is not None else None
+    if cause == "version" and {own for driver in drivers for own in trial.spoken(driver)} <= trial.versions:
         entry = None
     return Obstacle(
         at=cause,
@@ -396,45 +368,78 @@ def _obstacle(
     )
 
 
-def _changes(known: KnownDrivers, seen: Seen, taken: Taken) -> Iterator[LockedOut]:
-    """Changes that the server could make: it has TLS 1.3, or RSA key exchange to drop. None for no driver."""
-    can = [driver for driver in known.drivers if _agrees(known, driver, seen, taken)]
-    if not can:
-        return
-    has_13 = TLS13 in taken.versions
-    if has_13 and taken.versions != {TLS13}:
-        yield _locked_out(known, "TLS 1.3 alone", can, replace(taken, versions=frozenset({TLS13})))
-    kept = frozenset(kind for kind in taken.kinds if kind[0] != RSA)
-    if kept != taken.kinds:
-        suites = frozenset(
-            suite for suite in taken.suites if suite.startswith("TLS_") or kind_of(suite)[0] != RSA
-        )
-        without = replace(
-            taken,
-            kinds=kept or frozenset({(ECDHE, "GCM")}),
-            suites=suites,
-            groups=taken.groups or frozenset({"P-256", "X25519"}),
-        )
-        yield _locked_out(known, "no RSA key exchange", can, without)
-    if has_13 and not taken.key.startswith("MLDSA"):
-        yield _locked_out(known, "an ML-DSA certificate", can, replace(taken, key="MLDSA65"))
+class _Mended(Frozen):
+    """Which steps mend these causes at these drivers; `oldest` is the oldest version that they then speak."""
+
+    causes: tuple[Cause, ...]
+    drivers: tuple[str, ...]
+    steps: tuple[str, ...]
+    oldest: str = "TLS 1.0"
 
 
-def _agrees(known: KnownDrivers, driver: KnownDriver, seen: Seen, taken: Taken) -> bool:
-    """Whether it could connect over TLS, told whom to trust."""
-    return (
-        handshake(known, driver, taken) == SUCCEEDS
-        and _login(known, driver, seen, is_encrypted=True) == SUCCEEDS
-    )
+class _DriverLines(Frozen):
+    """The lines of `driver_lines.toml`: every step by its name, and what is mended by which."""
+
+    steps: dict[str, Step]
+    mended: tuple[_Mended, ...]
 
 
-def _locked_out(known: KnownDrivers, change: str, can: Sequence[KnownDriver], taken: Taken) -> LockedOut:
-    judged = {driver.name: handshake(known, driver, taken) for driver in can}
-    return LockedOut.model_validate(
-        {
-            "change": change,
-            "drivers": [name for name, verdict in judged.items() if verdict.cause is not None],
-            "kept": [name for name, verdict in judged.items() if verdict == SUCCEEDS],
-            "unknown": [name for name, verdict in judged.items() if not verdict.is_known],
+@cache
+def _driver_lines() -> _DriverLines:
+    file = resources.files("tlstax.topics.inspection") / "driver_lines.toml"
+    return _DriverLines.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def _client_lines(
+    cause: Cause, drivers: Sequence[str], newest: str, *, has_rsa: bool
+) -> Iterator[tuple[tuple[Step, ...], list[str]]]:
+    """What mends it at each of these drivers that something mends: the lines, and for whom they are.
+
+    `newest` is the newest version of TLS that the server takes, `has_rsa` whether it has RSA key exchange.
+    What requires TLS and verifies the server is each driver's own word, as `advise` says it.
+    """
+    if cause in {"plaintext", "certificate"}:
+        for program in all_programs():
+            names = [name for name in drivers if name in program.drivers]
+            if names and "cannot" not in program.verify and "can neither" not in program.verify:
+                yield (Step(where="the client's program", lines=(program.verify,)),), names
+    elif newest in VERSIONS[:-1] and (has_rsa or cause != "suite"):
+        spelled = newest.replace("TLS ", "TLSv").removesuffix(".0")
+        steps = {
+            name: Step(where=own.where, lines=tuple(line.replace("{newest}", spelled) for line in own.lines))
+            for name, own in _driver_lines().steps.items()
         }
-    )
+        for own in _driver_lines().mended:
+            names = [name for name in drivers if name in own.drivers]
+            if cause in own.causes and names and VERSIONS.index(own.oldest) <= VERSIONS.index(newest):
+                yield tuple(steps[name] for name in own.steps), names
+
+
+def _changes(trial: _Trial) -> Iterator[LockedOut]:
+    """Changes that the server could make: it has TLS 1.3, or RSA key exchange to drop. None for no driver."""
+    changes: dict[str, _Trial] = {}
+    has_13 = TLS13 in trial.versions
+    if has_13 and trial.versions != {TLS13}:
+        changes["TLS 1.3 alone"] = replace(trial, versions=frozenset({TLS13}))
+    kept = frozenset(kind for kind in trial.kinds if kind[0] != RSA)
+    if kept != trial.kinds:
+        suites = (own for own in trial.suites if own.startswith("TLS_") or kind_of(own)[0] != RSA)
+        changes["no RSA key exchange"] = replace(
+            trial,
+            kinds=kept or frozenset({(ECDHE, "GCM")}),
+            suites=frozenset(suites),
+            groups=trial.groups or frozenset({"P-256", "X25519"}),
+        )
+    if has_13 and not trial.key.startswith("MLDSA"):
+        changes["an ML-DSA certificate"] = replace(trial, key="MLDSA65")
+    can = [driver for driver in trial.known.drivers if trial.agrees(driver)]
+    for change, changed in changes.items() if can else ():
+        judged = {driver.name: changed.handshake(driver) for driver in can}
+        yield LockedOut.model_validate(
+            {
+                "change": change,
+                "drivers": [name for name, verdict in judged.items() if verdict.cause is not None],
+                "kept": [name for name, verdict in judged.items() if verdict == SUCCEEDS],
+                "unknown": [name for name, verdict in judged.items() if not verdict.is_known],
+            }
+        )

@@ -11,19 +11,18 @@ and 9.2 (weighted least squares).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, hypot, log, sqrt
 from statistics import stdev
 from typing import Self
 
 import numpy as np
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import BlockRow, block_rows, frozen
-from tlstax.findings.core.series import Frozen as FrozenLevels
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
@@ -148,15 +147,11 @@ class Fit:
     def _point(self, parts: Parts) -> tuple[float, float]:
         """The sum of the parts' costs, and its standard deviation as far as the costs are not known."""
         amounts = np.zeros(len(self.names))
+        places = {name: place for place, name in enumerate(self.names)}
         for name, amount in parts.items():
-            amounts[self._place(name)] = amount
+            amounts[places[name]] = amount
         variance = float(amounts @ self.covariance @ amounts)
         return float(amounts @ self.costs), sqrt(max(0.0, variance))
-
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise KeyError(name)
-        return self.names.index(name)
 
     def _interval(self, point: float, low: float, high: float) -> Interval:
         return Interval(point=point, low=low, high=high, confidence=self.confidence, blocks=self.blocks)
@@ -169,7 +164,7 @@ def fitted(measured: Sequence[tuple[Parts, float]], *, blocks: int, confidence: 
     """
     names = tuple(dict.fromkeys(name for parts, _ in measured for name in parts))
     spare = len(measured) - len(names)
-    scaled = np.array([_row(parts, names) / value for parts, value in measured])
+    scaled = np.array([[parts.get(name, 0.0) / value for name in names] for parts, value in measured])
     if spare < FEWEST_SPARE or np.linalg.matrix_rank(scaled) < len(names):
         raise UserMistake(
             f"{len(measured)} mixes were measured, which do not tell their {len(names)} parts apart",
@@ -187,10 +182,6 @@ def _less(parts: Parts, instead: Parts) -> dict[str, float]:
     names = dict.fromkeys((*parts, *instead))
     less = {name: parts.get(name, 0.0) - instead.get(name, 0.0) for name in names}
     return {name: amount for name, amount in less.items() if amount}
-
-
-def _row(parts: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
-    return np.array([parts.get(name, 0.0) for name in names])
 
 
 class Scaling(Frozen):
@@ -213,20 +204,19 @@ class Scaling(Frozen):
     unquiet: NonNegativeFloat
 
 
-@dataclass(frozen=True)
-class MeasuredMix:
+class MeasuredMix(Frozen):
     """A mix as a run measured it: the geometric means of its outcomes over blocks.
 
-    `blocks` is of how many; `connections` worked at once, `rtt_ms` away. `scatter` is by what share each
-    outcome was off from block to block (standard deviation), where there are several.
+    `connections` worked at once, `blocks` is of how many; the server was `rtt_ms` away. `scatter` is by what
+    share each outcome was off from block to block (standard deviation), where there are several.
     """
 
     mix: Mix
-    connections: int
-    rtt_ms: float
-    values: Mapping[str, float]
-    blocks: int
-    scatter: Mapping[str, float] = field(default_factory=dict)
+    connections: PositiveInt
+    blocks: PositiveInt
+    values: dict[str, NonNegativeFloat]
+    rtt_ms: NonNegativeFloat = 0.0
+    scatter: dict[str, NonNegativeFloat] = {}
 
 
 @dataclass(frozen=True)
@@ -271,8 +261,9 @@ class Calibrated:
     @property
     def server_busy_share(self) -> float:
         """What share of a processor the server used with the most connections at once, along this path."""
-        own = [one for one in self.measured if (one.mix.path, one.connections) == (self.path, max(self.fits))]
-        known = [one.values for one in own if {SERVER_CPU, RATE} <= one.values.keys()]
+        cell = (self.path, max(self.fits))
+        own = [seen.values for seen in self.measured if (seen.mix.path, seen.connections) == cell]
+        known = [values for values in own if {SERVER_CPU, RATE} <= values.keys()]
         return _mean(values[SERVER_CPU] * values[RATE] / 1e6 for values in known) if known else 1.0
 
     @property
@@ -319,20 +310,17 @@ def calibration_of(origin: Origin, measured: Sequence[MeasuredMix]) -> Calibrate
             f"run {origin.run} measured no connections by their statements",
             remedy=f"name a run of `tlstax study run {STUDY}`",
         )
-    confidence = origin.study.confidence
-    direct = [one for one in measured if one.mix.path == DIRECT]
+    direct = [own for own in measured if own.mix.path == DIRECT]
     plain = ("off", DEFAULT_AUTH, "off")
-    same = [one for one in direct if (one.mix.tls, one.mix.auth, one.mix.compression) == plain]
-    carried = grouped([one for one in measured if one.mix.path != DIRECT], lambda one: one.mix.path)
-    own_cpu = _fits_by_connections(
-        [one for several in carried.values() for one in several], (PATH_CPU,), confidence
-    )
+    same = [own for own in direct if (own.mix.tls, own.mix.auth, own.mix.compression) == plain]
+    carried = [own for own in measured if own.mix.path != DIRECT]
+    own_cpu = _fits(carried, (PATH_CPU,), origin)
     through = {}
-    for path, own in carried.items():
-        fits = _fits_by_connections([*same, *own], FITTED, confidence)
-        with_own = {connections: {**of_all, **own_cpu[connections]} for connections, of_all in fits.items()}
-        through[path] = Calibrated(origin, (*same, *own), with_own, path=path)
-    return Calibrated(origin, tuple(measured), _fits_by_connections(direct, FITTED, confidence), through)
+    for path, through_it in grouped(carried, lambda own: own.mix.path).items():
+        mixes = (*same, *through_it)
+        fits = {at: {**of_all, **own_cpu[at]} for at, of_all in _fits(mixes, FITTED, origin).items()}
+        through[path] = Calibrated(origin, mixes, fits, path=path)
+    return Calibrated(origin, tuple(measured), _fits(direct, FITTED, origin), through)
 
 
 def mixes_of(stored: StoredRun, server: str | None = None) -> tuple[MeasuredMix, ...]:
@@ -348,17 +336,14 @@ def measured_mixes(
     With a `server` those of that one alone, where it was a factor.
     """
     by_case = grouped((row for row in rows if row.role != "control"), lambda row: frozen(row.levels))
-    return tuple(_each_mix(by_case, baseline, server))
-
-
-def _each_mix(
-    by_case: Mapping[FrozenLevels, list[BlockRow]], baseline: Levels, server: str | None
-) -> Iterator[MeasuredMix]:
-    for rows in by_case.values():
-        case = CaseLevels.of(rows[0].levels)
+    mixes = []
+    for own in by_case.values():
+        case = CaseLevels.of(own[0].levels)
         mix = Mix.of(case)
         if mix is not None and (server is None or case.server in {None, server}):
-            yield _measured(mix, case, rows, by_case.get(frozen({**rows[0].levels, **baseline}), []))
+            beside = by_case.get(frozen({**own[0].levels, **baseline}), [])
+            mixes.append(_measured(mix, case, own, beside))
+    return tuple(mixes)
 
 
 def _measured(
@@ -385,13 +370,17 @@ def _measured(
     if CONNECT_ROUND_TRIPS in values:
         asked = mix.statements * values.get(QUERY_ROUND_TRIPS, 1.0)
         values[ROUND_TRIPS] = values[CONNECT_ROUND_TRIPS] + asked
-    scatter = {name: _scatter([row.values[name] for row in rows]) for name in compared if len(rows) > 1}
-    return MeasuredMix(mix, case.connections, case.rtt_ms, values, len(rows), scatter)
-
-
-def _scatter(values: Sequence[float]) -> float:
-    """By what share several values are off, as a standard deviation of their logarithms."""
-    return stdev(log(max(value, 1e-9)) for value in values)
+    scatter = {
+        name: stdev(log(max(row.values[name], 1e-9)) for row in rows) for name in compared if len(rows) > 1
+    }
+    return MeasuredMix(
+        mix=mix,
+        connections=case.connections,
+        blocks=len(rows),
+        values=values,
+        rtt_ms=case.rtt_ms,
+        scatter=scatter,
+    )
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -400,20 +389,16 @@ def _mean(values: Iterable[float]) -> float:
     return geometric_mean(positive) if positive else 0.0
 
 
-def _fits_by_connections(
-    measured: Sequence[MeasuredMix], outcomes: Sequence[str], confidence: float
-) -> dict[int, dict[str, Fit]]:
-    """A fit of each outcome, for each number of connections at once."""
-    ladder = grouped(measured, lambda one: one.connections)
-    return {connections: dict(_fits(own, outcomes, confidence)) for connections, own in ladder.items()}
-
-
 def _fits(
-    measured: Sequence[MeasuredMix], outcomes: Sequence[str], confidence: float
-) -> Iterator[tuple[str, Fit]]:
-    blocks = min(one.blocks for one in measured)
-    for name in outcomes:
-        taken = of_path if name == PATH_CPU else dict
-        known = [(taken(parts_of(one.mix)), one.values[name]) for one in measured if name in one.values]
-        if known:
-            yield name, fitted(known, blocks=blocks, confidence=confidence)
+    measured: Sequence[MeasuredMix], outcomes: Sequence[str], origin: Origin
+) -> dict[int, dict[str, Fit]]:
+    """A fit of each outcome that was measured, for each number of connections at once."""
+    fits: dict[int, dict[str, Fit]] = {}
+    for connections, own in grouped(measured, lambda mix: mix.connections).items():
+        blocks, of_all = min(mix.blocks for mix in own), fits.setdefault(connections, {})
+        for name in outcomes:
+            taken = of_path if name == PATH_CPU else dict
+            known = [(taken(parts_of(mix.mix)), mix.values[name]) for mix in own if name in mix.values]
+            if known:
+                of_all[name] = fitted(known, blocks=blocks, confidence=origin.study.confidence)
+    return fits

@@ -17,7 +17,7 @@ Review 40, 207 (variances multiplied by what the residuals show).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -25,18 +25,14 @@ from math import exp, hypot, inf
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.contrasts import PROCESSES
-from tlstax.records.trial import StoredRun
 from tlstax.study import Level, Study, load_study, override
-from tlstax.study.mixes import Mix
 from tlstax.topics.prediction.model import (
     COUNTS,
     PATH_CPU,
-    READ,
-    ROUND_TRIPS,
     SERVER_CPU,
     STUDY,
     Calibrated,
@@ -45,24 +41,11 @@ from tlstax.topics.prediction.model import (
     Origin,
     Scaling,
     calibration_of,
-    mixes_of,
 )
-from tlstax.topics.prediction.parts import COMPRESSION, THROUGH, UNDER_TLS, Parts, parts_of
+from tlstax.topics.prediction.parts import COMPRESSION, THROUGH, UNDER_TLS, parts_of
 
 SHIPPED = ("mysql-9.7", "mariadb-11.8")
 """The servers whose parts come with tlstax; the first stands in for those of no known product."""
-
-DIGITS = 6
-"""Significant ones of what is kept: more than any of it is known to."""
-
-
-class ShippedMix(Frozen):
-    """A mix as it was measured: the geometric means of its outcomes over blocks."""
-
-    mix: Mix
-    connections: PositiveInt
-    blocks: PositiveInt
-    values: dict[str, PositiveFloat]
 
 
 class ShippedParts(Frozen):
@@ -84,7 +67,7 @@ class ShippedParts(Frozen):
     distribution: str
     remark: str
     factors: dict[str, tuple[Level, ...]]
-    mixes: tuple[ShippedMix, ...]
+    mixes: tuple[MeasuredMix, ...]
 
     def study(self) -> Study:
         """The study that was carried out."""
@@ -96,50 +79,13 @@ class ShippedParts(Frozen):
     def calibrated(self) -> Calibrated:
         """What the parts cost on that machine."""
         origin = Origin(self.run, self.at, self.server, self.processor, self.study(), self.remark)
-        measured = [MeasuredMix(own.mix, own.connections, 0.0, own.values, own.blocks) for own in self.mixes]
-        return calibration_of(origin, measured)
+        return calibration_of(origin, self.mixes)
 
     def text(self) -> str:
         """The file, a mix a line, so that a new run changes lines and not all of it."""
         head = self.model_dump_json(by_alias=True, exclude={"mixes"})
         lines = ",\n".join(own.model_dump_json(exclude_defaults=True) for own in self.mixes)
         return f'{head[:-1]},"mixes":[\n{lines}\n]}}\n'
-
-
-def shipped_of(stored: StoredRun, server: str, remark: str) -> ShippedParts:
-    """What a run of `components` measured of this server. MachineFault where it cannot be read."""
-    header = stored.header
-    named = {own.kind: own.version for own in header.specimens if own.kind == "tls_library"}
-    (version,) = (own.version for own in header.specimens if (own.kind, own.name) == ("server", server))
-    default = load_study(STUDY).levels_of()
-    factors = {
-        name: levels for name, levels in header.study.levels_of().items() if levels != default.get(name)
-    }
-    return ShippedParts(
-        run=header.run,
-        at=header.started_at,
-        tlstax_version=header.tlstax_version,
-        server=server,
-        server_version=version,
-        tls_library=named.get("tls_library", ""),
-        processor=header.machine.cpu_model,
-        cores=header.machine.cores,
-        virtualization=header.machine.virtualization,
-        distribution=header.machine.distribution,
-        remark=remark,
-        factors={name: tuple(levels) for name, levels in factors.items()},
-        mixes=tuple(_kept(mixes_of(stored, server))),
-    )
-
-
-def _kept(measured: tuple[MeasuredMix, ...]) -> Iterator[ShippedMix]:
-    for own in measured:
-        values = {
-            name: float(f"{value:.{DIGITS}g}")
-            for name, value in own.values.items()
-            if name in {*READ, ROUND_TRIPS} and value > 0
-        }
-        yield ShippedMix(mix=own.mix, connections=own.connections, blocks=own.blocks, values=values)
 
 
 def stand_in(server: str) -> str:
@@ -207,44 +153,33 @@ class _Scaled:
 
 def scaled(parts: Calibrated, here: Sequence[MeasuredMix], origin: Origin) -> Calibrated:
     """The parts as they cost here, by these mixes that were measured here, in the run of `origin`."""
-    fits = {
-        connections: {
-            name: _scaled(fit, _cells(fit, here, connections, name), name, _unquiet(here, connections, name))
-            for name, fit in of_all.items()
-        }
-        for connections, of_all in parts.fits.items()
-    }
-    busy = fits[max(fits)][SERVER_CPU]
-    of_path = {path: _through(own, here, busy.speed) for path, own in parts.through.items()}
-    errors = busy.left_out
-    return replace(
-        parts,
-        fits={at: {name: own.fit for name, own in of_all.items()} for at, of_all in fits.items()},
-        through=of_path,
-        scaling=Scaling(
-            run=origin.run,
-            at=origin.at,
-            server=origin.server,
-            processor=origin.processor,
-            mixes=len({own.mix for own in here}),
-            speed=busy.speed,
-            left_out_error=float(np.sqrt(np.mean(np.square(errors)))) if errors else 0.0,
-            unquiet=busy.unquiet,
-        ),
+    busy = _scaled(parts.busy[SERVER_CPU], here, max(parts.fits), SERVER_CPU)
+    scaling = Scaling(
+        run=origin.run,
+        at=origin.at,
+        server=origin.server,
+        processor=origin.processor,
+        mixes=len({own.mix for own in here}),
+        speed=busy.speed,
+        left_out_error=_root_mean_square(busy.left_out) if busy.left_out else 0.0,
+        unquiet=busy.unquiet,
     )
+
+    def change(fit: Fit, connections: int, outcome: str) -> Fit:
+        if outcome == PATH_CPU:  # Of a path's own programs nothing was measured here.
+            return _with_room(fit, busy.speed, SPEED)
+        return _scaled(fit, here, connections, outcome).fit
+
+    return _changed(parts, change, scaling)
 
 
 def unscaled(parts: Calibrated) -> Calibrated:
     """The parts as they cost on the machine where they were measured, with room for that this is another."""
-    widened = {
-        path: replace(own, fits=_widened(own.fits), scaling=_nowhere(own))
-        for path, own in parts.through.items()
-    }
-    return replace(parts, fits=_widened(parts.fits), through=widened, scaling=_nowhere(parts))
 
+    def change(fit: Fit, _: int, outcome: str) -> Fit:
+        return fit if outcome in COUNTS else _with_room(fit, 1.0, ANOTHER_MACHINE)
 
-def _nowhere(parts: Calibrated) -> Scaling:
-    return Scaling(
+    nowhere = Scaling(
         run=None,
         at="",
         server=parts.origin.server,
@@ -254,58 +189,36 @@ def _nowhere(parts: Calibrated) -> Scaling:
         left_out_error=0.0,
         unquiet=0.0,
     )
+    return _changed(parts, change, nowhere)
 
 
-def _widened(fits: Mapping[int, Mapping[str, Fit]]) -> dict[int, dict[str, Fit]]:
-    return {
-        connections: {
-            name: fit if name in COUNTS else _with_room(fit, 1.0, ANOTHER_MACHINE)
-            for name, fit in of_all.items()
-        }
-        for connections, of_all in fits.items()
-    }
-
-
-def _through(parts: Calibrated, here: Sequence[MeasuredMix], speed: float) -> Calibrated:
-    """Those of a path, of whose own programs nothing was measured here but how fast the server is."""
+def _changed(parts: Calibrated, change: Callable[[Fit, int, str], Fit], scaling: Scaling) -> Calibrated:
+    """Every fit changed, by the connections at once and the outcome that it is of; those of paths too."""
     fits = {
-        connections: {
-            name: _with_room(fit, speed, SPEED)
-            if name == PATH_CPU
-            else _scaled(
-                fit, _cells(fit, here, connections, name), name, _unquiet(here, connections, name)
-            ).fit
-            for name, fit in of_all.items()
-        }
+        connections: {name: change(fit, connections, name) for name, fit in of_all.items()}
         for connections, of_all in parts.fits.items()
     }
-    return replace(parts, fits=fits)
+    through = {path: _changed(own, change, scaling) for path, own in parts.through.items()}
+    return replace(parts, fits=fits, through=through, scaling=scaling)
 
 
-def _cells(
-    fit: Fit, here: Sequence[MeasuredMix], connections: int, outcome: str
-) -> list[tuple[Parts, float]]:
-    """The measured mixes that tell of the fit: their parts, and what they cost."""
-    return [
-        (parts, own.values[outcome])
-        for own in here
-        if own.connections == connections and own.values.get(outcome, 0.0) > 0
-        if fit.knows(parts := parts_of(own.mix))
-    ]
+def _root_mean_square(values: Sequence[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
-def _unquiet(here: Sequence[MeasuredMix], connections: int, outcome: str) -> float:
-    """By what share the machine was faster or slower from block to block, over all mixes."""
-    scatters = [
-        own.scatter[outcome] for own in here if own.connections == connections and outcome in own.scatter
-    ]
-    return float(np.sqrt(np.mean(np.square(scatters)))) if scatters else ONE_BLOCK
-
-
-def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str, unquiet: float) -> _Scaled:
+def _scaled(fit: Fit, here: Sequence[MeasuredMix], connections: int, outcome: str) -> _Scaled:
+    """The fit as it is here, by the mixes that tell of it."""
     is_count = outcome in COUNTS
+    own = [mix for mix in here if mix.connections == connections]
+    cells = [
+        (parts, mix.values[outcome])
+        for mix in own
+        if mix.values.get(outcome, 0.0) > 0 and fit.knows(parts := parts_of(mix.mix))
+    ]
     if not cells:
         return _Scaled(fit if is_count else _with_room(fit, 1.0, ANOTHER_MACHINE))
+    scatters = [mix.scatter[outcome] for mix in own if outcome in mix.scatter]
+    unquiet = _root_mean_square(scatters) if scatters else ONE_BLOCK
     amounts = np.array([[parts.get(name, 0.0) for name in fit.names] for parts, _ in cells])
     measured = np.array([value for _, value in cells])
     ratios = measured / (amounts @ fit.costs)
@@ -326,14 +239,14 @@ def _scaled(fit: Fit, cells: Sequence[tuple[Parts, float]], outcome: str, unquie
     gain = covariance @ amounts.T @ inverse
     costs = before.costs + gain @ residuals
     left = max(1.0, spread) * (covariance - gain @ amounts @ covariance)
-    found = replace(
+    here_fit = replace(
         fit,
         costs=costs,
         covariance=left,
         spare=min(fit.spare, len(cells)),
         speed=0.0 if is_count else hypot(PROCESSES, max(LATER, unquiet)),
     )
-    return _Scaled(found, speed, tuple(float(off) for off in left_out / measured), unquiet)
+    return _Scaled(here_fit, speed, tuple(float(off) for off in left_out / measured), unquiet)
 
 
 def _prior(fit: Fit) -> np.ndarray:
@@ -341,8 +254,8 @@ def _prior(fit: Fit) -> np.ndarray:
     kinds = [_kind(name) for name in fit.names]
     alike = np.array([[float(own == other) for other in kinds] for own in kinds])
     off = np.array([SHARES[kind] for kind in kinds]) * fit.costs
-    found: np.ndarray = np.outer(off, off) * (alike + np.eye(len(kinds)))
-    return found
+    covariance: np.ndarray = np.outer(off, off) * (alike + np.eye(len(kinds)))
+    return covariance
 
 
 def _with_room(fit: Fit, speed: float, off: float) -> Fit:

@@ -29,7 +29,7 @@ statement that is both compressed and encrypted costs a client more than either 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import inf
 
@@ -152,39 +152,24 @@ def statements_alone(mix: Mix) -> dict[str, float]:
 
 def part_words(name: str) -> str:
     """A part in words: "a full handshake of TLS 1.3 with RSA 2048", "RSA 4096 in place of RSA 2048"."""
-    kind, _, rest = name.partition(" ")
-    if name in _STATEMENTS_WORDS or kind not in _PART_WORDS:
-        return _STATEMENTS_WORDS.get(name, name)
-    return _PART_WORDS[kind](rest)
+    kind, level, resumed = (*name.split(" "), "", "")[:3]
+    common, key = key_of(DEFAULT_CERTIFICATE), key_of(level)
+    words = {
+        "TLS": f"a full handshake of TLS {level}, with {common} and P-256",
+        "TLS resumed": f"a resumed handshake of TLS {level}",
+        "key": f"{key} in place of {common}",
+        "chain": f"further certificate of an authority with {key}",
+        "client": f"a client certificate with {key}",
+        "client resumed": f"a client certificate with {key}, resumed",
+        "group": f"{GROUP_WORDS.get(level, level)} in place of P-256",
+        "login": f"a login by {level}",
+        COMPRESSION: f"{level}, agreed on and made ready",
+    }
+    return _STATEMENTS_WORDS.get(name) or words.get(f"{kind} {resumed}".rstrip(), name)
 
 
-def _handshake_words(version: str) -> str:
-    number, _, resumed = version.partition(" ")
-    if resumed:
-        return f"a resumed handshake of TLS {number}"
-    return f"a full handshake of TLS {number}, with {key_of(DEFAULT_CERTIFICATE)} and P-256"
-
-
-def _client_words(proof: str) -> str:
-    key, _, resumed = proof.partition(" ")
-    return f"a client certificate with {key_of(key)}{', ' if resumed else ''}{resumed}"
-
-
-def _group_words(group: str) -> str:
-    named = "the client's first group" if group == "default" else group
-    return f"{named} in place of P-256"
-
-
-_PART_WORDS: dict[str, Callable[[str], str]] = {
-    "TLS": _handshake_words,
-    "key": lambda key: f"{key_of(key)} in place of {key_of(DEFAULT_CERTIFICATE)}",
-    "chain": lambda key: f"further certificate of an authority with {key_of(key)}",
-    "client": _client_words,
-    "group": _group_words,
-    "login": lambda plugin: f"a login by {plugin}",
-    COMPRESSION: lambda algorithm: f"{algorithm}, agreed on and made ready",
-}
-"""By the first word of a part's name, the rest of it in words."""
+GROUP_WORDS = {"default": "the client's first group"}
+"""Groups that are called otherwise than by their names."""
 
 
 def _step_words(low: float, high: float) -> str:

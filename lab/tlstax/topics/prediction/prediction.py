@@ -1,29 +1,29 @@
-"""What a mix would cost, with one thing changed too; and how well that held when it was measured. Pure."""
+"""What a mix would cost, and with one thing changed: the document of `predict`, and its text. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
-from operator import add, mul
-from statistics import fmean
-from typing import Literal, NamedTuple
+from operator import add
+from typing import Literal
 
-import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveFloat, ValidationError
+from rich.console import RenderableType
+from rich.text import Text
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.stats import geometric_mean
-from tlstax.records.trial import StoredRun
+from tlstax.findings.core.wording import alike, number, percent, signed
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.study.level_names import DIRECT
+from tlstax.study import load_study
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
-from tlstax.study.server_words import key_of
+from tlstax.study.published import ALIKE_WITHIN
+from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.errors import UserMistake
-from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated
+from tlstax.support.text import counted, enumerated
+from tlstax.topics.core.printed import aligned, printed, styled
 from tlstax.topics.prediction.model import (
     CLIENT_CPU,
     COUNTS,
@@ -34,11 +34,16 @@ from tlstax.topics.prediction.model import (
     SERVER_CPU,
     TIME,
     Calibrated,
-    MeasuredMix,
     Scaling,
-    mixes_of,
 )
-from tlstax.topics.prediction.parts import Parts, of_path, parts_of, statements_alone
+from tlstax.topics.prediction.parts import (
+    GROUP_WORDS,
+    Parts,
+    of_path,
+    part_words,
+    parts_of,
+    statements_alone,
+)
 
 FIRST_ROW, CORES = "time_to_first_row_us", "server_cores"
 
@@ -56,7 +61,11 @@ FIRST_FLIGHT_BYTES = 16 << 10
 """What is taken to arrive within one round trip: an initial window of ten segments (RFC 6928), which the
 handshake has opened somewhat further."""
 
-Status = Literal["running", "complete", "interrupted", "failed"]
+LARGE_US = 10_000.0
+"""From here on times are printed in milliseconds."""
+
+ALIKE = ALIKE_WITHIN - 1
+"""What changes the server's CPU time by less than this, with its whole interval, is alike to it."""
 
 
 class Calibration(Frozen):
@@ -109,38 +118,11 @@ class Prediction(Frozen):
         return {row.outcome: row for row in self.rows if row.role == role and label in {"", row.label}}
 
 
-class Validation(Frozen):
-    """The document that `predict --validate --json` prints: which runs it is from, how far off it was.
-
-    A row of the role `cost` is one cost of one mix: `value` as predicted, at the speed that the machine had
-    when it was `measured`, which was more than predicted by the share `error`; `is_within` says whether the
-    interval holds it. A row of the role `outcome` is how far off the predictions of one outcome were, of so
-    many `mixes`: the median of the absolute errors, and within what nine in ten were; of `within_share` the
-    interval held what was measured, and counts have none. A `speed` is what known mixes cost when they were
-    measured again, over what they had cost at first. `scaling` is there where it was predicted from what was
-    measured on another machine.
-    """
-
-    schema_version: Literal[2] = Field(default=2, alias="schema")
-    calibration_run: str
-    validation_run: str
-    server: str
-    confidence: float
-    rows: tuple[Row, ...]
-    status: Status
-    scaling: Scaling | None
-
-    def of(self, role: str) -> tuple[Row, ...]:
-        """The rows of a role."""
-        return tuple(row for row in self.rows if row.role == role)
-
-
 def prediction(
     model: Calibrated, mix: Mix, *, rtt_ms: float = 0.0, connects_per_s: float | None = None
 ) -> Prediction:
     """What the mix costs at this distance and rate. UserMistake where a part of it was not measured."""
     check_known(model, mix)
-    everything, model = model, model.carrying(mix)
     if rtt_ms and mix.path != DIRECT:
         raise UserMistake(
             f"how often {mix.path} itself waits for its other end is not among the parts",
@@ -152,22 +134,23 @@ def prediction(
             f"the parts, since it does not fit the {FIRST_FLIGHT_BYTES:,} bytes of a first flight",
             remedy="leave the distance out, or measure it: `tlstax study run bytes --set rtt_ms=20` does",
         )
-    rate = connects_per_s
-    whole = costs(model, mix, rtt_ms)
+    own = model.carrying(mix)
+    whole = _costs_of(own, parts_of(mix), _first_row(mix), rtt_ms)
     rows = [*_cost_rows("connection", whole)]
-    if rate is not None:
+    if connects_per_s is not None:
+        rate = connects_per_s
         cores = whole[SERVER_CPU].each(lambda us: us * rate / 1e6)
         rows.append(Row(outcome=CORES, unit="1", role="connection", interval=cores))
     return Prediction(
-        calibration=_calibration(model, mix),
+        calibration=_calibration(own, mix),
         mix=mix,
         rtt_ms=rtt_ms,
-        connects_per_s=rate,
+        connects_per_s=connects_per_s,
         rows=(
             *rows,
-            *_cost_rows("in the clear", costs(everything, in_the_clear(mix), rtt_ms)),
-            *_part_rows(model, parts_of(mix)),
-            *_change_rows(model, mix, rtt_ms),
+            *_cost_rows("in the clear", costs(model, in_the_clear(mix), rtt_ms)),
+            *_part_rows(own, parts_of(mix)),
+            *_change_rows(own, mix, rtt_ms),
         ),
     )
 
@@ -188,21 +171,18 @@ def _cost_rows(role: str, costs: Mapping[str, Interval], words: str = "", remedy
 
 def check_known(model: Calibrated, mix: Mix) -> None:
     """UserMistake where the run did not measure a part of the mix, or its path."""
+    own = model.carrying(mix)
+    missing, known = "", [*model.through]
     if mix.path != DIRECT and mix.path not in model.through:
+        missing = f"what {mix.path} carries"
+    elif name := next((name for name in parts_of(mix) if not own.knows({name: 1})), ""):
+        missing = f"what {name} costs"
+        known = [part for part in own.busy[SERVER_CPU].names if part.split()[0] == name.split()[0]]
+    if missing:
         raise UserMistake(
-            f"what {mix.path} carries was not measured in run {model.origin.run}",
-            remedy=f"measured are {enumerated(model.through)}"
-            if model.through
-            else "run the study `components` with it",
+            f"{missing} was not measured in run {model.origin.run}",
+            remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
         )
-    own_model = model.carrying(mix)
-    for name in parts_of(mix):
-        if not own_model.knows({name: 1}):
-            known = [own for own in own_model.busy[SERVER_CPU].names if own.split()[0] == name.split()[0]]
-            raise UserMistake(
-                f"what {name} costs was not measured in run {model.origin.run}",
-                remedy=f"measured are {enumerated(known)}" if known else "run the study `components` with it",
-            )
 
 
 def in_the_clear(mix: Mix) -> Mix:
@@ -236,19 +216,11 @@ def _costs_of(model: Calibrated, parts: Parts, first_row: Parts, rtt_ms: float) 
 
 def _time(model: Calibrated, parts: Parts, rtt_ms: float) -> Interval:
     """The time on one machine, and the round trips, each about as long as the distance says."""
-    away_us = _round_trips(model, parts) * rtt_ms * 1000
+    away_us = model.alone[ROUND_TRIPS].cost(parts).point * rtt_ms * 1000
     here = model.alone[TIME].predicted(parts)
-    return Interval(
-        point=here.point + away_us,
-        low=None if here.low is None else here.low + away_us * (1 - AROUND_A_ROUND_TRIP),
-        high=None if here.high is None else here.high + away_us * (1 + AROUND_A_ROUND_TRIP),
-        confidence=here.confidence,
-        blocks=here.blocks,
-    )
-
-
-def _round_trips(model: Calibrated, parts: Parts) -> float:
-    return model.alone[ROUND_TRIPS].cost(parts).point
+    low = None if here.low is None else here.low + away_us * (1 - AROUND_A_ROUND_TRIP)
+    high = None if here.high is None else here.high + away_us * (1 + AROUND_A_ROUND_TRIP)
+    return here.model_copy(update={"point": here.point + away_us, "low": low, "high": high})
 
 
 def _first_row(mix: Mix) -> dict[str, float]:
@@ -292,185 +264,233 @@ def _part_rows(model: Calibrated, parts: Parts) -> Iterator[Row]:
         )
 
 
-class _Change(NamedTuple):
-    """One thing changed: the parts that there are then, and those until the first row."""
-
-    remedy: str
-    words: str
-    parts: Parts
-    first_row: Parts
-
-
 def _change_rows(model: Calibrated, mix: Mix, rtt_ms: float) -> Iterator[Row]:
-    """What each change that makes sense for the mix would save, what saves the most of the server first."""
-    before, busy = parts_of(mix), model.busy[SERVER_CPU]
-    for own in sorted(_changes(model, mix), key=lambda own: -busy.saving(before, own.parts).point):
-        round_trips = -model.alone[ROUND_TRIPS].saving(before, own.parts)
+    """What each change that makes sense for the mix would save, what saves the most of the server first.
+
+    A pool is one, for on connections that are kept making one costs nothing any more.
+    """
+    before, busy, alone = parts_of(mix), model.busy[SERVER_CPU], model.alone
+    kept = statements_alone(mix)
+    changes = [("pool", "connections that are kept", kept, kept)]
+    for remedy, words, other in changes_of(mix):
+        if model.knows(parts_of(other)):
+            changes.append((remedy, words, parts_of(other), _first_row(other)))
+    for remedy, words, parts, first_row in sorted(
+        changes, key=lambda own: -busy.saving(before, own[2]).point
+    ):
+        round_trips = -alone[ROUND_TRIPS].saving(before, parts)
         away_us = round_trips.point * rtt_ms * 1000
         differences = {
-            SERVER_CPU: -busy.saving(before, own.parts),
-            TIME: (-model.alone[TIME].saving(before, own.parts)).each(partial(add, away_us)),
+            SERVER_CPU: -busy.saving(before, parts),
+            TIME: (-alone[TIME].saving(before, parts)).each(partial(add, away_us)),
             ROUND_TRIPS: round_trips,
         }
-        yield from _cost_rows(
-            "change", _costs_of(model, own.parts, own.first_row, rtt_ms), own.words, own.remedy
-        )
-        yield from _cost_rows("difference", differences, own.words, own.remedy)
+        yield from _cost_rows("change", _costs_of(model, parts, first_row, rtt_ms), words, remedy)
+        yield from _cost_rows("difference", differences, words, remedy)
         yield Row(
             outcome=SERVER_CPU,
             unit="1",
             role="ratio",
-            label=own.words,
-            interval=(-busy.saved_share(before, own.parts)).each(lambda saved: 1 + saved),
+            label=words,
+            interval=(-busy.saved_share(before, parts)).each(lambda saved: 1 + saved),
             of="ratio",
-            more={"remedy": own.remedy},
+            more={"remedy": remedy},
         )
-
-
-def _changes(model: Calibrated, mix: Mix) -> Iterator[_Change]:
-    """A pool, for on connections that are kept making one costs nothing any more; and what is known else."""
-    kept = statements_alone(mix)
-    yield _Change("pool", "connections that are kept", kept, kept)
-    for remedy, words, other in changes_of(mix):
-        if model.knows(parts_of(other)):
-            yield _Change(remedy, words, parts_of(other), _first_row(other))
 
 
 def changes_of(mix: Mix) -> Iterator[tuple[str, str, Mix]]:
     """The mix with one thing changed, where it can be: which, in words, and the mix that it becomes."""
-    for remedy, words, change in _thinkable(mix):
+    thinkable: list[tuple[str, str, dict[str, str]]] = []
+    if mix.compression != "off":
+        thinkable.append(("compression", "no compression", {"compression": "off"}))
+    if mix.compression == "zlib":
+        thinkable.append(("compression", "zstd in place of zlib", {"compression": "zstd"}))
+    if mix.tls != "off" and mix.resumption == "off":
+        thinkable.append(("resumption", "sessions resumed", {"resumption": "on"}))
+        if mix.certificate != CHEAPEST_KEY:
+            words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
+            thinkable.append(("certificate", words, {"certificate": CHEAPEST_KEY}))
+    if mix.tls != "off":
+        if mix.group != P256:
+            thinkable.append(("group", "P-256 first in the clients' groups", {"group": P256}))
+        other = "1.2" if mix.tls == "1.3" else "1.3"
+        thinkable.append(("version", f"TLS {other} in place of {mix.tls}", {"tls": other}))
+    for remedy, words, change in thinkable:
         with suppress(ValidationError):  # Not every key goes with every version and group.
             yield remedy, words, mix.but(**change)
 
 
-def _thinkable(mix: Mix) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """What one would change of TLS and compression, whether it goes with the rest of the mix or not."""
-    if mix.compression != "off":
-        yield "compression", "no compression", {"compression": "off"}
-    if mix.compression == "zlib":
-        yield "compression", "zstd in place of zlib", {"compression": "zstd"}
-    if mix.tls == "off":
-        return
-    if mix.resumption == "off":
-        yield "resumption", "sessions resumed", {"resumption": "on"}
-    if mix.resumption == "off" and mix.certificate != CHEAPEST_KEY:
-        words = f"{key_of(CHEAPEST_KEY)} in place of {key_of(mix.certificate)}"
-        yield "certificate", words, {"certificate": CHEAPEST_KEY}
-    if mix.group != P256:
-        yield "group", "P-256 first in the clients' groups", {"group": P256}
-    other = "1.2" if mix.tls == "1.3" else "1.3"
-    yield "version", f"TLS {other} in place of {mix.tls}", {"tls": other}
-
-
-def validation(model: Calibrated, stored: StoredRun) -> Validation:
-    """Every mix of the run that the model can predict, with its costs as predicted and as measured."""
-    measured = [_as_far_as_it_was(own, stored) for own in mixes_of(stored)]
-    return validation_of(model, measured, run=stored.header.run, status=stored.status)
-
-
-def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
-    """The mix with the round trip time that was measured, somewhat longer than what was asked for."""
-    distances = [
-        record.distance
-        for record in stored.measured
-        if record.distance is not None and Mix.of(record.trial.case.typed) == own.mix
+def prediction_text(found: Prediction, *, width: int, colour: bool) -> str:
+    """What was predicted, `width` columns wide."""
+    parts: list[RenderableType] = [
+        styled(f"{counted(1, 'connection')} to {found.calibration.server}, {mix_words(found.mix)}", "bold"),
+        *(styled(words, "dim") for words in _marked(found.calibration)),
+        Text(),
+        aligned(("name", "figures", "figures"), _costs(found)),
+        Text(),
+        styled("The server's CPU time, by what takes it", "bold"),
+        aligned(("words", "figure", "figure"), _parts(found)),
+        Text(),
+        styled("What would be cheaper", "bold"),
+        aligned(("name", "words"), _cheaper(found)),
+        Text(),
+        *map(styled, _end(found)),
     ]
-    seen = [each for found in distances for each in (found.before, found.after) if each is not None]
-    seen_ms = [each.median_ms for each in seen]
-    return own if not own.rtt_ms or not seen_ms else replace(own, rtt_ms=round(fmean(seen_ms), 3))
+    return printed(parts, width=width, colour=colour)
 
 
-def validation_of(
-    model: Calibrated, measured: Sequence[MeasuredMix], *, run: str, status: Status
-) -> Validation:
-    """The same of mixes that were measured in this run, which ended so.
+def mix_words(mix: Mix) -> str:
+    """What a connection does: "TLS 1.3, RSA 4096, P-256, 10 statements of 2,048 bytes"."""
+    packed = f" under {mix.compression}" if mix.compression != "off" else ""
+    work = f"{counted(mix.statements, 'statement')} of {mix.answer_bytes:,} bytes{packed}"
+    login = f"{mix.auth}, " if mix.auth != DEFAULT_AUTH else ""
+    if mix.path != DIRECT:
+        return f"through {mix.path}, {login}{work}"
+    if mix.tls == "off":
+        return f"in the clear, {login}{work}"
+    group = GROUP_WORDS.get(mix.group, mix.group)
+    proof = "resumed" if mix.resumption == "on" else key_of(mix.certificate)
+    chain = f", {chain_words(mix.chain)}" if mix.chain > 1 and mix.resumption == "off" else ""
+    client = ", a client certificate" if mix.client_certificate == "on" else ""
+    return f"TLS {mix.tls}, {proof}{chain}{client}, {group}, {login}{work}"
 
-    Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
-    virtual machine is some per cent faster or slower an hour later.
-    """
-    known = set(model.mixes)
-    again = [own for own in measured if own.mix in known and not own.rtt_ms]
-    new = [own for own in measured if own not in again and model.carrying(own.mix).knows(parts_of(own.mix))]
-    then = {
-        name: [1 + (cost.number("error") or 0.0) for cost in own]
-        for name, own in grouped((cost for own in again for cost in _held(model, own)), _outcome_of).items()
-        if name not in COUNTS
-    }
-    speeds = {name: geometric_mean(ratios) for name, ratios in then.items()}
-    found = tuple(cost for own in new for cost in _held(model, own, speeds))
-    return Validation(
-        calibration_run=model.origin.run,
-        validation_run=run,
-        server=model.origin.server,
-        confidence=model.origin.study.confidence,
-        rows=(
-            *(
-                Row(outcome=name, unit="1", role="speed", value=factor, more={"mixes": len(then[name])})
-                for name, factor in speeds.items()
-            ),
-            *(_outcome(name, own) for name, own in grouped(found, _outcome_of).items()),
-            *found,
-        ),
-        status=status,
-        scaling=model.scaling,
+
+def _costs(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
+    """What it costs beside the same work in the clear."""
+    mode = "TLS" if found.mix.tls != "off" else found.mix.path if found.mix.path != DIRECT else "as asked"
+    yield "", styled(mode, "bold"), styled("in the clear", "bold")
+    costs, clear = found.of("connection"), found.of("in the clear")
+    beside = _cost_words(clear)
+    for name, words in _cost_words(costs).items():
+        yield name, words, styled(beside.get(name, ""), "dim")
+    if found.connects_per_s is not None:
+        cores = (clear[SERVER_CPU].value or 0.0) * found.connects_per_s / 1e6
+        at_rate = styled(f"processors at {found.connects_per_s:g}/s", "bold")
+        yield at_rate, styled(_within(costs[CORES].known), "bold"), f"{cores:.2g}"
+
+
+_TIMES = {
+    "server CPU": SERVER_CPU,
+    "client CPU": CLIENT_CPU,
+    "CPU of the path": PATH_CPU,
+    "time in all": TIME,
+    "until the first row": FIRST_ROW,
+}
+
+
+def _cost_words(costs: Mapping[str, Row]) -> dict[str, str]:
+    """Each cost by what it is called."""
+    times = {name: _time_words(costs[own].known) for name, own in _TIMES.items() if own in costs}
+    sent, received = (f"{costs[own].value:,.0f}" for own in (SENT, RECEIVED))
+    counts = {"round trips": f"{costs[ROUND_TRIPS].value:.3g}", "bytes": f"{sent} sent, {received} received"}
+    return times | counts
+
+
+def _time_words(time_us: Interval) -> str:
+    """A time with its interval: "1,250 µs [1,200, 1,300]", in ms where it is long."""
+    if abs(time_us.point) >= LARGE_US:
+        return f"{_within(time_us.each(lambda us: us / 1000))} ms"
+    if time_us.low is None or time_us.high is None:
+        return f"{number(time_us.point)} µs"
+    return f"{number(time_us.point)} µs [{number(time_us.low)}, {number(time_us.high)}]"
+
+
+def _within(known: Interval) -> str:
+    if known.low is None or known.high is None:
+        return f"{known.point:.3g}"
+    point, low, high = alike(known.point, known.low, known.high)
+    return f"{point} [{low}, {high}]"
+
+
+def _parts(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
+    parts = [row for row in found.rows if row.role == "part"]
+    whole = sum(part.value or 0.0 for part in parts)
+    for part in parts:
+        amount, cost_us = part.number("amount"), part.value or 0.0
+        times = f"{amount:,.3g} × " if amount != 1 else ""
+        share = percent(cost_us / whole) if cost_us > 0 else ""
+        yield f"{times}{part_words(part.label)}", _time_words(part.known), styled(share, "dim")
+
+
+def _cheaper(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
+    for place, row in enumerate((row for row in found.rows if row.role == "ratio"), 1):
+        yield str(place), row.label
+        yield "", styled(_saving_words(row, found), "dim")
+
+
+def _saving_words(row: Row, found: Prediction) -> str:
+    """What a change saves: of the server's CPU, of time, of round trips."""
+    ratio = row.known
+    low, high = (ratio.low or 1.0) - 1, (ratio.high or 1.0) - 1
+    cpu_us, time_us, round_trips = (
+        found.of("difference", row.label)[name].value or 0.0 for name in (SERVER_CPU, TIME, ROUND_TRIPS)
     )
+    judged = f"{_change(ratio.point - 1)} of"
+    if low <= 0 <= high:
+        judged = f"{'alike' if max(-low, high) <= ALIKE else 'inconclusive'} in"
+    time = f"{signed(time_us / 1000)} ms" if abs(time_us) >= 1000 else f"{signed(time_us)} µs"
+    words = [f"{judged} the server's CPU [{_change(low)}, {_change(high)}]", f"{time} a connection"]
+    if round(round_trips, 1):
+        words.append(f"{signed(round_trips)} round trips")
+    if found.connects_per_s is not None:
+        words.append(f"{signed(cpu_us * found.connects_per_s / 1e6)} processors")
+    return ", ".join(words)
 
 
-def _held(model: Calibrated, own: MeasuredMix, speeds: Mapping[str, float] | None = None) -> Iterator[Row]:
-    """Times of what was measured with one connection at a time, CPU times of what was with several.
-
-    CPU times at a distance are left out, and those through a path on which the server waits as long: it uses
-    some by itself then, and more to wake up, and that is no part of a connection. `speeds` say how much more
-    is expected of an outcome; a distance is as long at any speed.
-    """
-    predicted = costs(model, own.mix, own.rtt_ms)
-    names: list[str] = []
-    if own.connections == min(model.fits):
-        names += [TIME, SENT, RECEIVED]
-    if own.connections == max(model.fits) and not own.rtt_ms and not model.carrying(own.mix).mostly_waits:
-        names += [SERVER_CPU, CLIENT_CPU, PATH_CPU]
-    for name in names:
-        if name in predicted and name in own.values:
-            factor = 1.0 if own.rtt_ms else (speeds or {}).get(name, 1.0)
-            yield _cost_row(own, name, predicted[name].each(partial(mul, factor)))
+def _change(share: float) -> str:
+    return f"{100 * share:+.0f} %".replace("-", "\N{MINUS SIGN}")
 
 
-def _cost_row(own: MeasuredMix, name: str, predicted: Interval) -> Row:
-    measured = own.values[name]
-    low, high = predicted.low or predicted.point, predicted.high or predicted.point
-    if name in COUNTS:
-        low = high = predicted.point
-    return Row(
-        outcome=name,
-        unit=UNITS[name],
-        role="cost",
-        case={**own.mix.model_dump(), "rtt_ms": own.rtt_ms, "connections": own.connections},
-        value=predicted.point,
-        interval=None if name in COUNTS else predicted,
-        blocks=own.blocks,
-        more={
-            "measured": measured,
-            "error": measured / predicted.point - 1,
-            "is_within": low <= measured <= high,
-        },
+def _end(found: Prediction) -> Iterator[str]:
+    for words in found.calibration.outside:
+        yield f"Outside of what was measured: {words}; take it with care."
+    own = found.calibration
+    if own.mostly_waited:
+        yield (
+            f"Through {found.mix.path} the server used {percent(own.server_busy_share)} of a processor while "
+            "this was measured, and waited for the rest: what it does by itself is in these CPU times, and a "
+            "server with other work spends less on such a connection."
+        )
+    yield from _basis_words(own)
+
+
+def _marked(own: Calibration) -> Iterator[str]:
+    """What is computed from another machine's measurements says so before all figures."""
+    if own.scaling is not None:
+        here = "scaled to this one" if own.scaling.run is not None else "not scaled to this one"
+        yield f"An estimate, from parts measured on another machine and {here}"
+
+
+def _basis_words(own: Calibration) -> Iterator[str]:
+    """What a prediction was computed from, and what would make it sharper."""
+    scaling = own.scaling
+    if scaling is None:
+        yield (
+            f"From {own.mixes} mixes measured in {counted(own.blocks, 'block')} of run {own.run} "
+            f"({own.processor}); "
+            f"they differ from the sum of their parts by {percent(own.unexplained)}, which the intervals "
+            "(95 %) include. Another machine has other times: measure there."
+        )
+        return
+    meanwhile = f" ({own.remark})" if own.remark else ""
+    measured = f"measured on {own.processor} in run {own.run}{meanwhile}"
+    parts = f"parts of {own.server} that come with tlstax, {measured}"
+    if scaling.run is None:
+        yield (
+            f"From {parts}. Nothing was measured here: the intervals (95 %) have room for a machine "
+            "that is 2.7 times as fast or slow. Without --no-calibration half a minute of measuring here "
+            "narrows them."
+        )
+        return
+    whose = "" if scaling.server == own.server else f" of {scaling.server}"
+    yield (
+        f"From {parts}, scaled by {scaling.mixes} mixes{whose} measured here in run {scaling.run} "
+        f"({scaling.processor}), of which the server's CPU time is {scaling.speed:.2f} times as long. Each "
+        f"is predicted from the others within {percent(scaling.left_out_error)} (root mean square), and from "
+        f"block to block they differed by {percent(scaling.unquiet)}: the intervals (95 %) are as wide as "
+        "that says."
     )
-
-
-def _outcome(name: str, costs: Sequence[Row]) -> Row:
-    errors = np.abs([cost.number("error") or 0.0 for cost in costs])
-    within = fmean(bool(cost.more["is_within"]) for cost in costs)
-    return Row(
-        outcome=name,
-        unit="1",
-        role="outcome",
-        value=float(np.median(errors)),
-        more={
-            "mixes": len(costs),
-            "ninth_decile_error": float(np.quantile(errors, 0.9)),
-            "within_share": None if name in COUNTS else within,
-        },
-    )
-
-
-def _outcome_of(row: Row) -> str:
-    return row.outcome
+    study = load_study("components")
+    is_default = scaling.server in study.levels_of()["server"]
+    chosen = "" if is_default else f" --set server={scaling.server}"
+    yield f"Sharper, in {study.budget_s / 60:.0f} minutes: tlstax study run components{chosen}"
