@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
-from tlstax.topics.core.chart_parts import Spec
+from tlstax.topics.core import chart_parts as parts
+from tlstax.topics.core import palette
+from tlstax.topics.core.chart_parts import Spec, layer, quantitative
+from tlstax.topics.core.marks import Line
 
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
 _DESCRIBED = re.compile(
@@ -61,6 +65,35 @@ class Panel:
     reading: str
     drawings: tuple[Drawing, ...]
     keys: tuple[Key, ...] = ()
+
+
+CURVES_HEIGHT = 230
+
+
+def curves_panel(  # noqa: PLR0913 (a chart's two axes, and what it says)
+    panel: tuple[str, str],
+    words: str,
+    lines: Sequence[Line],
+    *,
+    x: Spec,
+    scale: Mapping[str, Any],
+    axis: Mapping[str, Any],
+    beside: Callable[[float, float], float],
+    reference: float | None = None,
+) -> Panel:
+    """Curves with whiskers for one width, under a title and how to read them; dashed at a reference.
+
+    `beside` sets points of several curves beside each other, as `points_of` has it.
+    """
+    y, low = (quantitative(field, scale, minExtent=42, maxExtent=42, **axis) for field in ("y", "low"))
+    values = parts.points_of(lines, beside)
+    layers = [parts.whiskers(values, x, low), *parts.lines_and_dots(values, x, y, size=34)]
+    if reference is not None:
+        rule = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
+        layers.insert(0, layer([{"y": reference}], rule, y=y))
+    said = "; ".join(point.description for line in lines for point in line.points)
+    chart = parts.finished(layers, NARROW, CURVES_HEIGHT)
+    return Panel(*panel, (at_one_width(f"{words}. {said}", chart),))
 
 
 def at_both_widths(words: str, draw: Callable[[int], Spec], *, title: str = "") -> tuple[Drawing, ...]:
