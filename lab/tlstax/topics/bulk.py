@@ -342,7 +342,7 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
     yield from table(RECORDS_TITLE, records)
     for side, name in SIDES.items():
         of_a_mib, further = OF_A_MIB.format(side), OF_A_FURTHER_MIB.format(side)
-        costs = [
+        costs: list[tuple[Cell, ...]] = [
             (curve.label, *_cells(curve, of_a_mib), number(curve.interval(further), ends="±"))
             for curve in curves
             if side != "path" or curve.by_size(of_a_mib)
