@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tlstax.findings.core.stack_costs import Stacks, mean_costs, stack_costs
-from tlstax.plan.order import cases
+from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import Profile, Side
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case, Study
@@ -92,27 +92,20 @@ def graph_label(study: Study, case: Case, against: Case | None) -> str:
     return f"{both}, {group}" if group else both
 
 
-def baseline_of(study: Study, case: Case) -> Case:
-    """The case that this one is compared with."""
-    group = study.group_of(case.levels)
-    return next(
-        other for other in cases(study) if other.role == "baseline" and study.group_of(other.levels) == group
-    )
-
-
 def costliest(stored: StoredRun, side: Side) -> Case:
     """The treatment that costs most beyond its baseline, per operation on that side.
 
     Raises UserMistake where no treatment was sampled together with its baseline.
     """
     study = stored.header.study
+    every = cases(study)
+    treatments = {case.key(): case for case in every if case.role == "treatment"}
     extra: dict[str, float] = {}
-    treatments = {case.key(): case for case in cases(study) if case.role == "treatment"}
     for key, case in treatments.items():
-        graph = flame_graph(stored, case, side)
-        baseline = flame_graph(stored, baseline_of(study, case), side)
-        if graph is not None and baseline is not None:
-            extra[key] = graph.cost_us - baseline.cost_us
+        compared = (case, baseline_of(case, every, study))
+        own, baseline = (flame_graph(stored, which, side) for which in compared)
+        if own is not None and baseline is not None:
+            extra[key] = own.cost_us - baseline.cost_us
     if not extra:
         raise UserMistake(why_none(stored, side), remedy="see `tlstax report` for what became of its trials")
     return treatments[max(extra, key=extra.__getitem__)]

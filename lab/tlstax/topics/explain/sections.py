@@ -24,7 +24,7 @@ from tlstax.topics.core.panel import Drawing, Key, Panel, at_both_widths
 from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Number, Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.explain.explanation import COLUMNS, by_rank, explanations, operations, rows
+from tlstax.topics.explain.explanation import COLUMNS, SHIFTS, by_rank, explanations, operations, rows
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the tables."""
@@ -43,14 +43,6 @@ MORE_NOTE = (
     "CPU time in µs; with a planted fault, more than the same case without it. In brackets: the {confidence} "
     "interval."
 )
-
-SHIFT_WORDS = {
-    "ops_per_s": "{operations} a second",
-    "server_cpu_us_per_op": "server CPU per {operation}",
-    "server_cpu_system_percent": "of the server's samples, in the kernel for any component",
-    "machine_system_percent": "of all processors' time, idle too, in the kernel",
-    "latency_p50_us": "median latency per {operation}",
-}
 
 
 @dataclass(frozen=True)
@@ -180,7 +172,8 @@ def _drawn(group: Group, ranked: Sequence[Explanation]) -> Iterator[Block]:
 
 def shift_words(row: Row, operation: str) -> tuple[str, str, str]:
     """What shifted: its name, the baseline's figure and the case's, as people read them."""
-    words = SHIFT_WORDS[row.outcome].format(operation=operation, operations=operations(operation))
+    _, words = SHIFTS[row.outcome]
+    words = words.format(operation=operation, operations=operations(operation))
     before, after = row.baseline_value or 0.0, row.value or 0.0
     if row.unit == "%":
         return words, f"{before:.1f} %", f"{after:.1f} %"

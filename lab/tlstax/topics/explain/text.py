@@ -16,7 +16,7 @@ from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, percent, signed
 from tlstax.results.explanation import Explanation
-from tlstax.topics.core.printed import bullets, grid, pairs, printed, styled
+from tlstax.topics.core.printed import aligned, bullets, grid, pairs, printed, styled
 from tlstax.topics.explain.sections import Step, place, shift_words, shown_components, steps
 
 NARROWEST = 60
@@ -43,27 +43,25 @@ def _parts(found: Explanation, others: Sequence[tuple[str, str]], width: int) ->
     yield styled(f"{found.title}, run {found.run}", style="dim")
     yield from (styled(sentence) for sentence in more)
     yield ""
-    yield _shifts(found)
+    shifts = (shift_words(row, found.operation) for row in found.of("shift"))
+    heads = (styled(word, style="bold") for word in ("baseline", "case"))
+    yield aligned(("words", "figure", "figure"), [("", *heads), *shifts])
     yield ""
     yield styled(f"CPU per {found.operation}, client and server together", style="bold")
     yield _waterfall(steps(found), width)
     yield from _functions(found)
     yield ""
     yield _facts(found)
-    yield from _caveats(found)
-    yield from _others(others)
-
-
-def _shifts(found: Explanation) -> RichTable:
-    table = grid()
-    table.add_column()
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_row(Text(""), styled("baseline", style="bold"), styled("case", style="bold"))
-    for row in found.of("shift"):
-        words, before, after = shift_words(row, found.operation)
-        table.add_row(styled(words), styled(before), styled(after))
-    return table
+    if found.whole.caveats:
+        yield ""
+        yield styled("Bear in mind", style="bold")
+        yield from bullets(found.whole.caveats)
+    if others:
+        yield ""
+        yield styled("The other cases", style="bold")
+    for sentence, command in others:
+        yield from bullets([capitalised(sentence)])
+        yield Padding(styled(command, style="dim"), (0, 0, 0, 2))
 
 
 def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
@@ -115,18 +113,13 @@ def _functions(found: Explanation) -> Iterable[RenderableType]:
     for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
         yield ""
         yield styled(f"{capitalised(place(part))}: {signed(part.difference.point)} µs", style="bold")
-        table = grid()
-        table.add_column(justify="right", no_wrap=True)
-        table.add_column(overflow="fold")
         own = [row for row in found.of("function") if row.outcome == part.outcome]
+        lines = []
         for row in own[:MOST_FUNCTIONS]:
-            caller = row.word("through")
-            through = f", called through {caller}" if caller else ""
-            table.add_row(
-                styled(f"{signed(row.difference.point)} µs"),
-                styled(f"{row.word('function')} ({row.word('library')}){through}"),
-            )
-        yield Padding(table, (0, 0, 0, 2))
+            through = f", called through {caller}" if (caller := row.word("through")) else ""
+            function = f"{row.word('function')} ({row.word('library')}){through}"
+            lines.append((f"{signed(row.difference.point)} µs", function))
+        yield Padding(aligned(("figure", "words"), lines), (0, 0, 0, 2))
 
 
 def _facts(found: Explanation) -> RichTable:
@@ -146,19 +139,3 @@ def _facts(found: Explanation) -> RichTable:
         ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
     ]
     return pairs((styled(name, style="bold"), styled(words)) for name, words in rows if words)
-
-
-def _caveats(found: Explanation) -> Iterable[RenderableType]:
-    if found.whole.caveats:
-        yield ""
-        yield styled("Bear in mind", style="bold")
-        yield from bullets(found.whole.caveats)
-
-
-def _others(others: Sequence[tuple[str, str]]) -> Iterable[RenderableType]:
-    if others:
-        yield ""
-        yield styled("The other cases", style="bold")
-        for sentence, command in others:
-            yield from bullets([capitalised(sentence)])
-            yield Padding(styled(command, style="dim"), (0, 0, 0, 2))
