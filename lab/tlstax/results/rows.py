@@ -136,19 +136,27 @@ class ToldOfRun(Frozen):
 
 @dataclass(frozen=True)
 class RowSet:
-    """The rows of one thing, found by their outcomes: without what is before a colon there, if anything."""
+    """The rows of one thing, found by their outcomes, with or without what is before a colon there."""
 
     rows: Sequence[Row]
 
     def row(self, outcome: str, unit: str = "") -> Row | None:
         """The row of an outcome, in this unit where several have it; None where there is none."""
-        every = (row for row in self.rows if row.outcome.rpartition(": ")[2] == outcome)
+        every = (row for row in self.rows if outcome in (row.outcome, row.outcome.rpartition(": ")[2]))
         return next((row for row in every if unit in ("", row.unit)), None)
 
     def interval(self, outcome: str, unit: str = "") -> Interval | None:
         """What is known of it; None where nothing is."""
         row = self.row(outcome, unit)
         return None if row is None else row.interval
+
+
+def by_case(rows: Iterable[Row]) -> tuple[RowSet, ...]:
+    """The rows of each case, in the order in which cases first come."""
+    grouped: dict[frozenset[tuple[str, Level]], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(frozenset(row.case.items()), []).append(row)
+    return tuple(map(RowSet, grouped.values()))
 
 
 def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:

@@ -295,7 +295,7 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
         avoided = {
             "role": AVOIDED,
             "baseline": dict(other.case.levels),
-            "baseline_value": other.retried,
+            "baseline_value": float(other.retried),
             "label": f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
             "more": {PLACE: retried.more[PLACE], BY: by, AGREED: other.group},
         }

@@ -54,14 +54,14 @@ def rows(study: Study, records: Iterable[TrialRecord]) -> Iterator[Row]:
     Medians over trials of the driver's CPU per operation: in the first slice (the value) and in the middle of
     the last five (`baseline_value`), and slice by slice, as long as half of the trials still warmed up.
     """
-    by_case: dict[str, tuple[Case, list[Ready]]] = {}
+    trials: dict[str, list[Ready]] = {}
     for record in records:
-        case, ready = record.trial.case, record.ready
-        if record.verdict.value == "valid" and case.role != "control" and ready and _us_per_op(ready):
-            by_case.setdefault(case.key(), (case, []))[1].append(ready)
-    planned = [case.key() for case in cases(study)]
-    for case, trials in sorted(by_case.values(), key=lambda warmup: planned.index(warmup[0].key())):
-        yield from _warmup(case, trials, study)
+        ready = record.ready
+        if record.verdict.value == "valid" and ready and _us_per_op(ready):
+            trials.setdefault(record.trial.case.key(), []).append(ready)
+    for case in cases(study):
+        if case.role != "control" and case.key() in trials:
+            yield from _warmup(case, trials[case.key()], study)
 
 
 def _warmup(case: Case, trials: Sequence[Ready], study: Study) -> Iterator[Row]:
