@@ -151,7 +151,10 @@ def rows(run: Run) -> Iterator[Row]:
     expected to agree. In the order of the plan; nothing where the study has one client.
     """
     series = run.series
-    groups = [clients for clients in _groups(series) if len(clients) > 1]
+    cases = (case for case in series.cases.values() if CLIENT in case.levels)
+    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
+    together = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
+    groups = [{client_of(at): at for at in clients} for clients in together if len(clients) > 1]
     if not groups:
         return
     counts = counted_by_case(run.stored.measured)
@@ -162,13 +165,6 @@ def rows(run: Run) -> Iterator[Row]:
         for clients in groups if outcome == TAXED else ():
             if any(levels.get("tls", "off") != "off" for levels in clients.values()):
                 yield from _Comparison(series, counts, TAX, outcome, clients).rows(floors)
-
-
-def _groups(series: Series) -> list[Clients]:
-    cases = (case for case in series.cases.values() if CLIENT in case.levels)
-    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
-    groups = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
-    return [{client_of(levels): levels for levels in clients} for clients in groups]
 
 
 def client_of(levels: Levels) -> str:
@@ -261,19 +257,18 @@ class _Comparison:
 
     def _clues(self, levels: Levels, *, higher: bool) -> Iterator[Row]:
         """What was measured that goes with a difference, which is `higher` or lower."""
-        if higher:
-            yield from self._counted(levels)
+        own, other = (self.counts.get(frozen(case), {}) for case in (levels, self.reference))
+        for name, least in LEAST_MORE.items() if higher and own and other else ():
+            # Work that this client gives the server within the window, and the other does not.
+            if own[name] - other[name] > least:
+                yield self._clue(levels, name, (own[name], other[name]))
         for name in PARTS[self.outcome]:
             yield from self._part(levels, name)
         for name in RAISERS[self.outcome]:
-            yield from self._raised(levels, name, higher=higher)
-
-    def _counted(self, levels: Levels) -> Iterator[Row]:
-        """Work that this client gives the server within the window, and the other does not."""
-        own, other = (self.counts.get(frozen(case)) for case in (levels, self.reference))
-        for name, least in LEAST_MORE.items():
-            if own is not None and other is not None and own[name] - other[name] > least:
-                yield self._clue(levels, name, (own[name], other[name]))
+            ratio = self.series.interval(self.series.log_ratios(levels, self.reference, name))
+            if ratio is not None and ratio.excludes_one and (ratio.point > 1) == higher:
+                value, beside = self.series.geometric_means(levels, self.reference, name)
+                yield self._clue(levels, name, (stats.beside(beside, ratio, value), beside), ratio)
 
     def _part(self, levels: Levels, name: str) -> Iterator[Row]:
         """A part of the outcome that makes up most of the difference, and differs beyond chance itself.
@@ -297,13 +292,6 @@ class _Comparison:
             for block in sorted(own.keys() & other.keys())
             if name in own[block] and name in other[block]
         }
-
-    def _raised(self, levels: Levels, name: str, *, higher: bool) -> Iterator[Row]:
-        """A quantity that differs beyond chance, in the same direction."""
-        ratio = self.series.interval(self.series.log_ratios(levels, self.reference, name))
-        if ratio is not None and ratio.excludes_one and (ratio.point > 1) == higher:
-            own, other = self.series.geometric_means(levels, self.reference, name)
-            yield self._clue(levels, name, (stats.beside(other, ratio, own), other), ratio)
 
     def _clue(
         self,

@@ -12,7 +12,7 @@ from itertools import groupby
 from tlstax.findings.core.wording import capitalised
 from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
-from tlstax.records.capture import Capture, Conversation, Frame, Hello, TlsSeen
+from tlstax.records.capture import Capture, Conversation, Frame, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, RowSet, Told, by_case
@@ -97,7 +97,11 @@ def _why_not(levels: Levels) -> str:
 def _case(record: TrialRecord, study: Study) -> Iterator[Row]:
     case, capture = record.trial.case, record.capture
     numbers = _numbers(capture) if capture is not None else {CONNECTIONS: 0, ENCRYPTED: 0}
-    agreed = _agreed(capture) if capture is not None else {}
+    seen = [one for one in _handshakes(capture) if one.version] if capture is not None else []
+    agreed: dict[str, More] = {
+        name: " or ".join(dict.fromkeys(word for one in seen if (word := getattr(one, field))))
+        for name, field in (AGREED.items() if capture is not None else ())
+    }
     of_case = Row(
         role=CAPTURED,
         label=label(case, study),
@@ -148,14 +152,6 @@ def _handshakes(capture: Capture) -> list[TlsSeen]:
     """Those that were looked into; sessions that are resumed in the window were made before it."""
     of_window = [conversation for conversation in capture.conversations if conversation.in_window]
     return [one.tls for one in of_window or capture.conversations if one.tls is not None]
-
-
-def _agreed(capture: Capture) -> dict[str, More]:
-    seen = [handshake for handshake in _handshakes(capture) if handshake.version]
-    return {
-        name: " or ".join(dict.fromkeys(word for one in seen if (word := getattr(one, field))))
-        for name, field in AGREED.items()
-    }
 
 
 def _agreed_words(numbers: Mapping[str, float | None], agreed: Iterable[object]) -> str:
@@ -231,7 +227,11 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
         Items(notes, "Not seen on the wire"),
     ]
     for case in document.first_bytes if told.sentences else ():
-        dumps = _short_dumps(case)
+        # The first bytes of both sides, and what the server then says.
+        frames = case.in_window or case.after_login
+        first = [frame for side in ("client", "server") for frame in frames if frame.sender == side][:1]
+        answer = [frame for frame in frames if frame.sender == "server"][:1]
+        dumps = [_dump(frame, SHORT_BYTES) for frame in (*first, *answer)]
         text += [Words(_sentence(case)), *dumps] if dumps else []
 
     def page() -> Iterator[Block]:
@@ -281,14 +281,6 @@ def _notes(told: Told) -> Iterator[str]:
         yield f"{first}{others}: {reason}"
 
 
-def _short_dumps(case: FirstBytes) -> list[Dump]:
-    """The first bytes of both sides."""
-    frames = case.in_window or case.after_login
-    first = [frame for side in ("client", "server") for frame in frames if frame.sender == side][:1]
-    answer = [frame for frame in frames if frame.sender == "server"][:1]
-    return [_dump(frame, SHORT_BYTES) for frame in (*first, *answer)]
-
-
 def _dump(frame: Frame, most_bytes: int) -> Dump:
     data = bytes.fromhex(frame.hex)[:most_bytes]
     more = f", the first {len(data)}" if len(data) < frame.length else ""
@@ -298,7 +290,12 @@ def _dump(frame: Frame, most_bytes: int) -> Dump:
 def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
     """What else is to be known of a case, line by line."""
     if case.offered is not None:
-        yield _offered(case.offered)
+        hello = case.offered
+        shares = f", with a key share for {', '.join(hello.key_shares)}" if hello.key_shares else ""
+        name = f"; server name {hello.server_name}" if hello.server_name else "; no server name"
+        suites = f"{counted(len(hello.cipher_suites), 'cipher suite')}: {', '.join(hello.cipher_suites)}"
+        groups = f"groups {', '.join(hello.groups) or 'unnamed'}{shares}"
+        yield f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}"
     numbers = {row.outcome: row.value for row in told.rows if row.case == case.case}
     if numbers.get(RETRIED):
         asked = f"{numbers[RETRIED]:.0f} of {numbers[HANDSHAKES]:.0f}"
@@ -308,14 +305,6 @@ def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
     if words:
         said = (f"{statement} ({times} times)" if times > 1 else statement for statement, times in words)
         yield f"Read on one connection: {'; '.join(said)}"
-
-
-def _offered(hello: Hello) -> str:
-    shares = f", with a key share for {', '.join(hello.key_shares)}" if hello.key_shares else ""
-    name = f"; server name {hello.server_name}" if hello.server_name else "; no server name"
-    suites = f"{counted(len(hello.cipher_suites), 'cipher suite')}: {', '.join(hello.cipher_suites)}"
-    groups = f"groups {', '.join(hello.groups) or 'unnamed'}{shares}"
-    return f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}"
 
 
 COLUMNS = (

@@ -73,6 +73,9 @@ def _case(
     counts = [record.locks for record in records if record.locks is not None and record.locks.operations]
     operations = sum(one.operations for one in counts)
     each = [_locks(one) / one.operations for one in counts]
+    without, counting = (
+        [rate for record in some if (rate := outcome(record, RATE))] for some in (not_counted, records)
+    )
     label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
     yield Row(
         role=ALL_OF_THEM,
@@ -86,7 +89,7 @@ def _case(
             "watched_operations": operations,
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
-            SLOWER: _times_slower(records, not_counted),
+            SLOWER: geometric_mean(without) / geometric_mean(counting) if without and counting else None,
         },
     )
     for (call, library, function), (calls, moved, contended) in _takers(counts):
@@ -110,12 +113,6 @@ def _locks(counts: LockCounts) -> int:
     return sum(site.calls for site in counts.of_kinds(*LOCKS))
 
 
-def _times_slower(records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]) -> float | None:
-    """Of the geometric means of operations a second; None where the case ran only counted."""
-    own, other = ([rate for one in some if (rate := outcome(one, RATE))] for some in (records, not_counted))
-    return geometric_mean(other) / geometric_mean(own) if own and other else None
-
-
 def _takers(counts: Sequence[LockCounts]) -> list[tuple[tuple[str, str, str], list[int]]]:
     """All calls from each function; those that found the lock moved, and taken; the busiest first."""
     calls: defaultdict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -136,10 +133,12 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
 
 
 def _all_of_case(case: Row, *takers: Row) -> tuple[str | Number, ...]:
+    """All of them, from trial to trial where those differ in the digits that are shown; then by kind."""
     locks = [row for row in takers if row.word(CALL) in LOCKS]
+    least, most = (f"{case.number(name):.1f}" for name in (FEWEST, MOST))
     return (
         case.label,
-        _spread(case),
+        f"{case.value:.1f}" if least == most else f"{case.value:.1f} ({least} to {most})",
         *(
             _rate(_sum(row.value for row in locks if row.word(LIBRARY).startswith(name)))
             for name in HEADS[1:3]
@@ -152,12 +151,6 @@ def _all_of_case(case: Row, *takers: Row) -> tuple[str | Number, ...]:
 
 def _sum(values: Iterable[float | None]) -> float:
     return sum(value or 0.0 for value in values)
-
-
-def _spread(case: Row) -> str:
-    """All of them; from trial to trial, where those differ in the digits that are shown."""
-    least, most = (f"{case.number(name):.1f}" for name in (FEWEST, MOST))
-    return f"{case.value:.1f}" if least == most else f"{case.value:.1f} ({least} to {most})"
 
 
 def _table_of_takers(case: Row, *takers: Row) -> Table:

@@ -77,14 +77,18 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[Row]:
+    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
     of_case = Row(
         label=_label(case, study),
         case=dict(case.levels),
         blocks=len(records),
         negotiated=negotiated(records),
-        more={GROUP.name: _group(case, study)},
+        more={GROUP.name: group_label(shared, study)},
     )
-    retried = _hello_retry(records)
+    ended = (record.done for record in records if record.done is not None)
+    retries = {bool(handshakes.hello_retry) for done in ended for handshakes in done.window.handshakes}
+    retried = retries.pop() if len(retries) == 1 else None
     trips_to_connect = 0.0
     for phase in PHASES:
         wires = _counted(records, phase)
@@ -132,13 +136,6 @@ def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
     return {**tls, **own}
 
 
-def _group(case: Case, study: Study) -> str:
-    """What sets its group apart from other groups; empty where there is one alone."""
-    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
-    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
-    return group_label(shared, study)
-
-
 def _counted(records: Sequence[TrialRecord], phase: str) -> list[PhaseWire]:
     """What the trials' clients counted in this phase, of those in which it occurred."""
     every = (phases_together(record.done, PHASES[phase]) for record in records if record.done is not None)
@@ -149,17 +146,6 @@ def _agree(counted: Sequence[PhaseWire], what: str) -> bool:
     """Whether all trials have the same whole number of it each time."""
     each = {divmod(getattr(wire, what), wire.times) for wire in counted}
     return len(each) == 1 and next(iter(each))[1] == 0
-
-
-def _hello_retry(records: Sequence[TrialRecord]) -> bool | None:
-    """Whether full handshakes met a HelloRetryRequest, where all of them did or none."""
-    seen = {
-        bool(handshakes.hello_retry)
-        for record in records
-        if record.done is not None
-        for handshakes in record.done.window.handshakes
-    }
-    return seen.pop() if len(seen) == 1 else None
 
 
 def _over_distance(of_case: Row, records: Sequence[TrialRecord], round_trips: float) -> Iterator[Row]:
