@@ -11,7 +11,7 @@ result of that size. Between two sizes that were measured the cost grows in a st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from math import exp, log
 from typing import Any, Literal, NamedTuple
 
@@ -333,12 +333,14 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
 
     for title, outcome in (("MiB/s: {}", MIB_PER_S), (WIRE_TITLE, ON_THE_WIRE)):
         yield from table(title, [(curve.label, *_cells(curve, outcome)) for curve in curves])
-    records = [
-        (f"{curve.label}, the {side}", *_records(curve, side))
-        for curve in curves
-        for side in SENDERS
-        if curve.by_size(RECORDS.format(side))
-    ]
+    records: list[tuple[Cell, ...]] = []
+    for curve, side in product(curves, SENDERS):
+        # A number of records of some bytes; nothing in the clear.
+        numbers, each = curve.by_size(RECORDS.format(side)), curve.by_size(RECORD_BYTES.format(side))
+        sent = {n: f"{figures.significant(numbers[n].point)} of {size_words(each[n].point)}" for n in numbers}
+        if sent:
+            cells = (sent.get(size, figures.NOTHING) for size in curve.sizes)
+            records.append((f"{curve.label}, the {side}", *cells))
     yield from table(RECORDS_TITLE, records)
     for side, name in SIDES.items():
         of_a_mib, further = OF_A_MIB.format(side), OF_A_FURTHER_MIB.format(side)
@@ -353,17 +355,6 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
 def _cells(curve: Curve, outcome: str) -> list[Number]:
     known = curve.by_size(outcome)
     return [number(known.get(size), ends="±") for size in curve.sizes]
-
-
-def _records(curve: Curve, side: str) -> list[str]:
-    """What a side sends at each size: a number of records of some bytes; nothing in the clear."""
-    numbers, sizes = curve.by_size(RECORDS.format(side)), curve.by_size(RECORD_BYTES.format(side))
-    return [
-        f"{figures.significant(numbers[size].point)} of {size_words(sizes[size].point)}"
-        if size in numbers
-        else figures.NOTHING
-        for size in curve.sizes
-    ]
 
 
 SIZE_LABEL = (

@@ -128,7 +128,18 @@ def rows(run: Run) -> Iterator[Row]:
     yield from _kinds(seen.values())
     for own in retried:
         yield from _retried_case(series, own, tuple(_avoiding(own, seen.values())))
-    yield from _not_needed(seen.values()) if asks(run.study) else ()
+    for own in seen.values() if asks(run.study) else ():
+        # A server as it comes that took what the client sent of its own accord.
+        levels = own.case.levels
+        if not own.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
+            yield Row(
+                role=NOT_NEEDED,
+                outcome="handshakes",
+                unit="1",
+                case=dict(levels),
+                value=own.made,
+                more={SERVER: own.server},
+            )
 
 
 def asks(study: Study) -> bool:
@@ -180,7 +191,10 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Se
         if not telling:
             continue
         seen = by_case.setdefault(frozen(case.levels), _Seen(case))
-        seen.server, seen.client_library = _server(record), _client_library(record)
+        library = record.ready.tls_library if record.ready is not None else None
+        seen.server = _server(record)
+        # Without the date that OpenSSL puts behind its version.
+        seen.client_library = " ".join(library.version.split()[:2]) if library is not None else ""
         for h in telling:
             seen.handshakes[h.version, h.group or "", h.resumed, bool(h.hello_retry)] += h.count
         if case.role != "control":
@@ -213,12 +227,6 @@ def _server(record: TrialRecord) -> str:
     return CaseLevels.of({"server": named, **known}).server_choice.words()
 
 
-def _client_library(record: TrialRecord) -> str:
-    """The library and its version, without the date that OpenSSL puts behind it."""
-    library = record.ready.tls_library if record.ready is not None else None
-    return " ".join(library.version.split()[:2]) if library is not None else ""
-
-
 def _kinds(seen: Iterable[_Seen]) -> Iterator[Row]:
     """All handshakes of the run, by what they have in common."""
     kinds: dict[tuple[str, str, str, str, str, bool], Counter[bool]] = {}
@@ -237,21 +245,6 @@ def _kinds(seen: Iterable[_Seen]) -> Iterator[Row]:
             negotiated=f"{version} {group}",
             more={SERVER: server, OFFERED: offered, AGREED: group, CLIENT: library},
         )
-
-
-def _not_needed(seen: Iterable[_Seen]) -> Iterator[Row]:
-    """Servers as they come that took what the client sent of its own accord, and in how many handshakes."""
-    for own in seen:
-        levels = own.case.levels
-        if not own.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
-            yield Row(
-                role=NOT_NEEDED,
-                outcome="handshakes",
-                unit="1",
-                case=dict(levels),
-                value=own.made,
-                more={SERVER: own.server},
-            )
 
 
 def _fault(levels: Levels) -> Level:
@@ -355,7 +348,9 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     yield from _asked(_of(shown, KIND))
     yield from _round_trips(shown)
     yield from _costs(shown)
-    yield from _none_needed(_of(shown, NOT_NEEDED))
+    for server, own in grouped(_of(shown, NOT_NEEDED), lambda row: row.word(SERVER)).items():
+        made = f"{round(sum(row.value or 0.0 for row in own)):,} TLS 1.3 handshakes"
+        yield f"{server} needed no HelloRetryRequest in {made} as the client chose them"
 
 
 def _of(shown: Iterable[Row], role: str, beside: Row | None = None) -> list[Row]:
@@ -508,19 +503,12 @@ def quantity(cost: Row) -> str:
     return f"{said} {unit} of {COSTS[cost.outcome].words}{interval}"
 
 
-def _none_needed(shown: Sequence[Row]) -> Iterator[str]:
-    """Who needed none, in a study that asks."""
-    for server, own in grouped(shown, lambda row: row.word(SERVER)).items():
-        made = round(sum(row.value or 0.0 for row in own))
-        yield (
-            f"{server} needed no HelloRetryRequest in {made:,} TLS 1.3 handshakes as the client chose them"
-        )
-
-
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Who was asked for a second ClientHello, what avoids it; where there is room, what each case costs."""
     said = () if is_answer(document) else tuple(map(capitalised, told.sentences))
-    avoided = tuple(map(capitalised, advice(told.rows)))
+    measuring = command(told.rows)
+    measure = (f"what that saves was not measured here; `{measuring}` would",) if measuring else ()
+    avoided = tuple(map(capitalised, (*remedy(told.rows), *measure)))
     most = MOST_OF_LARGE if is_large(document.design) else None
     roomy: tuple[Block, ...] = (
         Items(said),
@@ -530,13 +518,6 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     )
     short = (Items(said[:most]), Items(avoided[:most], "What avoids it"))
     yield Section((Roomy(roomy, otherwise=short),), TOPIC.title)
-
-
-def advice(shown: Sequence[Row]) -> tuple[str, ...]:
-    """What avoids the retry, and what would measure that, where this run did not."""
-    measuring = command(shown)
-    measure = (f"what that saves was not measured here; `{measuring}` would",) if measuring else ()
-    return (*remedy(shown), *measure)
 
 
 def _asked_table(kinds: Iterable[Row]) -> Table:

@@ -447,20 +447,19 @@ def _pools(told: Iterable[Row]) -> dict[tuple[str, str], dict[float, RowSet]]:
 
 def pool_sentences(told: Iterable[Row]) -> list[str]:
     """For each server, at the longest distance: what a kept connection saves, treatment by treatment."""
-    sides = grouped(_pools(told).items(), lambda pool: pool[0][0])
-    return [_saved(server, pools) for server, pools in sides.items()]
-
-
-def _saved(server: str, pools: Sequence[tuple[tuple[str, str], Mapping[float, RowSet]]]) -> str:
-    rtt_ms = max(max(at) for _, at in pools)
-    costs = [
-        f"{label} {number(connect)} ms, as long as {number(worth)} statements"
-        for (_, label), at in pools
-        if rtt_ms in at
-        if (connect := at[rtt_ms].interval(*CONNECT)) and (worth := at[rtt_ms].interval(*WORTH))
-    ]
-    takes = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
-    return f"{place_words(server, rtt_ms)}, a connection that is kept saves making it, which takes: {takes}"
+    said = []
+    for server, pools in grouped(_pools(told).items(), lambda pool: pool[0][0]).items():
+        rtt_ms = max(max(at) for _, at in pools)
+        costs = [
+            f"{label} {number(connect)} ms, as long as {number(worth)} statements"
+            for (_, label), at in pools
+            if rtt_ms in at
+            if (connect := at[rtt_ms].interval(*CONNECT)) and (worth := at[rtt_ms].interval(*WORTH))
+        ]
+        takes = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
+        saves = "a connection that is kept saves making it, which takes"
+        said.append(f"{place_words(server, rtt_ms)}, {saves}: {takes}")
+    return said
 
 
 def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:

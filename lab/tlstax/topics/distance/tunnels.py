@@ -149,7 +149,8 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> Iterato
         return
     saved, lost = ({block: column[block] for block in blocks} for column in (saved, lost))
     d, e = series.pooling.difference(saved), series.pooling.difference(lost)
-    verdict = _verdict(d, e)
+    signs = {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}
+    verdict = signs.get((_sign(d), _sign(e)), "inconclusive")
     label = spending.treatment_label(dict(frozen(rival.made, PATH)), series.study)
 
     def row(outcome: str, unit: str, found: Interval | None, value: float | None = None) -> Row:
@@ -198,13 +199,6 @@ def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
     spent = [spending.column(series, levels, outcome) for outcome in programs]
     blocks = set.intersection(*(set(column) for column in spent))
     return {block: sum(column[block] for column in spent) for block in sorted(blocks)}
-
-
-def _verdict(saved: Interval, lost: Interval) -> str:
-    """From the signs of what is saved and what is lost, as far as they can be determined."""
-    return {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}.get(
-        (_sign(saved), _sign(lost)), "inconclusive"
-    )
 
 
 def _bounds(d: Interval, e: Interval) -> Iterator[tuple[str, float]]:
@@ -304,16 +298,12 @@ def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
     shown = HEADLINE if HEADLINE in names else names[0]
     of_shown = (each for each in found if each.tunnel == shown)
     for several in grouped(of_shown, lambda each: (each.place, each.measure)).values():
-        yield _of_all_rivals(several)
-
-
-def _of_all_rivals(several: Sequence[Worth]) -> str:
-    first, verdicts = several[0], {when(each) for each in several}
-    begin = f"{first.place}: {first.tunnel_words}, {MEASURES[first.measure]}"
-    if len(verdicts) == 1 and len(several) > 1:
-        return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
-    by_rival = [f"in place of {each.rival} {when(each)}" for each in several]
-    return f"{begin}: {'; '.join(some_of(by_rival, MOST_RIVALS, '{} more in the table'))}"
+        first, verdicts = several[0], {when(each) for each in several}
+        by_rival = [f"in place of {each.rival} {when(each)}" for each in several]
+        said = "; ".join(some_of(by_rival, MOST_RIVALS, "{} more in the table"))
+        if len(verdicts) == 1 and len(several) > 1:
+            said = f"in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
+        yield f"{first.place}: {first.tunnel_words}, {MEASURES[first.measure]}: {said}"
 
 
 TITLES: dict[Measure, str] = {
@@ -348,17 +338,12 @@ def tunnel_tables(found: Sequence[Worth]) -> Iterator[Table]:
         lines: list[tuple[Cell, ...]] = []
         for (place, rival), several in grouped(own, lambda each: (each.place, each.rival)).items():
             lines.append((f"{place}, in place of {rival}", "", "", ""))
-            lines += [
-                (f"{INDENT}{each.tunnel_words}", _ms(each, SAVED), _ms(each, LOST), when(each, briefly=True))
-                for each in several
-            ]
+            for each in several:
+                costs = (each.interval(outcome) for outcome in (SAVED, LOST))
+                cells = (cell(cost and cost.each(lambda us: us / 1e3)) for cost in costs)
+                lines.append((f"{INDENT}{each.tunnel_words}", *cells, when(each, briefly=True)))
         notes = (READINGS[measure], BREAK_EVEN)
         yield Table(TITLES[measure], HEADS, lines, notes, of="tunnel in place of TLS")
-
-
-def _ms(found: Worth, outcome: str) -> Cell:
-    cost = found.interval(outcome)
-    return cell(cost and cost.each(lambda us: us / 1e3))
 
 
 COLUMNS = (

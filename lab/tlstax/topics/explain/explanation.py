@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, exp
 from statistics import fmean
@@ -393,21 +393,18 @@ def _caveats(
         yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
     if whole.noise_floor is None and not is_control:
         yield "no control was sampled, so that the noise is not known"
-    yield from _of_sides({row.word("side"): row for row in sampled})
-    yield from _sampling(_profiles(stored, pair.case, pair.baseline))
-
-
-def _of_sides(sampled: Mapping[str, Row]) -> Iterator[str]:
-    for side, row in sampled.items():
+    by_side = {row.word("side"): row for row in sampled}
+    for side, row in by_side.items():
         if (row.value or 0) < FEW_SAMPLES:
             yield f"{row.value:.0f} samples of the {side} only: small components are not known"
-    for side in SIDES:
-        if side not in sampled:
-            yield f"the {side} was not sampled, so that its part is missing"
-    for side, row in sampled.items():
+    yield from (
+        f"the {side} was not sampled, so that its part is missing" for side in SIDES if side not in by_side
+    )
+    for side, row in by_side.items():
         share = row.number("unattributed_share") or 0.0
         if share > MUCH_UNATTRIBUTED:
             yield f"{percent(share)} of the {side}'s samples have no component"
+    yield from _sampling(_profiles(stored, pair.case, pair.baseline))
 
 
 def _sampling(profiles: list[Profile]) -> Iterator[str]:
@@ -446,9 +443,27 @@ def sentences(found: Explanation) -> tuple[str, ...]:
         for part in found.components
         if part.judgement != "inconclusive" and part.more["component"] != UNATTRIBUTED
     ]
+    case, baseline = found.labels
+    listed = [
+        f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
+        for part in clear[:MOST_COMPONENTS]
+    ]
+    largest = [f"most of the difference: {enumerated(listed)}"] if clear else []
     if found.culprit is not None:
-        return (_named(found, found.culprit), *_parts_of(found, clear), *_removal_words(found))
-    return (_spread(found, clear),)
+        costs = (
+            f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
+            f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
+            f"{ends(found.extra, signed)}"
+        )
+        return (_named(found, found.culprit), costs, *largest, *_removal_words(found))
+    us = found.extra.point
+    why = "no one function is the cause of half of it" if us > 0 and clear else ""
+    why = why if clear else "into which component is inconclusive"
+    whole = (
+        f"{case} costs {microseconds(abs(us))} {'more' if us > 0 else 'less'} CPU per {found.operation} than "
+        f"{baseline} ({signed(us)} {ends(found.extra, signed)} on top of {microseconds(found.baseline_us)})"
+    )
+    return ("; ".join(filter(None, (whole, why, *largest))),)
 
 
 def operations(operation: str) -> str:
@@ -498,42 +513,6 @@ def _named(found: Explanation, row: Row) -> str:
     if share >= ALL:
         return f"practically all {extra} goes into {who}: {where}"
     return f"{number(own.point)} {extra} ({percent(share)}) go into {who}: {where}"
-
-
-def _parts_of(found: Explanation, clear: Sequence[Row]) -> Iterator[str]:
-    case, baseline = found.labels
-    yield (
-        f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
-        f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
-        f"{ends(found.extra, signed)}"
-    )
-    yield from _largest_of(clear)
-
-
-def _spread(found: Explanation, clear: Sequence[Row]) -> str:
-    case, baseline = found.labels
-    amount = found.extra
-    how = "more" if amount.point > 0 else "less"
-    why = (
-        "; no one function is the cause of half of it" if amount.point > 0 and clear
-        else "" if clear
-        else "; into which component is inconclusive"
-    )  # fmt: skip
-    largest = "".join(f"; {words}" for words in _largest_of(clear))
-    return (
-        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount, signed)} on top of {microseconds(found.baseline_us)}){why}"
-        f"{largest}"
-    )
-
-
-def _largest_of(clear: Sequence[Row]) -> Iterator[str]:
-    if clear:
-        listed = [
-            f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
-            for part in clear[:MOST_COMPONENTS]
-        ]
-        yield f"most of the difference: {enumerated(listed)}"
 
 
 def _removal_words(found: Explanation) -> Iterator[str]:
