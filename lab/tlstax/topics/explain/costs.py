@@ -79,24 +79,19 @@ class Costs:
         """The same by component; each component of a side has all blocks of that side."""
         pair = case.key(), baseline.key()
         if pair not in self._differences:
-            self._differences[pair] = self._by_place(case, baseline)
-        return self._differences[pair]
-
-    def _by_place(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
-        found: dict[Place, dict[int, float]] = {}
-        for side in SIDES:
-            rows = {
-                block: (
-                    by_component(self.of(case).stacks[side][block]),
-                    by_component(self.of(baseline).stacks[side][block]),
-                )
-                for block in common_blocks(self.of(case), self.of(baseline), side)
-            }
-            for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
-                found[side, name] = {
-                    block: own.get(name, 0.0) - other.get(name, 0.0) for block, (own, other) in rows.items()
+            own, other = self.of(case), self.of(baseline)
+            found = self._differences[pair] = {}
+            for side in SIDES:
+                rows = {
+                    block: tuple(by_component(sampled.stacks[side][block]) for sampled in (own, other))
+                    for block in common_blocks(own, other, side)
                 }
-        return found
+                for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
+                    found[side, name] = {
+                        block: more.get(name, 0.0) - less.get(name, 0.0)
+                        for block, (more, less) in rows.items()
+                    }
+        return self._differences[pair]
 
     def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
         """Two equal cases, the nearest to these that were sampled, which show the noise.

@@ -113,17 +113,15 @@ def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
         return tuple(study.group_of(without_mark(found.whole.case)).items())
 
     for members in grouped(explanations(told.rows, study, document.run), group_of).values():
-        us: dict[str, dict[tuple[str, str], float]] = {}
-        own = next((found for found in members if study.is_baseline(found.whole.baseline)), None)
-        if own is not None:
-            us[label_levels(own.whole.baseline, study)] = {
-                _place(part): part.baseline_value or 0.0 for part in own.components
-            }
-        for found in members:
-            us[label_levels(found.whole.case, study)] = {
-                _place(part): part.value or 0.0 for part in found.components
-            }
         words = group_label(without_mark(members[0].whole.case), study)
+        own = next((found for found in members if study.is_baseline(found.whole.baseline)), None)
+        us: dict[str, Mapping[tuple[str, str], float]] = {}
+        if own is not None:
+            parts = {_place(part): part.baseline_value or 0.0 for part in own.components}
+            us[label_levels(own.whole.baseline, study)] = parts
+        for found in members:
+            parts = {_place(part): part.value or 0.0 for part in found.components}
+            us[label_levels(found.whole.case, study)] = parts
         yield Group(words, members[0].operation, us, tuple(members))
 
 
@@ -137,10 +135,8 @@ def _blocks(group: Group, document: RunDocument) -> Iterator[Block]:
     of_group = f": {group.title}" if group.title else ""
     yield _costs(group, f"Where the CPU time of a {group.operation} goes{of_group}")
     yield Items(tuple(capitalised(found.sentences[0]) for found in ranked))
-    confidence = percent(document.design.confidence)
-    yield Roomy(
-        (_extras(group, f"More than the baseline{of_group}", MORE_NOTE.format(confidence=confidence)),)
-    )
+    note = MORE_NOTE.format(confidence=percent(document.design.confidence))
+    yield Roomy((_extras(group, f"More than the baseline{of_group}", note),))
     yield OnPage(lambda: _drawn(group, ranked))
 
 
@@ -246,7 +242,15 @@ def _component_bars(group: Group) -> Panel:
     end_us = max(group.total(case, side) for case in group.us for side in group.sides())
     drawings: list[Drawing] = []
     for side in group.sides():
-        segments = [segment for case in group.us for segment in _stack(group, case, side)]
+        segments = []
+        for case, us in group.us.items():
+            at = 0.0
+            for name in group.components(side):
+                cost_us = us.get((side, name), 0.0)
+                description = f"{case}, {side}: {name} {microseconds(cost_us)}"
+                ink = palette.component_ink(name).light
+                segments.append(Segment(case, at, at + cost_us, ink, description))
+                at += cost_us
         totals = {case: microseconds(group.total(case, side)) for case in group.us}
         words = f"{side} CPU by component: {', '.join(f'{name} {us}' for name, us in totals.items())}"
         drawings += _bars(words, segments, totals, end_us, title=capitalised(side))
@@ -267,15 +271,6 @@ def _bars(
         lambda width: charts.bar_chart(segments, totals, end_us=end_us, width=width, label_width=LABEL_WIDTH),
         title=title,
     )
-
-
-def _stack(group: Group, case: str, side: Side) -> Iterator[Segment]:
-    at = 0.0
-    for name in group.components(side):
-        us = group.us[case].get((side, name), 0.0)
-        description = f"{case}, {side}: {name} {microseconds(us)}"
-        yield Segment(case, at, at + us, palette.component_ink(name).light, description)
-        at += us
 
 
 def _waterfall_panel(found: Explanation) -> Panel:
@@ -354,9 +349,11 @@ def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
     if intervals:
         table.add_column(no_wrap=True)
     for bar in bars:
+        is_total = bar.kind in ("baseline", "case")
+        ink = "blue" if is_total else "red" if bar.change_us > 0 else "green"
         row = [
             styled(bar.label, style=COLOURS[bar.kind]),
-            Text(_cells_of_bar(bar, scale, cells), style=_bar_style(bar)),
+            Text(_cells_of_bar(bar, scale, cells), style=ink),
             styled(bar.text),
         ]
         table.add_row(*row, *([styled(bar.interval, style="dim")] if intervals else []))
@@ -374,12 +371,6 @@ def _cells_of_bar(step: Step, scale: float, cells: int) -> str:
         start += 1
     text += FULL * ((end - start) // 2)
     return text + (LEFT_HALF if end > start and (end - start) % 2 else "")
-
-
-def _bar_style(step: Step) -> str:
-    if step.kind in ("baseline", "case"):
-        return "blue"
-    return "red" if step.change_us > 0 else "green"
 
 
 def _functions(found: Explanation) -> Iterable[RenderableType]:
