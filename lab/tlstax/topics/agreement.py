@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from statistics import fmean
+from typing import Any
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
@@ -222,25 +223,25 @@ class _Comparison:
             if self.role == COST and row.judgement in DIFFERENCES:
                 yield from self._clues(levels, higher=row.judgement == "higher")
 
+    def _row(self, levels: Levels, **known: Any) -> Row:
+        label = _case_words(levels, self.series.study)
+        return Row(label=label, case=dict(levels), baseline=dict(self.reference), **known)
+
     def _beside(self, levels: Levels, floor: float | None) -> Row | None:
         own, others = self._logs(levels), self._logs(self.reference)
         is_cost = self.role == COST
-        ratios = (
-            self.series.log_ratios(levels, self.reference, self.outcome)
-            if is_cost
-            else difference(own, others)
-        )
+        ratios = difference(own, others)
+        if is_cost:
+            ratios = self.series.log_ratios(levels, self.reference, self.outcome)
         ratio = self.series.interval(ratios)
         if ratio is None:
             return None
         reference = exp(fmean(others[block] for block in ratios))
-        return Row(
+        return self._row(
+            levels,
             role=self.role,
             outcome=self.outcome,
             unit=UNITS[self.outcome] if is_cost else "1",
-            label=_case_words(levels, self.series.study),
-            case=dict(levels),
-            baseline=dict(self.reference),
             value=stats.beside(reference, ratio, exp(fmean(own[block] for block in ratios))),
             baseline_value=reference,
             interval=ratio,
@@ -282,7 +283,8 @@ class _Comparison:
         apart = self.series.pooling.difference({block: own - other for block, (own, other) in part.items()})
         if apart.excludes_zero and of_it and more / of_it >= MOST:
             own, other = (fmean(values) for values in zip(*part.values(), strict=True))
-            yield self._clue(levels, name, (own, other), apart, whole=of_it)
+            clue = self._clue(levels, name, (own, other), apart)
+            yield clue.model_copy(update={"of": "difference", "more": {**clue.more, WHOLE: of_it}})
 
     def _pairs(self, levels: Levels, name: str) -> dict[int, tuple[float, float]]:
         """Both cases' values in each block that has both."""
@@ -294,27 +296,19 @@ class _Comparison:
         }
 
     def _clue(
-        self,
-        levels: Levels,
-        name: str,
-        values: tuple[float, float],
-        known: Interval | None = None,
-        *,
-        whole: float | None = None,
+        self, levels: Levels, name: str, values: tuple[float, float], known: Interval | None = None
     ) -> Row:
-        """The values of both cases. A part of a `whole` is known by its difference, all else by its ratio."""
-        return Row(
+        """What two cases have of a quantity, and its ratio."""
+        return self._row(
+            levels,
             role=CLUE,
             outcome=name,
             unit=UNITS.get(name, "1"),
-            label=_case_words(levels, self.series.study),
-            case=dict(levels),
-            baseline=dict(self.reference),
             value=values[0],
             baseline_value=values[1],
             interval=known,
-            of="ratio" if whole is None else "difference",
-            more={CLUE_TO: self.outcome, WHOLE: whole},
+            of="ratio",
+            more={CLUE_TO: self.outcome, WHOLE: None},
         )
 
 

@@ -27,7 +27,7 @@ from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.section import Block, Roomy
-from tlstax.topics.core.table import Number, Table
+from tlstax.topics.core.table import Cell, Number, Table
 
 DEFAULT, COMMAND = "driver default", "driver command"
 """Roles of rows."""
@@ -180,10 +180,15 @@ def tables(told: Told) -> Iterator[Block]:
     defaults, commands = told.of(role=DEFAULT), told.of(role=COMMAND)
     if not defaults:
         return
+    lines: list[tuple[Cell, ...]] = []
+    for row in defaults:
+        versions = ", ".join(dict.fromkeys(words.partition(" ")[0] for words in row.negotiated.split(", ")))
+        encrypted = {"never": "no", "sometimes": f"some: {versions}"}.get(row.word(ENCRYPTS), versions)
+        lines.append((row.label, encrypted, Number(row.value, said="{:.2f}".format)))
     yield Table(
         title="What drivers did when nothing was said of TLS",
         heads=("encrypted", "statements\nan operation"),
-        rows=[(row.label, _versions(row), Number(row.value, said="{:.2f}".format)) for row in defaults],
+        rows=lines,
         notes=(
             "The server's word for each connection, asked on that very connection. Statements are counted by "
             "the server over the window: what is more than the operation has, the driver sends by itself.",
@@ -198,10 +203,3 @@ def tables(told: Told) -> Iterator[Block]:
         lines.append((row.label, cipher, *(sent.get((row.label, kind), NOTHING) for kind in kinds)))
     title = "Their ciphers, and the statements of an operation by kind"
     yield Roomy((Table(title, ("cipher", *kinds), lines, (), of="driver"),))
-
-
-def _versions(row: Row) -> str:
-    if row.word(ENCRYPTS) == "never":
-        return "no"
-    versions = dict.fromkeys(words.partition(" ")[0] for words in row.negotiated.split(", "))
-    return f"{'some: ' if row.word(ENCRYPTS) == 'sometimes' else ''}{', '.join(versions)}"

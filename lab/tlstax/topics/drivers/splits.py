@@ -149,18 +149,23 @@ def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Itera
     has_whole = parts[-1] == VERSION
     whole = {block: times[0][block] - times[-1][block] for block in blocks} if has_whole else {}
     published = [_published(case, series.study.published) for case in chain]
+    # Both have as many connections, so the ratio of their times is how many times as many the last does.
+    rates = series.log_ratios(chain[-1].levels, chain[0].levels, "ops_per_s")
+    newest, oldest = published[0], published[-1]
     common: dict[str, Any] = {"label": driver_label(chain[0], series.study), "role": SPLIT, "unit": "us"}
     ends: dict[str, Any] = {"case": dict(chain[0].levels), "baseline": dict(chain[-1].levels)}
     yield Row(
         **common,
         **ends,
         outcome=OPERATION,
-        value=_mean(times[0], blocks),
-        baseline_value=_mean(times[-1], blocks) if has_whole else None,
-        interval=_time_ratio(series, chain, blocks) if has_whole else None,
+        value=sum(times[0][block] for block in blocks) / len(blocks),
+        baseline_value=sum(times[-1][block] for block in blocks) / len(blocks) if has_whole else None,
+        interval=series.interval({block: rates[block] for block in blocks}) if has_whole else None,
         of="ratio",
         blocks=len(blocks),
-        more={PUBLISHED: _over(published[0], published[-1]) if has_whole else None},
+        more={
+            PUBLISHED: newest / oldest if newest is not None and oldest is not None and has_whole else None
+        },
     )
     for place, part in enumerate(parts):
         us = {block: times[place][block] - times[place + 1][block] for block in blocks}
@@ -175,10 +180,6 @@ def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Itera
         yield Row(**common, **ends, outcome=TOGETHER, interval=series.pooling.difference(whole))
 
 
-def _mean(us: Us, blocks: Sequence[int]) -> float:
-    return sum(us[block] for block in blocks) / len(blocks)
-
-
 def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:
     """The part's share of the whole; None where there is no whole or it is not clear of zero."""
     if not sum(whole.values()) or (not pooling.difference(whole).excludes_zero and len(whole) > 1):
@@ -186,23 +187,10 @@ def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:
     return pooling.quotient(part, whole)
 
 
-def _time_ratio(series: Series, chain: Sequence[Case], blocks: Sequence[int]) -> Interval | None:
-    """How many times as long an operation takes with the first of the chain as with the last.
-
-    Both have as many connections, so that is how many times as many the last does in a second.
-    """
-    rates = series.log_ratios(chain[-1].levels, chain[0].levels, "ops_per_s")
-    return series.interval({block: rates[block] for block in blocks})
-
-
 def _published(case: Case, published: Sequence[Published]) -> float | None:
     """The published time of the case; None where none stands beside it."""
     of_time = (figure for figure in published if figure.beside and figure.outcome == "total_s")
     return next((figure.value for figure in of_time if within(case.levels, figure.beside)), None)
-
-
-def _over(value: float | None, other: float | None) -> float | None:
-    return value / other if value is not None and other is not None else None
 
 
 def _published_share(published: Sequence[float | None], place: int) -> float | None:
@@ -328,7 +316,12 @@ def table(splits: Sequence[Split], study: Study) -> Table:
     heads = ("an operation,\nµs", "share,\n%", *(("published,\n%",) if published else ()))
     rows: list[tuple[Cell, ...]] = []
     for split in splits:
-        rows.append((_split_title(split, study), *[""] * len(heads)))
+        case, title = split.operation.case, split.operation.label
+        if split.together is not None:
+            place = ", ".join(str(case[name]) for name in ("server", "workload") if name in case)
+            title = f"{driver_words(split.operation.baseline, study)} to {driver_words(case, study)}"
+            title = f"{title} ({place})" if place else title
+        rows.append((title, *[""] * len(heads)))
         rows += [(f"{INDENT}{name}", *cells[: len(heads)]) for name, *cells in _split_lines(split)]
     return Table(
         title="What an operation takes longer, and which part of it is what",
@@ -341,15 +334,6 @@ def table(splits: Sequence[Split], study: Study) -> Table:
         ),
         of="part",
     )
-
-
-def _split_title(split: Split, study: Study) -> str:
-    case = split.operation.case
-    if split.together is None:
-        return split.operation.label
-    place = ", ".join(str(case[name]) for name in ("server", "workload") if name in case)
-    compared = f"{driver_words(split.operation.baseline, study)} to {driver_words(case, study)}"
-    return f"{compared} ({place})" if place else compared
 
 
 def _split_lines(split: Split) -> Iterator[tuple[str, Cell, Cell, Cell]]:

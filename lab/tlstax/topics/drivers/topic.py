@@ -179,7 +179,19 @@ def _chart(told: Told) -> Iterator[Charts]:
     drawn = drawable[:MOST_LINES]
     if not drawn:
         return
-    lines = [_line(row.label, by_case[frozen(row.case)], place) for place, row in enumerate(drawn)]
+    lines = []
+    for place, row in enumerate(drawn):
+        points = [
+            Point(
+                own.number(ELAPSED) or 0.0,
+                own.value or 0.0,
+                f"{row.label}, after {own.number(ELAPSED) or 0.0:.1f} s: "
+                f"{figures.quantity(own.value or 0.0, 'us')} ({own.word(TRIALS)} trials)",
+            )
+            for own in by_case[frozen(row.case)]
+        ]
+        style = Style(row.label, palette.level_ink(place).light, palette.level_shape(place))
+        lines.append(Line(style, tuple(points)))
     said = "; ".join(
         f"{row.label}: from {figures.quantity(row.value or 0.0, 'us')} to "
         f"{figures.quantity(row.baseline_value or 0.0, 'us')}"
@@ -194,16 +206,6 @@ def _chart(told: Told) -> Iterator[Charts]:
         (Panel("CPU per operation before measuring", reading, drawings),),
         styles=tuple(line.style for line in lines),
     )
-
-
-def _line(label: str, slices: Sequence[Row], place: int) -> Line:
-    points = []
-    for row in slices:
-        elapsed_s, us = row.number(ELAPSED) or 0.0, row.value or 0.0
-        cost = figures.quantity(us, "us")
-        told = f"{label}, after {elapsed_s:.1f} s: {cost} ({row.word(TRIALS)} trials)"
-        points.append(Point(elapsed_s, us, told))
-    return Line(Style(label, palette.level_ink(place).light, palette.level_shape(place)), tuple(points))
 
 
 def _drawn(lines: Sequence[Line], width: int) -> Spec:
