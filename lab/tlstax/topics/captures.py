@@ -97,11 +97,12 @@ def _why_not(levels: Levels) -> str:
 def _case(record: TrialRecord, study: Study) -> Iterator[Row]:
     case, capture = record.trial.case, record.capture
     numbers = _numbers(capture) if capture is not None else {CONNECTIONS: 0, ENCRYPTED: 0}
-    seen = [one for one in _handshakes(capture) if one.version] if capture is not None else []
-    agreed: dict[str, More] = {
-        name: " or ".join(dict.fromkeys(word for one in seen if (word := getattr(one, field))))
-        for name, field in (AGREED.items() if capture is not None else ())
-    }
+    agreed: dict[str, More] = {}
+    if capture is not None:
+        handshakes = [handshake for handshake in _handshakes(capture) if handshake.version]
+        for name, field in AGREED.items():
+            words = dict.fromkeys(getattr(handshake, field) for handshake in handshakes)
+            agreed[name] = " or ".join(filter(None, words))
     of_case = Row(
         role=CAPTURED,
         label=label(case, study),

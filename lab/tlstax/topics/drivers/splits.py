@@ -152,6 +152,7 @@ def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Itera
     # Both have as many connections, so the ratio of their times is how many times as many the last does.
     rates = series.log_ratios(chain[-1].levels, chain[0].levels, "ops_per_s")
     newest, oldest = published[0], published[-1]
+    published_times = newest / oldest if newest is not None and oldest is not None and has_whole else None
     common: dict[str, Any] = {"label": driver_label(chain[0], series.study), "role": SPLIT, "unit": "us"}
     ends: dict[str, Any] = {"case": dict(chain[0].levels), "baseline": dict(chain[-1].levels)}
     yield Row(
@@ -163,9 +164,7 @@ def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Itera
         interval=series.interval({block: rates[block] for block in blocks}) if has_whole else None,
         of="ratio",
         blocks=len(blocks),
-        more={
-            PUBLISHED: newest / oldest if newest is not None and oldest is not None and has_whole else None
-        },
+        more={PUBLISHED: published_times},
     )
     for place, part in enumerate(parts):
         us = {block: times[place][block] - times[place + 1][block] for block in blocks}

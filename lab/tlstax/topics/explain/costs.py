@@ -80,14 +80,14 @@ class Costs:
         pair = case.key(), baseline.key()
         if pair not in self._differences:
             own, other = self.of(case), self.of(baseline)
-            found = self._differences[pair] = {}
+            differences = self._differences[pair] = {}
             for side in SIDES:
                 rows = {
                     block: tuple(by_component(sampled.stacks[side][block]) for sampled in (own, other))
                     for block in common_blocks(own, other, side)
                 }
                 for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
-                    found[side, name] = {
+                    differences[side, name] = {
                         block: more.get(name, 0.0) - less.get(name, 0.0)
                         for block, (more, less) in rows.items()
                     }
