@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from tlstax.findings.core.series import Series
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, Told
-from tlstax.topics.distance.curves import CLAIM, LIMIT, TOPIC, Figure, Known
+from tlstax.results.rows import Row, RowSet, Told
+from tlstax.topics.distance.curves import CLAIM, LIMIT, TOPIC, Figure
 from told_runs import run_of
 
 
@@ -19,23 +19,23 @@ def told_of(series: Series, records: Iterable[TrialRecord] = ()) -> Told:
     return TOPIC.told(run)
 
 
-def of(known: Known, figure: Figure) -> Interval:
+def of(known: RowSet, figure: Figure) -> Interval:
     """A figure that must be there."""
-    found = known.interval(figure)
+    found = known.interval(*figure)
     assert found is not None
     return found
 
 
-def judged(known: Known, figure: Figure) -> str:
+def judged(known: RowSet, figure: Figure) -> str:
     """What is said of a figure that must be there."""
-    row = known.row(figure)
+    row = known.row(*figure)
     assert row is not None
     return row.judgement
 
 
-def limit(known: Known) -> float | None:
+def limit(known: RowSet) -> float | None:
     """What round trips alone would make of the loss."""
-    row = known.row(LIMIT)
+    row = known.row(*LIMIT)
     return None if row is None else row.value
 
 

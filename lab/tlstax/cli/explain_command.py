@@ -21,7 +21,7 @@ from tlstax.topics import locks
 from tlstax.topics.answer.case_choice import choice_text, chosen_case
 from tlstax.topics.core.topic import Run
 from tlstax.topics.explain.explanation import by_rank, explain, explanations, rows
-from tlstax.topics.explain.text import explanation_text
+from tlstax.topics.explain.sections import explanation_text
 
 
 def explain_command(run_name: str, case: str | None, against: str | None, *, as_json: bool) -> int:

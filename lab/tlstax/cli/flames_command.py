@@ -9,12 +9,13 @@ from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import show, show_page, tell
+from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.case_choice import chosen_case
-from tlstax.topics.flames import FlameGraph, baseline_of, costliest, flame_graph, why_none
+from tlstax.topics.flames import FlameGraph, costliest, flame_graph, why_none
 
 BASELINE = "baseline"
 BY_SUFFIX = {".svg": "picture", ".txt": "folded", ".folded": "folded"}
@@ -58,7 +59,7 @@ def _graph(stored: StoredRun, side: Side, case_text: str | None, against_text: s
     case = costliest(stored, side) if case_text is None else chosen_case(study, case_text)
     against: Case | None = None
     if against_text == BASELINE or (against_text is None and case_text is None):
-        against = baseline_of(study, case)
+        against = baseline_of(case, cases(study), study)
     elif against_text is not None:
         against = chosen_case(study, against_text, option="--against")
     if case == against:

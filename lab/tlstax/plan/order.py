@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal, TypeVar
 
@@ -78,6 +78,13 @@ def cases(study: Study) -> tuple[Case, ...]:
         control = [Case(levels=levels, role="control")] if within(levels, wanted) else []
         group[:0] = [Case(levels=levels, role="baseline"), *control]
     return tuple(case for group in groups.values() for case in group)
+
+
+def baseline_of(case: Case, every: Iterable[Case], study: Study) -> Case:
+    """The one of all cases that this one is compared with."""
+    group = study.group_of(case.levels)
+    baselines = (other for other in every if other.role == "baseline")
+    return next(other for other in baselines if study.group_of(other.levels) == group)
 
 
 def blocks(study: Study, seed: int, done: Collection[tuple[int, int]] = ()) -> Iterator[tuple[Trial, ...]]:

@@ -6,7 +6,8 @@ Parquet), the tables of text. What a topic alone knows of a row has a column of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -131,6 +132,31 @@ class ToldOfRun(Frozen):
     schema_version: Literal[2] = Field(default=2, alias="schema")
     run: str
     told: Told
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """The rows of one thing, found by their outcomes, with or without what is before a colon there."""
+
+    rows: Sequence[Row]
+
+    def row(self, outcome: str, unit: str = "") -> Row | None:
+        """The row of an outcome, in this unit where several have it; None where there is none."""
+        every = (row for row in self.rows if outcome in (row.outcome, row.outcome.rpartition(": ")[2]))
+        return next((row for row in every if unit in ("", row.unit)), None)
+
+    def interval(self, outcome: str, unit: str = "") -> Interval | None:
+        """What is known of it; None where nothing is."""
+        row = self.row(outcome, unit)
+        return None if row is None else row.interval
+
+
+def by_case(rows: Iterable[Row]) -> tuple[RowSet, ...]:
+    """The rows of each case, in the order in which cases first come."""
+    grouped: dict[frozenset[tuple[str, Level]], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(frozenset(row.case.items()), []).append(row)
+    return tuple(map(RowSet, grouped.values()))
 
 
 def by_label(rows: Iterable[Row]) -> Mapping[str, tuple[Row, ...]]:

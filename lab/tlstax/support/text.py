@@ -21,6 +21,11 @@ def natural(text: str) -> int | None:
     return integer(text) if text[:1] != "-" else None
 
 
+def with_commas(*parts: str) -> str:
+    """The parts that are not empty, with commas between them."""
+    return ", ".join(filter(None, parts))
+
+
 def counted(number: float | str, thing: str) -> str:
     """A number of things: "1 block", "3 blocks"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -13,11 +13,12 @@ further system calls) is never said where it did not show.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from statistics import fmean
+from typing import Any
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
@@ -44,7 +45,7 @@ from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import TLS_SWITCH, client_words, group_label, label_levels
 from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, enumerated
+from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Pairs, Section, Words
@@ -77,8 +78,7 @@ COUNTED = (
 )
 """The server's counters of statements that clients send (SHOW STATUS, MySQL reference manual)."""
 
-MORE_STATEMENTS = 0.001
-MORE_CONNECTIONS = 0.000_1
+LEAST_MORE = {STATEMENTS: 0.001, CONNECTIONS: 0.000_1}
 """From how many more an operation on they are a clue."""
 
 RAISERS = {
@@ -140,12 +140,8 @@ Clients = Mapping[str, Levels]
 """The same case with every client, by the client's name."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What the server counted for one case over its trials' windows, per operation."""
-
-    statements: float
-    connections: float
+Counted = Mapping[str, float]
+"""Statements and connections that the server counted for one case in its trials' windows, per operation."""
 
 
 def rows(run: Run) -> Iterator[Row]:
@@ -156,24 +152,20 @@ def rows(run: Run) -> Iterator[Row]:
     expected to agree. In the order of the plan; nothing where the study has one client.
     """
     series = run.series
-    groups = [clients for clients in _groups(series) if len(clients) > 1]
+    cases = (case for case in series.cases.values() if CLIENT in case.levels)
+    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
+    together = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
+    groups = [{client_of(at): at for at in clients} for clients in together if len(clients) > 1]
     if not groups:
         return
-    seen = seen_by_case(run.stored.measured)
+    counts = counted_by_case(run.stored.measured)
     for outcome in (TAXED, OUTSIDE):
         floors = series.control_ratios(outcome)
         for clients in groups:
-            yield from _Comparison(series, seen, COST, outcome, clients).rows(floors)
+            yield from _Comparison(series, counts, COST, outcome, clients).rows(floors)
         for clients in groups if outcome == TAXED else ():
             if any(levels.get("tls", "off") != "off" for levels in clients.values()):
-                yield from _Comparison(series, seen, TAX, outcome, clients).rows(floors)
-
-
-def _groups(series: Series) -> list[Clients]:
-    cases = (case for case in series.cases.values() if CLIENT in case.levels)
-    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
-    groups = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
-    return [{client_of(levels): levels for levels in clients} for clients in groups]
+                yield from _Comparison(series, counts, TAX, outcome, clients).rows(floors)
 
 
 def client_of(levels: Levels) -> str:
@@ -183,21 +175,20 @@ def client_of(levels: Levels) -> str:
     return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
 
 
-def seen_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Seen]:
+def counted_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Counted]:
     """By the case's levels, from all its valid trials whose window was watched; controls apart."""
-    operations: dict[Frozen, int] = defaultdict(int)
-    statements: dict[Frozen, int] = defaultdict(int)
-    connections: dict[Frozen, int] = defaultdict(int)
+    operations: Counter[Frozen] = Counter()
+    counts: defaultdict[Frozen, Counter[str]] = defaultdict(Counter)
     for record in records:
         case, window = record.trial.case, record.window
         if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
             continue
         levels = frozen(case.levels)
         operations[levels] += record.watched_operations
-        statements[levels] += sum(window.status_delta.get(name, 0) for name in COUNTED)
-        connections[levels] += window.status_delta.get("Connections", 0)
+        counts[levels][STATEMENTS] += sum(window.status_delta.get(name, 0) for name in COUNTED)
+        counts[levels][CONNECTIONS] += window.status_delta.get("Connections", 0)
     return {
-        levels: Seen(statements[levels] / count, connections[levels] / count)
+        levels: {name: counts[levels][name] / count for name in LEAST_MORE}
         for levels, count in operations.items()
         if count
     }
@@ -208,7 +199,7 @@ class _Comparison:
     """Sets clients beside the reference client, by what a case costs or by what TLS adds to it."""
 
     series: Series
-    seen: Mapping[Frozen, Seen]
+    counts: Mapping[Frozen, Counted]
     role: str
     outcome: str
     clients: Clients
@@ -232,25 +223,25 @@ class _Comparison:
             if self.role == COST and row.judgement in DIFFERENCES:
                 yield from self._clues(levels, higher=row.judgement == "higher")
 
+    def _row(self, levels: Levels, **known: Any) -> Row:
+        label = _case_words(levels, self.series.study)
+        return Row(label=label, case=dict(levels), baseline=dict(self.reference), **known)
+
     def _beside(self, levels: Levels, floor: float | None) -> Row | None:
         own, others = self._logs(levels), self._logs(self.reference)
         is_cost = self.role == COST
-        ratios = (
-            self.series.log_ratios(levels, self.reference, self.outcome)
-            if is_cost
-            else difference(own, others)
-        )
+        ratios = difference(own, others)
+        if is_cost:
+            ratios = self.series.log_ratios(levels, self.reference, self.outcome)
         ratio = self.series.interval(ratios)
         if ratio is None:
             return None
         reference = exp(fmean(others[block] for block in ratios))
-        return Row(
+        return self._row(
+            levels,
             role=self.role,
             outcome=self.outcome,
             unit=UNITS[self.outcome] if is_cost else "1",
-            label=_case_words(levels, self.series.study),
-            case=dict(levels),
-            baseline=dict(self.reference),
             value=stats.beside(reference, ratio, exp(fmean(own[block] for block in ratios))),
             baseline_value=reference,
             interval=ratio,
@@ -267,22 +258,18 @@ class _Comparison:
 
     def _clues(self, levels: Levels, *, higher: bool) -> Iterator[Row]:
         """What was measured that goes with a difference, which is `higher` or lower."""
-        if higher:
-            yield from self._counted(levels)
+        own, other = (self.counts.get(frozen(case), {}) for case in (levels, self.reference))
+        for name, least in LEAST_MORE.items() if higher and own and other else ():
+            # Work that this client gives the server within the window, and the other does not.
+            if own[name] - other[name] > least:
+                yield self._clue(levels, name, (own[name], other[name]))
         for name in PARTS[self.outcome]:
             yield from self._part(levels, name)
         for name in RAISERS[self.outcome]:
-            yield from self._raised(levels, name, higher=higher)
-
-    def _counted(self, levels: Levels) -> Iterator[Row]:
-        """Work that this client gives the server within the window, and the other does not."""
-        own, other = (self.seen.get(frozen(case)) for case in (levels, self.reference))
-        if own is None or other is None:
-            return
-        if own.statements - other.statements > MORE_STATEMENTS:
-            yield self._clue(levels, STATEMENTS, own.statements, other.statements)
-        if own.connections - other.connections > MORE_CONNECTIONS:
-            yield self._clue(levels, CONNECTIONS, own.connections, other.connections)
+            ratio = self.series.interval(self.series.log_ratios(levels, self.reference, name))
+            if ratio is not None and ratio.excludes_one and (ratio.point > 1) == higher:
+                value, beside = self.series.geometric_means(levels, self.reference, name)
+                yield self._clue(levels, name, (stats.beside(beside, ratio, value), beside), ratio)
 
     def _part(self, levels: Levels, name: str) -> Iterator[Row]:
         """A part of the outcome that makes up most of the difference, and differs beyond chance itself.
@@ -296,7 +283,8 @@ class _Comparison:
         apart = self.series.pooling.difference({block: own - other for block, (own, other) in part.items()})
         if apart.excludes_zero and of_it and more / of_it >= MOST:
             own, other = (fmean(values) for values in zip(*part.values(), strict=True))
-            yield self._clue(levels, name, own, other, apart, whole=of_it)
+            clue = self._clue(levels, name, (own, other), apart)
+            yield clue.model_copy(update={"of": "difference", "more": {**clue.more, WHOLE: of_it}})
 
     def _pairs(self, levels: Levels, name: str) -> dict[int, tuple[float, float]]:
         """Both cases' values in each block that has both."""
@@ -307,36 +295,20 @@ class _Comparison:
             if name in own[block] and name in other[block]
         }
 
-    def _raised(self, levels: Levels, name: str, *, higher: bool) -> Iterator[Row]:
-        """A quantity that differs beyond chance, in the same direction."""
-        ratio = self.series.interval(self.series.log_ratios(levels, self.reference, name))
-        if ratio is not None and ratio.excludes_one and (ratio.point > 1) == higher:
-            own, other = self.series.geometric_means(levels, self.reference, name)
-            yield self._clue(levels, name, stats.beside(other, ratio, own), other, ratio)
-
-    def _clue(  # noqa: PLR0913 (a quantity of two cases, and what is known of it)
-        self,
-        levels: Levels,
-        name: str,
-        own: float,
-        other: float,
-        known: Interval | None = None,
-        *,
-        whole: float | None = None,
+    def _clue(
+        self, levels: Levels, name: str, values: tuple[float, float], known: Interval | None = None
     ) -> Row:
-        """A part of a `whole` is known by its difference, all else by its ratio."""
-        return Row(
+        """What two cases have of a quantity, and its ratio."""
+        return self._row(
+            levels,
             role=CLUE,
             outcome=name,
             unit=UNITS.get(name, "1"),
-            label=_case_words(levels, self.series.study),
-            case=dict(levels),
-            baseline=dict(self.reference),
-            value=own,
-            baseline_value=other,
+            value=values[0],
+            baseline_value=values[1],
             interval=known,
-            of="ratio" if whole is None else "difference",
-            more={CLUE_TO: self.outcome, WHOLE: whole},
+            of="ratio",
+            more={CLUE_TO: self.outcome, WHOLE: None},
         )
 
 
@@ -345,11 +317,11 @@ def _case_words(levels: Levels, study: Study) -> str:
 
     What is the same in the whole study goes without saying.
     """
-    shared = {name: level for name, level in levels.items() if name not in WHO}
     known = study.levels_of()
-    said = {n: level for n, level in shared.items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
-    parts = [group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""]
-    return ", ".join(part for part in parts if part)
+    said = {n: at for n, at in frozen(levels, *WHO) if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    return with_commas(
+        group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""
+    )
 
 
 @dataclass(frozen=True)
@@ -391,35 +363,30 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
         yield from map(_sentence, cases)
         return
     for (quantity, reference), several in grouped(cases, lambda one: (one.quantity, one.reference)).items():
-        by_client: dict[str, list[tuple[_Compared, Row]]] = {}
-        for compared in several:
-            for row in compared.rows:
-                by_client.setdefault(client_of(row.case), []).append((compared, row))
+        rows = ((compared, row) for compared in several for row in compared.rows)
+        by_client = grouped(rows, lambda seen: client_of(seen[1].case))
         tallies = (_tally(reference, client, seen) for client, seen in by_client.items())
         yield f"{quantity}: {'; '.join(tallies)}"
 
 
 def _sentence(compared: _Compared) -> str:
     """What the clients show for one case: who agrees, who differs by how much and why, who is undecided."""
-    return f"{compared.rows[0].label}: {'; '.join(_verdicts(compared))}"
-
-
-def _verdicts(compared: _Compared) -> Iterator[str]:
-    quantity = compared.quantity
+    quantity, said = compared.quantity, []
     agreeing = [row for row in compared.rows if row.judgement == "alike"]
     if agreeing:
         clients = (compared.reference, *(client_of(row.case) for row in agreeing))
         values = ", ".join(f"{_value_words(row)} ({_interval_words(row)})" for row in agreeing)
         first = _value_words(agreeing[0], of_reference=True)
-        yield f"{enumerated(map(client_words, clients))} agree on {quantity}, {first} and {values}"
+        said.append(f"{enumerated(map(client_words, clients))} agree on {quantity}, {first} and {values}")
     for row in compared.rows:
         client, other = client_of(row.case), _value_words(row, of_reference=True)
         with_reference = f"{other} with {client_words(compared.reference)}"
         between = f"{_value_words(row)} and {with_reference} ({_interval_words(row)})"
         if row.judgement in DIFFERENCES:
-            yield f"{client} differs in {quantity}, {between}: {compared.why(row)}"
+            said.append(f"{client} differs in {quantity}, {between}: {compared.why(row)}")
         elif row.judgement == "inconclusive":
-            yield f"{client} is inconclusive in {quantity}, {between}"
+            said.append(f"{client} is inconclusive in {quantity}, {between}")
+    return f"{compared.rows[0].label}: {'; '.join(said)}"
 
 
 def _value_words(row: Row, *, of_reference: bool = False) -> str:
@@ -464,14 +431,17 @@ def _clue_words(clue: Row, row: Row) -> str:
 
 
 def _tally(reference: str, client: str, seen: Sequence[tuple[_Compared, Row]]) -> str:
-    """How often a client agrees, and of its largest difference how large it is and what goes with it."""
+    """How often a client agrees, and of its largest difference how large it is and what goes with it.
+
+    Where none is seen, how large a difference the intervals leave room for.
+    """
 
     def apart(row: Row) -> float:
         return relative_difference(row.known.point)
 
     agree = [row for _, row in seen if row.judgement == "alike"]
     differ = [(compared, row) for compared, row in seen if row.judgement in DIFFERENCES]
-    inconclusive = [row for _, row in seen if row.judgement == "inconclusive"]
+    inconclusive = [row.known for _, row in seen if row.judgement == "inconclusive"]
     in_cases = f"{len(agree)} of {counted(len(seen), 'case')}"
     parts = [f"{client} agrees with {client_words(reference)} in {in_cases}"]
     if agree:
@@ -481,17 +451,12 @@ def _tally(reference: str, client: str, seen: Sequence[tuple[_Compared, Row]]) -
         largest = signed_percent(widest.known.point - 1)
         parts.append(f"differs in {len(differ)}, at most by {largest} ({compared.why(widest)})")
     if inconclusive:
-        parts.append(f"in {len(inconclusive)} {_hidden([row.known for row in inconclusive])}")
+        ends = [end for ratio in inconclusive for end in (ratio.low, ratio.high) if end is not None]
+        hides = ""
+        if ends and all(ratio.is_telling for ratio in inconclusive):
+            hides = f": a difference of up to {percent(max(map(relative_difference, ends)))} could hide"
+        parts.append(f"in {len(inconclusive)} it is inconclusive{hides}")
     return ", ".join(parts)
-
-
-def _hidden(inconclusive: Sequence[Interval]) -> str:
-    """How large a difference the intervals leave room for, where none is seen."""
-    ends = [end for ratio in inconclusive for end in (ratio.low, ratio.high) if end is not None]
-    if not ends or not all(ratio.is_telling for ratio in inconclusive):
-        return "it is inconclusive"
-    room = max(map(relative_difference, ends))
-    return f"it is inconclusive: a difference of up to {percent(room)} could hide"
 
 
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:

@@ -10,32 +10,29 @@ result of that size. Between two sizes that were measured the cost grows in a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from math import exp, log
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tlstax.findings.core.series import Series, difference, frozen
 from tlstax.findings.core.wording import microseconds, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import More, Row, Told
+from tlstax.results.rows import More, Row, RowSet, Told
 from tlstax.study import Level, Levels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
 from tlstax.study.workloads.bulk import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
+from tlstax.support.text import with_commas
 from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, palette
 from tlstax.topics.core.charts import (
-    NARROW,
     Line,
-    Panel,
     Point,
-    Spec,
     Style,
-    at_one_width,
-    layer,
+    curves_panel,
     quantitative,
 )
 from tlstax.topics.core.columns import Column
@@ -126,38 +123,34 @@ def _curve(series: Series, ordered: Sequence[Sized]) -> Iterator[Row]:
         return
     first = ordered[0]
     case: dict[str, Level] = {name: level for name, level in first.levels.items() if name != WORKLOAD}
-    label = ", ".join(filter(None, (label_levels(case, series.study), group_label(case, series.study))))
+    label = with_commas(label_levels(case, series.study), group_label(case, series.study))
+    common: dict[str, Any] = {"case": case, "label": label}
     of_curve: dict[str, More] = {DIRECTION: first.direction, ROWS_OF: first.rows_of_bytes}
-    added = handshakes(series, ordered) if first.direction == "connected" else {}
+    added = _handshakes(series, ordered) if first.direction == "connected" else {}
     for own in known:
-        more = {**of_curve, PAYLOAD: own.payload_bytes, ROW: own.row_bytes}
-        for outcome, unit, found in _figures(series, own, added):
-            if found is not None:
-                yield Row(outcome=outcome, unit=unit, case=case, label=label, interval=found, more=more)
+        common["more"] = {**of_curve, PAYLOAD: own.payload_bytes, ROW: own.row_bytes}
+        yield from _rows(common, _figures(series, own, added))
         baseline = series.own_baseline(own.levels)
         if baseline.get("tls") == "off" and baseline != own.levels:
             ratio = series.interval(series.log_ratios(own.levels, baseline, CPU["server"]))
-            if ratio is not None:
-                yield Row(
-                    outcome=TO_PLAINTEXT,
-                    unit="1",
-                    case=case,
-                    baseline=baseline,
-                    label=label,
-                    of="ratio",
-                    interval=ratio,
-                    more=more,
-                )
-    if (small := small_from_bytes(series, ordered, added)) is not None:
-        yield Row(outcome=SMALL_FROM, unit="B", case=case, label=label, interval=small, more=of_curve)
-    for side in CPU:
-        if (further := _further(series, ordered, side)) is not None:
-            outcome = OF_A_FURTHER_MIB.format(side)
-            yield Row(outcome=outcome, unit="us", case=case, label=label, interval=further, more=of_curve)
+            yield from _rows({**common, "baseline": baseline, "of": "ratio"}, [(TO_PLAINTEXT, "1", ratio)])
+    further = ((OF_A_FURTHER_MIB.format(side), "us", _further(series, ordered, side)) for side in CPU)
+    small = SMALL_FROM, "B", _small_from_bytes(series, ordered, added)
+    yield from _rows({**common, "more": of_curve}, [small, *further])
 
 
-def _figures(series: Series, own: Sized, added: Costs) -> Iterator[tuple[str, str, Interval | None]]:
-    """What is known of statements of one size: an outcome, its unit, the figure."""
+Figure = tuple[str, str, Interval | None]
+"""An outcome, its unit, and what is known of it."""
+
+
+def _rows(common: Mapping[str, Any], figures_known: Iterable[Figure]) -> Iterator[Row]:
+    for outcome, unit, interval in figures_known:
+        if interval is not None:
+            yield Row(outcome=outcome, unit=unit, interval=interval, **common)
+
+
+def _figures(series: Series, own: Sized, added: Costs) -> Iterator[Figure]:
+    """What is known of statements of one size."""
 
     def each(outcome: str, further: float) -> Interval | None:
         logs = series.logs(own.levels, outcome)
@@ -166,7 +159,9 @@ def _figures(series: Series, own: Sized, added: Costs) -> Iterator[tuple[str, st
     mib = log(own.payload_bytes / MIB)
     yield MIB_PER_S, "MiB/s", each(RATE, mib)
     yield ON_THE_WIRE, "1", each(WIRE[own.direction], -log(own.payload_bytes))
-    yield SHARE, "1", share(series, own.levels, added)
+    costs = _costs(series, own.levels)
+    shares = {block: log(added[block] / costs[block]) for block in sorted(added.keys() & costs.keys())}
+    yield SHARE, "1", series.interval(shares)
     for side, way in SENDERS.items() if own.direction != "connected" else ():
         # On a connection that is made for a result there is more on the wire than statements.
         records = series.logs(own.levels, f"records_{way}_per_op")
@@ -194,7 +189,7 @@ def _further(series: Series, ordered: Sequence[Sized], side: str) -> Interval | 
     return series.interval({block: log(slope) for block, slope in slopes.items()})
 
 
-def handshakes(series: Series, steps: Sequence[Sized]) -> Costs:
+def _handshakes(series: Series, steps: Sequence[Sized]) -> Costs:
     """What TLS adds to a connection with the smallest result; nothing of plaintext, or where it adds nothing.
 
     `steps` are one case's, the smallest first.
@@ -208,14 +203,7 @@ def handshakes(series: Series, steps: Sequence[Sized]) -> Costs:
     return added if all(us > 0 for us in added.values()) else {}
 
 
-def share(series: Series, levels: Levels, added: Costs) -> Interval | None:
-    """The handshake's share of what a connection with this result costs."""
-    costs = _costs(series, levels)
-    logs = {block: log(added[block] / costs[block]) for block in sorted(added.keys() & costs.keys())}
-    return series.interval(logs)
-
-
-def small_from_bytes(series: Series, steps: Sequence[Sized], added: Costs) -> Interval | None:
+def _small_from_bytes(series: Series, steps: Sequence[Sized], added: Costs) -> Interval | None:
     """The size at which the share is `SMALL_SHARE`; None where a block does not have it between its sizes."""
     sizes = {step.payload_bytes: _costs(series, step.levels) for step in steps}
     found = {block: _size_at(sizes, block, us / SMALL_SHARE) for block, us in added.items()}
@@ -236,10 +224,8 @@ def _costs(series: Series, levels: Levels) -> dict[int, float]:
     return {block: exp(value) for block, value in series.logs(levels, CPU["server"]).items()}
 
 
-class Curve(NamedTuple):
-    """The rows of one case over the sizes of its statements."""
-
-    rows: Sequence[Row]
+class Curve(RowSet):
+    """The rows of one case over the sizes of its statements; what has no size is of all together."""
 
     @property
     def label(self) -> str:
@@ -255,10 +241,6 @@ class Curve(NamedTuple):
         """A figure at each size that has it."""
         known = [row for row in self.rows if row.outcome == outcome]
         return {round(row.number(PAYLOAD) or 0): row.interval for row in known if row.interval is not None}
-
-    def overall(self, outcome: str) -> Interval | None:
-        """A figure of all sizes together."""
-        return next((row.interval for row in self.rows if row.outcome == outcome), None)
 
     @property
     def kind(self) -> tuple[str, float | None]:
@@ -309,10 +291,10 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
         shares = curve.by_size(SHARE)
         if not shares:
             continue
-        further = curve.overall(OF_A_FURTHER_MIB.format("server"))
+        further = curve.interval(OF_A_FURTHER_MIB.format("server"))
         more = f"; each further MiB takes it {microseconds(further.point)}" if further is not None else ""
         words = {"label": curve.label, "small": percent(SMALL_SHARE), "more": more}
-        if (small := curve.overall(SMALL_FROM)) is not None:
+        if (small := curve.interval(SMALL_FROM)) is not None:
             between = figures.ends(small, size_words)
             yield SMALL.format(size=f"{size_words(small.point)} {between}".strip(), **words)
         else:
@@ -348,26 +330,30 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
 def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
     """All of the curves of one kind and of the same sizes."""
     what, heads = curves[0].kind_words, tuple(map(size_words, curves[0].sizes))
-    for title, outcome in ((f"MiB/s: {what}", MIB_PER_S), (WIRE_TITLE.format(what), ON_THE_WIRE)):
-        lines: list[tuple[Cell, ...]] = [(curve.label, *_cells(curve, outcome)) for curve in curves]
-        yield Table(title, heads, lines, ())
-    records: list[tuple[Cell, ...]] = [
-        (f"{curve.label}, the {side}", *_records(curve, side))
-        for curve in curves
-        for side in SENDERS
-        if curve.by_size(RECORDS.format(side))
-    ]
-    if records:
-        yield Table(RECORDS_TITLE.format(what), heads, records, ())
-    for side, name in SIDES.items():
-        further = OF_A_FURTHER_MIB.format(side)
-        lines = [
-            (curve.label, *_cells(curve, OF_A_MIB.format(side)), number(curve.overall(further), ends="±"))
-            for curve in curves
-            if side != "path" or curve.by_size(OF_A_MIB.format(side))
-        ]
+
+    def table(title: str, lines: Sequence[tuple[Cell, ...]], *more_heads: str) -> Iterator[Table]:
         if lines:
-            yield Table(f"CPU time of the {name}, µs a MiB: {what}", (*heads, FURTHER), lines, ())
+            yield Table(title.format(what), (*heads, *more_heads), lines, ())
+
+    for title, outcome in (("MiB/s: {}", MIB_PER_S), (WIRE_TITLE, ON_THE_WIRE)):
+        yield from table(title, [(curve.label, *_cells(curve, outcome)) for curve in curves])
+    records: list[tuple[Cell, ...]] = []
+    for curve, side in product(curves, SENDERS):
+        # A number of records of some bytes; nothing in the clear.
+        numbers, each = curve.by_size(RECORDS.format(side)), curve.by_size(RECORD_BYTES.format(side))
+        sent = {n: f"{figures.significant(numbers[n].point)} of {size_words(each[n].point)}" for n in numbers}
+        if sent:
+            cells = (sent.get(size, figures.NOTHING) for size in curve.sizes)
+            records.append((f"{curve.label}, the {side}", *cells))
+    yield from table(RECORDS_TITLE, records)
+    for side, name in SIDES.items():
+        of_a_mib, further = OF_A_MIB.format(side), OF_A_FURTHER_MIB.format(side)
+        costs: list[tuple[Cell, ...]] = [
+            (curve.label, *_cells(curve, of_a_mib), number(curve.interval(further), ends="±"))
+            for curve in curves
+            if side != "path" or curve.by_size(of_a_mib)
+        ]
+        yield from table(f"CPU time of the {name}, µs a MiB: {{}}", costs, FURTHER)
 
 
 def _cells(curve: Curve, outcome: str) -> list[Number]:
@@ -375,18 +361,6 @@ def _cells(curve: Curve, outcome: str) -> list[Number]:
     return [number(known.get(size), ends="±") for size in curve.sizes]
 
 
-def _records(curve: Curve, side: str) -> list[str]:
-    """What a side sends at each size: a number of records of some bytes; nothing in the clear."""
-    numbers, sizes = curve.by_size(RECORDS.format(side)), curve.by_size(RECORD_BYTES.format(side))
-    return [
-        f"{figures.significant(numbers[size].point)} of {size_words(sizes[size].point)}"
-        if size in numbers
-        else figures.NOTHING
-        for size in curve.sizes
-    ]
-
-
-HEIGHT = 230
 SIZE_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
     "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : format(datum.value, '~g') + ' B'"
@@ -397,23 +371,24 @@ SHARE_READING = (
     f"Of the server's CPU time for a new connection with one result; below the line it is less than "
     f"{percent(SMALL_SHARE)}. Both axes are logarithmic."
 )
+BULK_READING = "1× is as much CPU time as in the clear. Both axes are logarithmic."
 
 
 def share_charts(curves: Sequence[Curve]) -> Iterator[Charts]:
     """The handshake's share over the result's bytes: a line for each case of several sizes."""
-    lines = _lines(curves, SHARE, 100, percent)
+    lines, small = _lines(curves, SHARE, 100, percent), 100 * SMALL_SHARE
     if lines:
-        low, high = _ends(lines, 100 * SMALL_SHARE, 1.2)
+        low, high = _ends(lines, small, 1.2)
         high = min(100.0, high)
         ticks = [tick for tick in SHARE_TICKS if low <= tick <= high]
         axis = {"values": ticks, "labelExpr": "format(datum.value, '~g') + ' %'"}
-        chart = size_chart(lines, 100 * SMALL_SHARE, (low, high), axis)
-        yield _charts(lines, chart, SHARE_TITLE, "Of the server's CPU time", SHARE_READING)
+        yield _charts(
+            SHARE_TITLE, ("Of the server's CPU time", SHARE_READING), lines, small, (low, high), axis
+        )
 
 
 def bulk_charts(curves: Sequence[Curve]) -> Iterator[Charts]:
     """What TLS and compression take of the server over the size: for each kind of statement a line a case."""
-    reading = "1× is as much CPU time as in the clear. Both axes are logarithmic."
     for own in grouped(curves, lambda curve: curve.kind).values():
         lines = _lines(own, TO_PLAINTEXT, 1, lambda ratio: f"{figures.significant(ratio)}{figures.TIMES}")
         if lines:
@@ -422,15 +397,31 @@ def bulk_charts(curves: Sequence[Curve]) -> Iterator[Charts]:
             title = f"What {what} of the server: {own[0].kind_words}"
             low, high = _ends(lines, 1.0, 1.05)
             axis = {"values": parts.ratio_ticks(low, high), "labelExpr": parts.RATIO_LABEL}
-            chart = size_chart(lines, 1, (low, high), axis)
-            yield _charts(lines, chart, title, "Against plaintext", reading)
+            yield _charts(title, ("Against plaintext", BULK_READING), lines, 1, (low, high), axis)
 
 
-def _charts(lines: Sequence[Line], chart: Spec, title: str, panel: str, reading: str) -> Charts:
-    said = "; ".join(point.description for line in lines for point in line.points)
-    drawing = at_one_width(f"{title}, over the size. {said}", chart)
-    styles = tuple(line.style for line in lines)
-    return Charts((Panel(panel, reading, (drawing,)),), title, styles, small=True)
+def _charts(  # noqa: PLR0913, PLR0917 (a chart's words, its lines, its axis)
+    title: str,
+    panel: tuple[str, str],
+    lines: Sequence[Line],
+    reference: float,
+    ends: tuple[float, float],
+    axis: Mapping[str, object],
+) -> Charts:
+    """Figures over the payload in bytes, with a line at a reference."""
+    sizes = sorted({point.x for line in lines for point in line.points})
+    across = {"type": "log", "domain": [sizes[0] / 1.3, sizes[-1] * 1.3]}
+    drawn = curves_panel(
+        panel,
+        f"{title}, over the size",
+        lines,
+        x=quantitative("x", across, values=sizes, labelExpr=SIZE_LABEL, title="bytes of values", grid=False),
+        scale={"type": "log", "domain": list(ends)},
+        axis=axis,
+        beside=lambda size, place: size * (1 + 0.04 * place),
+        reference=reference,
+    )
+    return Charts((drawn,), title, tuple(line.style for line in lines), small=True)
 
 
 def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[float], str]) -> list[Line]:
@@ -440,12 +431,12 @@ def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[
         points = tuple(
             Point(
                 size,
-                times * found.point,
-                f"{curve.label}, {size_words(size)}: {said(found.point)}",
-                times * (found.low or found.point),
-                times * (found.high or found.point),
+                times * known.point,
+                f"{curve.label}, {size_words(size)}: {said(known.point)}",
+                times * (known.low or known.point),
+                times * (known.high or known.point),
             )
-            for size, found in curve.by_size(outcome).items()
+            for size, known in curve.by_size(outcome).items()
         )
         if points:
             ink = palette.level_ink(place).light
@@ -456,25 +447,6 @@ def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[
 def _ends(lines: Sequence[Line], reference: float, margin: float) -> tuple[float, float]:
     ends = [end for line in lines for point in line.points for end in (point.low, point.high) if end]
     return min(*ends, reference) / margin, max(*ends, reference) * margin
-
-
-def size_chart(
-    lines: Sequence[Line], reference: float, ends: tuple[float, float], axis: Mapping[str, object]
-) -> Spec:
-    """Figures over the payload in bytes, with a line at a reference."""
-    sizes = sorted({point.x for line in lines for point in line.points})
-    domain = {"type": "log", "domain": [sizes[0] / 1.3, sizes[-1] * 1.3]}
-    x = quantitative("x", domain, values=sizes, labelExpr=SIZE_LABEL, title="bytes of values", grid=False)
-    scale = {"type": "log", "domain": list(ends)}
-    y, start = (quantitative(name, scale, minExtent=42, maxExtent=42, **axis) for name in ("y", "low"))
-    values = parts.points_of(lines, lambda size, place: size * (1 + 0.04 * place))
-    rule = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
-    layers = [
-        layer([{"y": reference}], rule, y=y),
-        parts.whiskers(values, x, start),
-        *parts.lines_and_dots(values, x, y, size=34),
-    ]
-    return parts.finished(layers, NARROW, HEIGHT)
 
 
 COLUMNS = (

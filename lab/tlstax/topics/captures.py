@@ -12,20 +12,19 @@ from itertools import groupby
 from tlstax.findings.core.wording import capitalised
 from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
-from tlstax.records.capture import Capture, Conversation, Frame, Hello, TlsSeen
+from tlstax.records.capture import Capture, Conversation, Frame, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
-from tlstax.results.rows import More, Row, Told
-from tlstax.study import Levels
+from tlstax.results.rows import More, Row, RowSet, Told, by_case
+from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
-from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import Block, Dump, Folded, Heading, Items, OnPage, Roomy, Section, Words
-from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
+from tlstax.topics.core.table import MOST_ROWS, Line, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 CAPTURED, NOT_CAPTURED = "captured", "not captured"
@@ -66,23 +65,22 @@ def rows(run: Run) -> Iterator[Row]:
     verdict, the caveat why it is not valid. Turns and TCP connects of the window are round trips; those to
     log in are from connecting to the server's OK, and have no row where that cannot be seen.
     """
-    study, stored = run.study, run.stored
-    if not study.capture:
-        return
-    seen = _captured(stored)
-    could = {trial.case.key() for trial in planned(study)}
-    wanted = [case for case in cases(study) if case.role != "control"]
-    for case in wanted:
-        if case.key() in seen:
-            yield from _case(seen[case.key()], stored)
-    for case in wanted:
-        if case.key() not in could:
+    for record in _captured(run.stored):
+        yield from _case(record, run.study)
+    could = {trial.case.key() for trial in planned(run.study)}
+    for case in cases(run.study) if run.study.capture else ():
+        if case.role != "control" and case.key() not in could:
             why = (_why_not(case.levels),)
-            yield Row(role=NOT_CAPTURED, label=full_label(case, study), case=dict(case.levels), caveats=why)
+            yield Row(
+                role=NOT_CAPTURED, label=full_label(case, run.study), case=dict(case.levels), caveats=why
+            )
 
 
-def _captured(stored: StoredRun) -> dict[str, TrialRecord]:
-    return {record.trial.case.key(): record for record in stored.captured}
+def _captured(stored: StoredRun) -> list[TrialRecord]:
+    """The captured trials, in the study's order."""
+    seen = {record.trial.case.key(): record for record in stored.captured}
+    wanted = cases(stored.header.study) if stored.header.study.capture else ()
+    return [seen[case.key()] for case in wanted if case.role != "control" and case.key() in seen]
 
 
 def _why_not(levels: Levels) -> str:
@@ -96,10 +94,15 @@ def _why_not(levels: Levels) -> str:
     return f"{case.path} is between client and server, where a tap would be"
 
 
-def _case(record: TrialRecord, stored: StoredRun) -> Iterator[Row]:
-    case, study, capture = record.trial.case, stored.header.study, record.capture
+def _case(record: TrialRecord, study: Study) -> Iterator[Row]:
+    case, capture = record.trial.case, record.capture
     numbers = _numbers(capture) if capture is not None else {CONNECTIONS: 0, ENCRYPTED: 0}
-    agreed = _agreed(capture) if capture is not None else {}
+    agreed: dict[str, More] = {}
+    if capture is not None:
+        handshakes = [handshake for handshake in _handshakes(capture) if handshake.version]
+        for name, field in AGREED.items():
+            words = dict.fromkeys(getattr(handshake, field) for handshake in handshakes)
+            agreed[name] = " or ".join(filter(None, words))
     of_case = Row(
         role=CAPTURED,
         label=label(case, study),
@@ -152,14 +155,6 @@ def _handshakes(capture: Capture) -> list[TlsSeen]:
     return [one.tls for one in of_window or capture.conversations if one.tls is not None]
 
 
-def _agreed(capture: Capture) -> dict[str, More]:
-    seen = [handshake for handshake in _handshakes(capture) if handshake.version]
-    return {
-        name: " or ".join(dict.fromkeys(word for one in seen if (word := getattr(one, field))))
-        for name, field in AGREED.items()
-    }
-
-
 def _agreed_words(numbers: Mapping[str, float | None], agreed: Iterable[object]) -> str:
     """What was agreed on: "TLSv1.3 TLS_AES_128_GCM_SHA256 x25519", "no"."""
     connections, encrypted = numbers[CONNECTIONS], numbers[ENCRYPTED]
@@ -173,22 +168,19 @@ def _agreed_words(numbers: Mapping[str, float | None], agreed: Iterable[object])
 
 def first_bytes(stored: StoredRun) -> tuple[FirstBytes, ...]:
     """The first bytes of each case that a tap saw, in the study's order, and what can be read of them."""
-    seen = _captured(stored) if stored.header.study.capture else {}
+    study = stored.header.study
     return tuple(
-        _first_bytes(record, record.capture, stored)
-        for case in cases(stored.header.study)
-        if case.role != "control"
-        and (record := seen.get(case.key())) is not None
-        and record.capture is not None
+        _first_bytes(record, record.capture, study)
+        for record in _captured(stored)
+        if record.capture is not None
     )
 
 
-def _first_bytes(record: TrialRecord, capture: Capture, stored: StoredRun) -> FirstBytes:
+def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBytes:
     shown, handshakes, levels = _shown(capture), _handshakes(capture), record.trial.case.levels
     after_login = shown.frames[:MOST_FRAMES] if shown else ()
     in_window = () if shown and shown.in_window else capture.window_frames[:MOST_FRAMES]
-    group = group_label(levels, stored.header.study)
-    name = label(record.trial.case, stored.header.study)
+    group, name = group_label(levels, study), label(record.trial.case, study)
     return FirstBytes(
         case=dict(levels),
         label=f"{name} ({group})" if group else name,
@@ -226,7 +218,7 @@ def _sentence(case: FirstBytes) -> str:
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """What was agreed on and counted, and the first bytes: all on the page, else where that is asked."""
-    of_cases = list(grouped(told.of(role=CAPTURED), lambda row: frozenset(row.case.items())).values())
+    of_cases = by_case(told.of(role=CAPTURED))
     notes = tuple(_notes(told))
     text: list[Block] = [
         Roomy(
@@ -236,7 +228,11 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
         Items(notes, "Not seen on the wire"),
     ]
     for case in document.first_bytes if told.sentences else ():
-        dumps = _short_dumps(case)
+        # The first bytes of both sides, and what the server then says.
+        frames = case.in_window or case.after_login
+        first = [frame for side in ("client", "server") for frame in frames if frame.sender == side][:1]
+        answer = [frame for frame in frames if frame.sender == "server"][:1]
+        dumps = [_dump(frame, SHORT_BYTES) for frame in (*first, *answer)]
         text += [Words(_sentence(case)), *dumps] if dumps else []
 
     def page() -> Iterator[Block]:
@@ -254,28 +250,22 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     yield Section((OnPage(page, otherwise=tuple(text)),), TOPIC.title)
 
 
-def _lines(of_cases: Sequence[Sequence[Row]], *, narrow: bool = False) -> Lines:
+def _lines(of_cases: Iterable[RowSet], *, narrow: bool = False) -> Lines:
     """A line for each case; a `narrow` table has of what was agreed on the version alone."""
-    lines = tuple(
-        Line(rows[0].word(GROUP.name), rows[0].label, _cells(rows, narrow=narrow)) for rows in of_cases
-    )
-    return Lines(TOPIC.title, SHORT_HEADS if narrow else HEADS, lines, (READING,))
-
-
-def _cells(of_case: Sequence[Row], *, narrow: bool) -> tuple[Cell, ...]:
-    numbers = {row.outcome: row.value for row in of_case}
-    first = of_case[0]
-    sent, received, login = (numbers.get(name) for name in (SENT, RECEIVED, LOGIN))
-    known = sent is not None and received is not None
-    return (
-        _agreed_words(numbers, [first.word(VERSIONS)]) if narrow else first.negotiated,
-        f"{numbers[RESUMED]:.0f} of {numbers[HANDSHAKES]:.0f}"
-        if numbers.get(HANDSHAKES)
-        else figures.NOTHING,
-        Number(numbers.get(TRIPS)),
-        Number(login, said="{:.0f}".format),
-        f"{sent:,.0f} / {received:,.0f}" if known else figures.NOTHING,
-    )
+    lines = []
+    for own in of_cases:
+        first, numbers = own.rows[0], {row.outcome: row.value for row in own.rows}
+        sent, received, made = (numbers.get(name) for name in (SENT, RECEIVED, HANDSHAKES))
+        known = sent is not None and received is not None
+        cells = (
+            _agreed_words(numbers, [first.word(VERSIONS)]) if narrow else first.negotiated,
+            f"{numbers[RESUMED]:.0f} of {made:.0f}" if made else figures.NOTHING,
+            Number(numbers.get(TRIPS)),
+            Number(numbers.get(LOGIN), said="{:.0f}".format),
+            f"{sent:,.0f} / {received:,.0f}" if known else figures.NOTHING,
+        )
+        lines.append(Line(first.word(GROUP.name), first.label, cells))
+    return Lines(TOPIC.title, SHORT_HEADS if narrow else HEADS, tuple(lines), (READING,))
 
 
 def _notes(told: Told) -> Iterator[str]:
@@ -292,14 +282,6 @@ def _notes(told: Told) -> Iterator[str]:
         yield f"{first}{others}: {reason}"
 
 
-def _short_dumps(case: FirstBytes) -> list[Dump]:
-    """The first bytes of both sides."""
-    frames = case.in_window or case.after_login
-    first = [frame for side in ("client", "server") for frame in frames if frame.sender == side][:1]
-    answer = [frame for frame in frames if frame.sender == "server"][:1]
-    return [_dump(frame, SHORT_BYTES) for frame in (*first, *answer)]
-
-
 def _dump(frame: Frame, most_bytes: int) -> Dump:
     data = bytes.fromhex(frame.hex)[:most_bytes]
     more = f", the first {len(data)}" if len(data) < frame.length else ""
@@ -309,7 +291,12 @@ def _dump(frame: Frame, most_bytes: int) -> Dump:
 def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
     """What else is to be known of a case, line by line."""
     if case.offered is not None:
-        yield _offered(case.offered)
+        hello = case.offered
+        shares = f", with a key share for {', '.join(hello.key_shares)}" if hello.key_shares else ""
+        name = f"; server name {hello.server_name}" if hello.server_name else "; no server name"
+        suites = f"{counted(len(hello.cipher_suites), 'cipher suite')}: {', '.join(hello.cipher_suites)}"
+        groups = f"groups {', '.join(hello.groups) or 'unnamed'}{shares}"
+        yield f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}"
     numbers = {row.outcome: row.value for row in told.rows if row.case == case.case}
     if numbers.get(RETRIED):
         asked = f"{numbers[RETRIED]:.0f} of {numbers[HANDSHAKES]:.0f}"
@@ -319,14 +306,6 @@ def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
     if words:
         said = (f"{statement} ({times} times)" if times > 1 else statement for statement, times in words)
         yield f"Read on one connection: {'; '.join(said)}"
-
-
-def _offered(hello: Hello) -> str:
-    shares = f", with a key share for {', '.join(hello.key_shares)}" if hello.key_shares else ""
-    name = f"; server name {hello.server_name}" if hello.server_name else "; no server name"
-    suites = f"{counted(len(hello.cipher_suites), 'cipher suite')}: {', '.join(hello.cipher_suites)}"
-    groups = f"groups {', '.join(hello.groups) or 'unnamed'}{shares}"
-    return f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}"
 
 
 COLUMNS = (

@@ -5,12 +5,12 @@ A graph is drawn by whoever runs a program (see `tlstax.cli.flame_program`); wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlstax.findings.core.stack_costs import Stacks, mean_costs, stack_costs
-from tlstax.plan.order import cases
-from tlstax.profiles.stacks import Profile, Side
+from tlstax.plan.order import baseline_of, cases
+from tlstax.profiles.stacks import Side
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, group_label, label
@@ -63,11 +63,22 @@ def flame_graph(stored: StoredRun, case: Case, side: Side, against: Case | None 
     lines = _lines(after, before[0] if before else None)
     if not lines:
         return None
-    used = [_profiles(stored, which, blocks) for which in (case, against) if which is not None]
+    used = [
+        [
+            record.profile
+            for record in stored.profiled
+            if record.trial.case == which and record.trial.block in blocks and record.profile is not None
+        ]
+        for which in (case, against)
+        if which is not None
+    ]
+    sampled = ([profile.side(side) for profile in profiles] for profiles in used)
+    samples = " and ".join(f"{sum(s.samples for s in found if s is not None):,}" for found in sampled)
+    seen = f"{samples} samples in {counted(len(blocks), 'block')}"
     costs = [figures.quantity(sum(stacks.values()), "us") for stacks in (after, *before)]
     time = "CPU time" if all(profile.kernel for profiles in used for profile in profiles) else "user CPU time"
     title = f"{side.capitalize()}: {graph_label(stored.header.study, case, against)}"
-    subtitle = f"{' instead of '.join(costs)} of {time} per operation; {_seen(used, side, len(blocks))}"
+    subtitle = f"{' instead of '.join(costs)} of {time} per operation; {seen}"
     group = group_label(case.levels, stored.header.study)
     if len(title) > LONGEST_TITLE and group and title.endswith(f", {group}"):
         title, subtitle = title.removesuffix(f", {group}"), f"{group}: {subtitle}"
@@ -92,27 +103,20 @@ def graph_label(study: Study, case: Case, against: Case | None) -> str:
     return f"{both}, {group}" if group else both
 
 
-def baseline_of(study: Study, case: Case) -> Case:
-    """The case that this one is compared with."""
-    group = study.group_of(case.levels)
-    return next(
-        other for other in cases(study) if other.role == "baseline" and study.group_of(other.levels) == group
-    )
-
-
 def costliest(stored: StoredRun, side: Side) -> Case:
     """The treatment that costs most beyond its baseline, per operation on that side.
 
     Raises UserMistake where no treatment was sampled together with its baseline.
     """
     study = stored.header.study
+    every = cases(study)
+    treatments = {case.key(): case for case in every if case.role == "treatment"}
     extra: dict[str, float] = {}
-    treatments = {case.key(): case for case in cases(study) if case.role == "treatment"}
     for key, case in treatments.items():
-        graph = flame_graph(stored, case, side)
-        baseline = flame_graph(stored, baseline_of(study, case), side)
-        if graph is not None and baseline is not None:
-            extra[key] = graph.cost_us - baseline.cost_us
+        compared = (case, baseline_of(case, every, study))
+        own, baseline = (flame_graph(stored, which, side) for which in compared)
+        if own is not None and baseline is not None:
+            extra[key] = own.cost_us - baseline.cost_us
     if not extra:
         raise UserMistake(why_none(stored, side), remedy="see `tlstax report` for what became of its trials")
     return treatments[max(extra, key=extra.__getitem__)]
@@ -139,19 +143,3 @@ def _lines(after: Stacks, before: Stacks | None) -> tuple[str, ...]:
             row = rows.setdefault(printable(stack), [0] * len(columns))
             row[place] += round(us * NS_PER_US)
     return tuple(f"{stack} {' '.join(map(str, row))}" for stack, row in sorted(rows.items()) if any(row))
-
-
-def _profiles(stored: StoredRun, case: Case, blocks: Collection[int]) -> list[Profile]:
-    """What the graph's figures rest on."""
-    return [
-        record.profile
-        for record in stored.profiled
-        if record.trial.case == case and record.trial.block in blocks and record.profile is not None
-    ]
-
-
-def _seen(used: list[list[Profile]], side: Side, blocks: int) -> str:
-    """How many samples of each case, and in how many blocks."""
-    sampled = [[profile.side(side) for profile in profiles] for profiles in used]
-    samples = " and ".join(f"{sum(s.samples for s in found if s is not None):,}" for found in sampled)
-    return f"{samples} samples in {counted(blocks, 'block')}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from tlstax.contract import Handshakes
+from tlstax.contract import Done
 from tlstax.findings.core import stats
 from tlstax.findings.core.judgements import judge_difference
 from tlstax.findings.core.outcomes import is_large
@@ -30,7 +30,7 @@ from tlstax.findings.core.wording import (
 )
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.results.interval import DIFFERENCES, Interval, Judgement
+from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
@@ -39,7 +39,7 @@ from tlstax.study.labels import offered_words
 from tlstax.study.level_names import GROUP_LISTS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
 from tlstax.study.server_words import VARIANT_WORDS
 from tlstax.support.grouping import grouped
-from tlstax.support.text import enumerated
+from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Block, Items, OnPage, Roomy, Section
@@ -55,22 +55,26 @@ FULL, RESUMED = "full_handshakes_retried", "resumed_handshakes_retried"
 
 ROUND_TRIPS, BYTES = "tls_handshake_round_trips", "tls_handshake_bytes"
 CONNECT = "connect_p50_us"
-COSTS = {
-    ROUND_TRIPS: "1",
-    BYTES: "B",
-    CONNECT: "us",
-    "server_cpu_us_per_connection": "us",
-    "client_cpu_us_per_connection": "us",
-}
-"""The costs of a connection that are compared, and their units. CPU time is compared where each operation
-makes a connection of its own, so that both are the same."""
 
-OF_CONNECTION = {
-    "server_cpu_us_per_connection": "server_cpu_us_per_op",
-    "client_cpu_us_per_connection": "client_cpu_us_per_op",
-    CONNECT: CONNECT,
+
+class Cost(NamedTuple):
+    """A cost of a connection that is compared: its unit, what it is called, the outcome it is taken from.
+
+    CPU time is compared where each operation makes a connection of its own, so that both are the same.
+    """
+
+    unit: str
+    words: str
+    outcome: str = ""
+
+
+COSTS = {
+    ROUND_TRIPS: Cost("1", "round trips"),
+    BYTES: Cost("B", "bytes"),
+    CONNECT: Cost("us", "median connect time", CONNECT),
+    "server_cpu_us_per_connection": Cost("us", "server CPU", "server_cpu_us_per_op"),
+    "client_cpu_us_per_connection": Cost("us", "client CPU", "client_cpu_us_per_op"),
 }
-"""The outcomes that costs are taken from."""
 
 GROUP, FAULT = "group", "fault"
 REMEDIES = (P256_FIRST, "P-256")
@@ -81,14 +85,6 @@ HANDSHAKE = "tls_handshake"
 Avoider = Literal["client", "server"]
 """Who does without the retry: the client by offering other groups, or a server (a variant of ours) that takes
 more."""
-
-COST_WORDS = {
-    ROUND_TRIPS: "round trips",
-    BYTES: "bytes",
-    CONNECT: "median connect time",
-    "server_cpu_us_per_connection": "server CPU",
-    "client_cpu_us_per_connection": "client CPU",
-}
 
 STUDY = "hello-retry"
 """The built-in study that measures the remedy."""
@@ -132,7 +128,18 @@ def rows(run: Run) -> Iterator[Row]:
     yield from _kinds(seen.values())
     for own in retried:
         yield from _retried_case(series, own, tuple(_avoiding(own, seen.values())))
-    yield from _not_needed(seen.values()) if asks(run.study) else ()
+    for own in seen.values() if asks(run.study) else ():
+        # A server as it comes that took what the client sent of its own accord.
+        levels = own.case.levels
+        if not own.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
+            yield Row(
+                role=NOT_NEEDED,
+                outcome="handshakes",
+                unit="1",
+                case=dict(levels),
+                value=own.made,
+                more={SERVER: own.server},
+            )
 
 
 def asks(study: Study) -> bool:
@@ -172,52 +179,42 @@ class _Seen:
 
 
 def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Seen]:
-    found: dict[Frozen, _Seen] = {}
+    by_case: dict[Frozen, _Seen] = {}
     for record in records:
         done, case = record.done, record.trial.case
         if record.verdict.value != "valid" or done is None:
             continue
-        handshakes_seen = [handshakes for handshakes in done.lifetime.handshakes if _is_telling(handshakes)]
-        if not handshakes_seen:
+        # Only TLS 1.3 knows a HelloRetryRequest, and not every client can report it.
+        telling = [
+            h for h in done.lifetime.handshakes if h.version == "TLSv1.3" and h.hello_retry is not None
+        ]
+        if not telling:
             continue
-        seen = found.setdefault(frozen(case.levels), _Seen(case))
-        seen.server, seen.client_library = _server(record), _client_library(record)
-        for handshakes in handshakes_seen:
-            key = (
-                handshakes.version,
-                handshakes.group or "",
-                handshakes.resumed,
-                bool(handshakes.hello_retry),
-            )
-            seen.handshakes[key] += handshakes.count
+        seen = by_case.setdefault(frozen(case.levels), _Seen(case))
+        library = record.ready.tls_library if record.ready is not None else None
+        seen.server = _server(record)
+        # Without the date that OpenSSL puts behind its version.
+        seen.client_library = " ".join(library.version.split()[:2]) if library is not None else ""
+        for h in telling:
+            seen.handshakes[h.version, h.group or "", h.resumed, bool(h.hello_retry)] += h.count
         if case.role != "control":
             seen.case = case
-            for cost, value in _wire(record).items():
+            for cost, value in _costs_of(series, record, done):
                 seen.costs.setdefault(cost, {})[record.trial.block] = value
-            for cost, outcome in OF_CONNECTION.items():
-                value_of = series.values.get(frozen(case.levels), {}).get(record.trial.block, {}).get(outcome)
-                if value_of is not None and (cost == CONNECT or _makes_connections(record)):
-                    seen.costs.setdefault(cost, {})[record.trial.block] = value_of
-    return {levels: found[levels] for levels in series.cases if levels in found}
+    return {levels: by_case[levels] for levels in series.cases if levels in by_case}
 
 
-def _is_telling(handshakes: Handshakes) -> bool:
-    """Only TLS 1.3 knows a HelloRetryRequest, and not every client can report it."""
-    return handshakes.version == "TLSv1.3" and handshakes.hello_retry is not None
-
-
-def _makes_connections(record: TrialRecord) -> bool:
-    """Whether each operation is a connection of its own."""
-    return record.job is not None and (record.job.workload.reconnect or record.job.workload.storm)
-
-
-def _wire(record: TrialRecord) -> dict[str, float]:
-    """Round trips and bytes of a handshake, where the client counts them."""
-    wire = record.done.phase_wire.get(HANDSHAKE) if record.done is not None else None
-    if wire is None:
-        return {}
-    crossed = wire.bytes_sent + wire.bytes_received
-    return {ROUND_TRIPS: wire.round_trips / wire.times, BYTES: crossed / wire.times}
+def _costs_of(series: Series, record: TrialRecord, done: Done) -> Iterator[tuple[str, float]]:
+    """What a connection of the trial costs: round trips and bytes where the client counts them."""
+    wire = done.phase_wire.get(HANDSHAKE)
+    if wire is not None:
+        yield ROUND_TRIPS, wire.round_trips / wire.times
+        yield BYTES, (wire.bytes_sent + wire.bytes_received) / wire.times
+    values = series.values.get(frozen(record.trial.case.levels), {}).get(record.trial.block, {})
+    connects = record.job is not None and (record.job.workload.reconnect or record.job.workload.storm)
+    for name, cost in COSTS.items():
+        if cost.outcome in values and (name == CONNECT or connects):
+            yield name, values[cost.outcome]
 
 
 def _server(record: TrialRecord) -> str:
@@ -230,63 +227,24 @@ def _server(record: TrialRecord) -> str:
     return CaseLevels.of({"server": named, **known}).server_choice.words()
 
 
-def _client_library(record: TrialRecord) -> str:
-    """The library and its version, without the date that OpenSSL puts behind it."""
-    library = record.ready.tls_library if record.ready is not None else None
-    return " ".join(library.version.split()[:2]) if library is not None else ""
-
-
-class _Kind(NamedTuple):
-    """What handshakes that are counted together have in common."""
-
-    server: str
-    offered: str
-    version: str
-    group: str
-    client_library: str
-    resumed: bool
-
-
 def _kinds(seen: Iterable[_Seen]) -> Iterator[Row]:
     """All handshakes of the run, by what they have in common."""
-    made: Counter[_Kind] = Counter()
-    retried: Counter[_Kind] = Counter()
+    kinds: dict[tuple[str, str, str, str, str, bool], Counter[bool]] = {}
     for own in seen:
         offered = str(own.case.levels.get(GROUP, "default"))
         for (version, group, resumed, was_retried), count in own.handshakes.items():
-            kind = _Kind(own.server, offered, version, group_name(group), own.client_library, resumed)
-            made[kind] += count
-            retried[kind] += count if was_retried else 0
-    for kind, count in made.items():
+            kind = own.server, offered, version, group_name(group), own.client_library, resumed
+            kinds.setdefault(kind, Counter())[was_retried] += count
+    for (server, offered, version, group, library, resumed), handshakes in kinds.items():
         yield Row(
             role=KIND,
-            outcome=RESUMED if kind.resumed else FULL,
+            outcome=RESUMED if resumed else FULL,
             unit="1",
-            value=retried[kind],
-            baseline_value=count,
-            negotiated=f"{kind.version} {kind.group}",
-            more={
-                SERVER: kind.server,
-                OFFERED: kind.offered,
-                AGREED: kind.group,
-                CLIENT: kind.client_library,
-            },
+            value=handshakes[True],
+            baseline_value=handshakes.total(),
+            negotiated=f"{version} {group}",
+            more={SERVER: server, OFFERED: offered, AGREED: group, CLIENT: library},
         )
-
-
-def _not_needed(seen: Iterable[_Seen]) -> Iterator[Row]:
-    """Servers as they come that took what the client sent of its own accord, and in how many handshakes."""
-    for own in seen:
-        levels = own.case.levels
-        if not own.retried and levels.get(GROUP, "default") == "default" and _fault(levels) == NO_FAULT:
-            yield Row(
-                role=NOT_NEEDED,
-                outcome="handshakes",
-                unit="1",
-                case=dict(levels),
-                value=own.made,
-                more={SERVER: own.server},
-            )
 
 
 def _fault(levels: Levels) -> Level:
@@ -306,11 +264,10 @@ def _avoiding(own: _Seen, seen: Iterable[_Seen]) -> Iterator[tuple[Avoider, _See
             yield "server", other
 
 
-def _retried_case(series: Series, own: _Seen, avoiding: tuple[tuple[Avoider, _Seen], ...]) -> Iterator[Row]:
+def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, _Seen]]) -> Iterator[Row]:
     levels = own.case.levels
     round_trips, crossed = own.costs.get(ROUND_TRIPS), own.costs.get(BYTES)
-    place = _place(levels, series.study)
-    yield Row(
+    retried = Row(
         role=RETRIED,
         outcome="handshakes_retried",
         unit="1",
@@ -319,102 +276,96 @@ def _retried_case(series: Series, own: _Seen, avoiding: tuple[tuple[Avoider, _Se
         value=own.retried,
         baseline_value=own.made,
         more={
-            PLACE: place,
+            PLACE: _place(levels, series.study),
             AGREED: own.group,
             TRIPS: fmean(round_trips.values()) if round_trips else None,
             CROSSED: fmean(crossed.values()) if crossed else None,
         },
     )
+    yield retried
     for by, other in avoiding:
         offered = offered_words(other.case.levels.get(GROUP, "default"))
-        avoided = Row(
-            role=AVOIDED,
-            outcome="handshakes_retried",
-            unit="1",
-            value=own.retried,
-            baseline_value=other.retried,
-            label=f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
-            case=dict(levels),
-            baseline=dict(other.case.levels),
-            more={PLACE: place, BY: by, AGREED: other.group},
-        )
-        yield avoided
+        avoided = {
+            "role": AVOIDED,
+            "baseline": dict(other.case.levels),
+            "baseline_value": float(other.retried),
+            "label": f"{VARIANT_WORDS[GROUPS_LIFTED]}, {offered}" if by == "server" else offered,
+            "more": {PLACE: retried.more[PLACE], BY: by, AGREED: other.group},
+        }
+        yield retried.model_copy(update=avoided)
         for cost in COSTS:
             if own.costs.get(cost, {}).keys() & other.costs.get(cost, {}).keys():
-                yield avoided.model_copy(update=_cost(series, own, other, cost))
+                yield retried.model_copy(update={**avoided, **_cost(series, own, other, cost)})
 
 
 def _place(levels: Levels, study: Study) -> str:
     """What the case shares with those that avoid its retry, as far as the study varies it."""
     varied = {name for name, known in study.levels_of().items() if len(known) > 1}
-    shared = {name: level for name, level in levels.items() if name not in {GROUP, FAULT}}
-    words = [
+    shared = dict(frozen(levels, GROUP, FAULT))
+    return with_commas(
         subject_label(shared, study),
         mode_label({name: level for name, level in shared.items() if name in varied}),
         f"{shared[LADDER]} connections" if LADDER in varied else "",
-    ]
-    return ", ".join(word for word in words if word)
+    )
 
 
 def _cost(series: Series, own: _Seen, other: _Seen, cost: str) -> dict[str, object]:
+    """A cost of the retried case beside the same without a retry.
+
+    It is judged by its interval, how far the control strays from the baseline at the case's own place, and
+    the margin; round trips, which are counted and never scatter, need none of them.
+    """
     retried, avoided = own.costs[cost], other.costs[cost]
     extras = difference(retried, avoided)
     extra = series.pooling.difference(extras)
     without = fmean(avoided[block] for block in extras)
-    relative = _noise_floor(series, own.case.levels, OF_CONNECTION[cost]) if cost in OF_CONNECTION else None
+    control = None
+    if COSTS[cost].outcome:
+        baseline = series.own_baseline(own.case.levels)
+        control = series.interval(series.control_logs(baseline, COSTS[cost].outcome))
+    relative = stats.noise_floor(control) if control is not None else None
     floor = relative * without if relative is not None else None
-    margin = (series.study.alike_within - 1) * without
+    if cost == ROUND_TRIPS:
+        judgement = "alike" if extra.point == 0 else "higher" if extra.point > 0 else "lower"
+    else:
+        judgement = judge_difference(extra, floor, (series.study.alike_within - 1) * without)
     return {
         "role": COST,
         "outcome": cost,
-        "unit": COSTS[cost],
+        "unit": COSTS[cost].unit,
         "value": fmean(retried[block] for block in extras),
         "baseline_value": without,
         "interval": extra,
         "of": "difference",
         "blocks": extra.blocks,
         "noise_floor": relative,
-        "judgement": _judged(extra, floor, margin, exact=cost == ROUND_TRIPS),
+        "judgement": judgement,
     }
-
-
-def _noise_floor(series: Series, levels: Levels, outcome: str) -> float | None:
-    """How far the control strays from the baseline at the case's own place, relative; None without one."""
-    control = series.interval(series.control_logs(series.own_baseline(levels), outcome))
-    return stats.noise_floor(control) if control is not None else None
-
-
-def _judged(extra: Interval, floor: float | None, margin: float, *, exact: bool) -> Judgement:
-    """By interval, noise floor and margin; what is counted and never scatters needs none of them."""
-    if not exact:
-        return judge_difference(extra, floor, margin)
-    return "alike" if extra.point == 0 else "higher" if extra.point > 0 else "lower"
 
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     """All sentences, the most important first."""
-    yield from _asked(_of_role(shown, KIND))
+    yield from _asked(_of(shown, KIND))
     yield from _round_trips(shown)
     yield from _costs(shown)
-    yield from _none_needed(_of_role(shown, NOT_NEEDED))
+    for server, own in grouped(_of(shown, NOT_NEEDED), lambda row: row.word(SERVER)).items():
+        made = f"{round(sum(row.value or 0.0 for row in own)):,} TLS 1.3 handshakes"
+        yield f"{server} needed no HelloRetryRequest in {made} as the client chose them"
 
 
-def _of_role(shown: Iterable[Row], role: str) -> list[Row]:
-    return [row for row in shown if row.role == role]
-
-
-def _beside(shown: Iterable[Row], retried: Row, role: str) -> list[Row]:
-    """What there is of this role beside a retried case."""
-    return [row for row in shown if row.role == role and row.case == retried.case]
-
-
-def _costs_beside(shown: Iterable[Row], avoided: Row) -> list[Row]:
-    return [row for row in _beside(shown, avoided, COST) if row.baseline == avoided.baseline]
+def _of(shown: Iterable[Row], role: str, beside: Row | None = None) -> list[Row]:
+    """The rows of this role; of those, what there is beside a retried case, or one that avoids its retry."""
+    return [
+        row
+        for row in shown
+        if row.role == role
+        and (beside is None or (row.case == beside.case and beside.baseline in ({}, row.baseline)))
+    ]
 
 
 def remedy(shown: Sequence[Row]) -> tuple[str, ...]:
     """What a user can do, and what none can; empty where no handshake was retried."""
-    retried = _of_role(shown, RETRIED)
+    retried = _of(shown, RETRIED)
     if not retried:
         return ()
     first = Counter(row.word(AGREED) for row in retried).most_common(1)[0][0]
@@ -436,12 +387,12 @@ def command(shown: Sequence[Row]) -> str:
 
 def _lacking(shown: Sequence[Row]) -> list[Row]:
     """The retried cases without another of this run in which the client avoids it."""
-    return [row for row in _of_role(shown, RETRIED) if _best(shown, row) is None]
+    return [row for row in _of(shown, RETRIED) if _best(shown, row) is None]
 
 
 def _best(shown: Sequence[Row], retried: Row) -> Row | None:
     """The case of this run in which the client avoids the retry: by a list where there is one."""
-    by_client = [row for row in _beside(shown, retried, AVOIDED) if row.word(BY) == "client"]
+    by_client = [row for row in _of(shown, AVOIDED, retried) if row.word(BY) == "client"]
     lists = [row for row in by_client if row.baseline.get(GROUP) in GROUP_LISTS]
     return next(iter(lists or by_client), None)
 
@@ -507,15 +458,15 @@ def _plain(number: float) -> str:
 
 def _costs(shown: Sequence[Row]) -> Iterator[str]:
     """What the retry costs at each place, against the client's remedy and what a server could give."""
-    for retried in _of_role(shown, RETRIED):
+    for retried in _of(shown, RETRIED):
         place = retried.word(PLACE)
         best = _best(shown, retried)
         if best is not None:
-            yield f"{place}: with {best.label}, {_less(_costs_beside(shown, best))}"
-        for other in _beside(shown, retried, AVOIDED):
+            yield f"{place}: with {best.label}, {_less(_of(shown, COST, best))}"
+        for other in _of(shown, AVOIDED, retried):
             # Where the client offered the same, what the server gives is all the difference.
             if other.word(BY) == "server" and other.baseline.get(GROUP) == retried.case.get(GROUP):
-                less = _less(_costs_beside(shown, other))
+                less = _less(_of(shown, COST, other))
                 yield f"{place}: with {other.label}, which gave {other.word(AGREED)}, {less}"
 
 
@@ -530,7 +481,7 @@ def _less(costs: Sequence[Row]) -> str:
     if moved:
         parts.append(f"a connection costs {enumerated(moved)}")
     for judgement in ("alike", "inconclusive"):
-        unseen = [COST_WORDS[cost.outcome] for cost in costs if cost.judgement == judgement]
+        unseen = [COSTS[cost.outcome].words for cost in costs if cost.judgement == judgement]
         if unseen:
             parts.append(f"{judgement} in {enumerated(unseen)}")
     return "; ".join(parts) or "nothing could be compared"
@@ -538,7 +489,8 @@ def _less(costs: Sequence[Row]) -> str:
 
 def quantity(cost: Row) -> str:
     """The size of an extra, with its interval where it scatters: "45.1 ms of connect time (44.9 to 45.3)"."""
-    point, *ends = (abs(number) for number in _extra(cost))
+    extra = cost.difference
+    point, *ends = (abs(us) for us in (extra.point, extra.low, extra.high) if us is not None)
     if cost.unit == "1":
         number = _plain(point)
         return f"{number} round trip{'' if number == '1' else 's'}"
@@ -548,31 +500,15 @@ def quantity(cost: Row) -> str:
     values = [value / scale for value in (point, *sorted(ends))]
     said, *between = alike(*values) if len(set(values)) > 1 else [f"{value:.4g}" for value in values]
     interval = f" ({between[0]} to {between[1]})" if set(between) - {said} else ""
-    return f"{said} {unit} of {COST_WORDS[cost.outcome]}{interval}"
-
-
-def _extra(cost: Row) -> tuple[float, ...]:
-    """What the retry costs more, and the ends of its interval where it has any."""
-    extra = cost.interval
-    if extra is None:
-        return (0.0,)
-    ends = () if extra.low is None or extra.high is None else (extra.low, extra.high)
-    return (extra.point, *ends)
-
-
-def _none_needed(shown: Sequence[Row]) -> Iterator[str]:
-    """Who needed none, in a study that asks."""
-    for server, own in grouped(shown, lambda row: row.word(SERVER)).items():
-        made = round(sum(row.value or 0.0 for row in own))
-        yield (
-            f"{server} needed no HelloRetryRequest in {made:,} TLS 1.3 handshakes as the client chose them"
-        )
+    return f"{said} {unit} of {COSTS[cost.outcome].words}{interval}"
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Who was asked for a second ClientHello, what avoids it; where there is room, what each case costs."""
     said = () if is_answer(document) else tuple(map(capitalised, told.sentences))
-    avoided = tuple(map(capitalised, advice(told.rows)))
+    measuring = command(told.rows)
+    measure = (f"what that saves was not measured here; `{measuring}` would",) if measuring else ()
+    avoided = tuple(map(capitalised, (*remedy(told.rows), *measure)))
     most = MOST_OF_LARGE if is_large(document.design) else None
     roomy: tuple[Block, ...] = (
         Items(said),
@@ -584,46 +520,39 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     yield Section((Roomy(roomy, otherwise=short),), TOPIC.title)
 
 
-def advice(shown: Sequence[Row]) -> tuple[str, ...]:
-    """What avoids the retry, and what would measure that, where this run did not."""
-    measuring = command(shown)
-    measure = (f"what that saves was not measured here; `{measuring}` would",) if measuring else ()
-    return (*remedy(shown), *measure)
-
-
 def _asked_table(kinds: Iterable[Row]) -> Table:
     """Who was asked how often."""
-    lines = tuple((kind.word(SERVER), *_cells(kind)) for kind in kinds)
+    lines = [
+        (
+            kind.word(SERVER),
+            f"{kind.value:,.0f}",
+            f"{kind.baseline_value:,.0f}",
+            "yes" if kind.outcome == RESUMED else "no",
+            offered_words(kind.word(OFFERED)),
+            kind.word(AGREED),
+            kind.word(CLIENT) or figures.NOTHING,
+        )
+        for kind in kinds
+    ]
     return Table("Who was asked for a second ClientHello", HEADS, lines, (), of="server", of_words=True)
-
-
-def _cells(kind: Row) -> tuple[str, ...]:
-    return (
-        f"{kind.value:,.0f}",
-        f"{kind.baseline_value:,.0f}",
-        "yes" if kind.outcome == RESUMED else "no",
-        offered_words(kind.word(OFFERED)),
-        kind.word(AGREED),
-        kind.word(CLIENT) or figures.NOTHING,
-    )
 
 
 def _case_tables(shown: Sequence[Row], study: Study) -> Iterator[Table]:
     """For each case that was asked again, what a connection costs it, and those that avoid it."""
-    for retried in _of_role(shown, RETRIED):
-        avoided = _beside(shown, retried, AVOIDED)
-        costs = {cost.outcome: cost for cost in _beside(shown, retried, COST)}
+    for retried in _of(shown, RETRIED):
+        avoided = _of(shown, AVOIDED, retried)
+        costs = {cost.outcome: cost for cost in _of(shown, COST, retried)}
         lines = [
             (f"{retried.label} (asked again)", *(_amount(cost.value, cost.unit) for cost in costs.values()))
         ]
         for other in avoided:
-            own = {cost.outcome: cost for cost in _costs_beside(shown, other)}
+            own = {cost.outcome: cost for cost in _of(shown, COST, other)}
             cells = (_cost_cell(own[name]) if name in own else figures.NOTHING for name in costs)
             lines.append((f"{other.label} ({other.word(AGREED)})", *cells))
         if avoided:
             yield Table(
                 title=f"{retried.word(PLACE)}: what a connection costs",
-                heads=tuple(COST_WORDS[name] for name in costs),
+                heads=tuple(COSTS[name].words for name in costs),
                 rows=tuple(lines),
                 notes=(READING.format(confidence=percent(study.confidence)),),
                 of="the client offered",
@@ -636,13 +565,12 @@ def _cost_cell(cost: Row) -> str:
     value = _amount(cost.baseline_value, cost.unit)
     if cost.judgement not in DIFFERENCES:
         return f"{value} {figures.mark(cost.judgement)}"
-    point, *ends = (-number for number in _extra(cost))
+    less = -cost.difference
     if cost.unit != "us":
-        return f"{value} ({with_sign(_amount(point, cost.unit))})"
-    scale = figures.column_scale([point], cost.unit)
-    said, *between = (
-        with_sign(figures.significant(number / scale.divisor)) for number in (point, *reversed(ends))
-    )
+        return f"{value} ({with_sign(_amount(less.point, cost.unit))})"
+    scale = figures.column_scale([less.point], cost.unit)
+    ends = (less.point, less.low, less.high)
+    said, *between = (with_sign(figures.significant(us / scale.divisor)) for us in ends if us is not None)
     interval = f" [{' … '.join(between)}]" if between else ""
     return f"{value} ({said} {scale.unit}{interval})"
 

@@ -13,7 +13,7 @@ from tlstax.plan import order as plan_order
 from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Row, Told, by_case
 from tlstax.study import Case, Levels, Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
@@ -73,6 +73,9 @@ def _case(
     counts = [record.locks for record in records if record.locks is not None and record.locks.operations]
     operations = sum(one.operations for one in counts)
     each = [_locks(one) / one.operations for one in counts]
+    without, counting = (
+        [rate for record in some if (rate := outcome(record, RATE))] for some in (not_counted, records)
+    )
     label = case_label({name: level for name, level in levels.items() if name != FAULT}, study)
     yield Row(
         role=ALL_OF_THEM,
@@ -86,7 +89,7 @@ def _case(
             "watched_operations": operations,
             FEWEST: min(each, default=0.0),
             MOST: max(each, default=0.0),
-            SLOWER: _times_slower(records, not_counted),
+            SLOWER: geometric_mean(without) / geometric_mean(counting) if without and counting else None,
         },
     )
     for (call, library, function), (calls, moved, contended) in _takers(counts):
@@ -110,67 +113,53 @@ def _locks(counts: LockCounts) -> int:
     return sum(site.calls for site in counts.of_kinds(*LOCKS))
 
 
-def _times_slower(records: Sequence[TrialRecord], not_counted: Sequence[TrialRecord]) -> float | None:
-    """Of the geometric means of operations a second; None where the case ran only counted."""
-    own, other = ([rate for one in some if (rate := outcome(one, RATE))] for some in (records, not_counted))
-    return geometric_mean(other) / geometric_mean(own) if own and other else None
-
-
 def _takers(counts: Sequence[LockCounts]) -> list[tuple[tuple[str, str, str], list[int]]]:
     """All calls from each function; those that found the lock moved, and taken; the busiest first."""
     calls: defaultdict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for one in counts:
-        for site in one.sites:
-            own = calls[site.kind, site.library, site.function]
-            own[:] = [a + b for a, b in zip(own, (site.calls, site.moved, site.contended), strict=True)]
-    return sorted(calls.items(), key=lambda one: (-one[1][0], one[0][1], one[0][2], one[0][0]))
+    for site in (site for own in counts for site in own.sites):
+        own = calls[site.kind, site.library, site.function]
+        own[:] = [a + b for a, b in zip(own, (site.calls, site.moved, site.contended), strict=True)]
+    return sorted(calls.items(), key=lambda own: (-own[1][0], own[0][1], own[0][2], own[0][0]))
 
 
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """How many each case takes; by whom, where there is room."""
-    cases = told.of(role=ALL_OF_THEM)
-    all_of_them = [_all_of_case(case, _of_case(told.rows, case)) for case in cases]
-    tables = tuple(_table_of_takers(case, _of_case(told.rows, case)) for case in cases)
+    cases = by_case(told.rows)
+    tables = tuple(_table_of_takers(*case.rows) for case in cases)
     on_page = OnPage(lambda: (Folded("Who takes them", tables),), otherwise=tables)
     who = Roomy((on_page,), otherwise=(Words(WHO, aside=True),))
-    in_all = Table("Locks for each operation", HEADS, all_of_them, ())
+    in_all = Table("Locks for each operation", HEADS, [_all_of_case(*case.rows) for case in cases], ())
     yield Section((in_all, Words(READING, aside=True), who), TOPIC.title)
 
 
-def _of_case(found: Iterable[Row], case: Row) -> list[Row]:
-    """The functions of the case that take locks or wait."""
-    return [row for row in found if row.role != ALL_OF_THEM and row.case == case.case]
-
-
-def _all_of_case(case: Row, takers: Sequence[Row]) -> tuple[str | Number, ...]:
+def _all_of_case(case: Row, *takers: Row) -> tuple[str | Number, ...]:
+    """All of them, from trial to trial where those differ in the digits that are shown; then by kind."""
     locks = [row for row in takers if row.word(CALL) in LOCKS]
-    of_library = (
-        sum(row.value or 0.0 for row in locks if row.word(LIBRARY).startswith(name)) for name in HEADS[1:3]
-    )
+    least, most = (f"{case.number(name):.1f}" for name in (FEWEST, MOST))
     return (
         case.label,
-        _spread(case),
-        *map(_rate, of_library),
-        _rate(sum(row.number(MOVED) or 0.0 for row in locks)),
-        _rate(sum(row.number(NOT_FREE) or 0.0 for row in locks)),
-        _rate(sum(row.value or 0.0 for row in takers if row.word(CALL) == "wait")),
+        f"{case.value:.1f}" if least == most else f"{case.value:.1f} ({least} to {most})",
+        *(
+            _rate(_sum(row.value for row in locks if row.word(LIBRARY).startswith(name)))
+            for name in HEADS[1:3]
+        ),
+        *(_rate(_sum(row.number(column) for row in locks)) for column in (MOVED, NOT_FREE)),
+        _rate(_sum(row.value for row in takers if row.word(CALL) == "wait")),
         Number(case.number(SLOWER), said="{:.1f}".format),
     )
 
 
-def _spread(case: Row) -> str:
-    """All of them; from trial to trial, where those differ in the digits that are shown."""
-    least, most = (f"{case.number(name):.1f}" for name in (FEWEST, MOST))
-    return f"{case.value:.1f}" if least == most else f"{case.value:.1f} ({least} to {most})"
+def _sum(values: Iterable[float | None]) -> float:
+    return sum(value or 0.0 for value in values)
 
 
-def _table_of_takers(case: Row, takers: Sequence[Row]) -> Table:
+def _table_of_takers(case: Row, *takers: Row) -> Table:
     shown = [row for row in takers if (row.value or 0.0) >= LEAST][:SHOWN]
     lines: list[tuple[str | Number, ...]] = [
         (_name(row), row.word(CALL), *(map(_rate, (row.value, row.number(MOVED), row.number(NOT_FREE)))))
         for row in shown
     ]
-    left = sum(row.value or 0.0 for row in takers) - sum(row.value or 0.0 for row in shown)
+    left = _sum(row.value for row in takers) - _sum(row.value for row in shown)
     if left >= LEAST:
         lines.append(("all others", "", _rate(left), "", ""))
     heads = ("a call\nthat", "of an\noperation", "moved", "not free")
@@ -191,15 +180,13 @@ def explained(run: Run, case: Case | None = None, baseline: Case | None = None) 
     Without a case, it is that with the most more. After the row of all locks comes a row for each function
     whose calls differ, the greatest difference first. UserMistake where the locks of either were not counted.
     """
-    found = tuple(rows(run))
-    counted = {frozen(row.case, FAULT): row for row in found if row.role == ALL_OF_THEM}
+    again, run_name = "measure again with --count locks", run.stored.header.run
+    counted = {frozen(case.rows[0].case, FAULT): case.rows for case in by_case(rows(run))}
 
-    def of(levels: Levels) -> Row:
-        if (row := counted.get(frozen(levels, FAULT))) is None:
-            raise UserMistake(
-                "the locks of that case were not counted", remedy="measure again with --count locks"
-            )
-        return row
+    def of(levels: Levels) -> Sequence[Row]:
+        if (rows := counted.get(frozen(levels, FAULT))) is None:
+            raise UserMistake("the locks of that case were not counted", remedy=again)
+        return rows
 
     def other(levels: Levels) -> Levels:
         return baseline.levels if baseline is not None else {**levels, **run.study.baseline}
@@ -207,34 +194,29 @@ def explained(run: Run, case: Case | None = None, baseline: Case | None = None) 
     if case is not None:
         own, beside = of(case.levels), of(other(case.levels))
     else:
-        pairs = [
-            (row, counted[key])
-            for row in counted.values()
-            if (key := frozen(other(row.case), FAULT)) in counted
-        ]
+        others = ((rows, counted.get(frozen(other(rows[0].case), FAULT))) for rows in counted.values())
+        pairs = [(rows, beside) for rows, beside in others if beside is not None]
         if not pairs:
-            raise UserMistake(
-                f"no locks were counted in run {run.stored.header.run}",
-                remedy="measure again with --count locks",
-            )
-        own, beside = max(pairs, key=lambda pair: (pair[0].value or 0.0) - (pair[1].value or 0.0))
-    changes = _changes(own, _of_case(found, own), beside, _of_case(found, beside))
-    in_all = own.model_copy(update={"baseline": beside.case, "baseline_value": beside.value})
+            raise UserMistake(f"no locks were counted in run {run_name}", remedy=again)
+        own, beside = max(pairs, key=lambda pair: (pair[0][0].value or 0.0) - (pair[1][0].value or 0.0))
+    changes = _changes(own, beside)
+    in_all = own[0].model_copy(update={"baseline": beside[0].case, "baseline_value": beside[0].value})
     return Told(
-        title=f"{own.label} against {beside.label}, run {run.stored.header.run}",
-        sentences=(_sentence(own, beside, changes),),
+        title=f"{own[0].label} against {beside[0].label}, run {run_name}",
+        sentences=(_sentence(own[0], beside[0], changes),),
         rows=(in_all, *changes),
     )
 
 
-def _changes(case: Row, own: Iterable[Row], baseline: Row, other: Iterable[Row]) -> list[Row]:
-    here, there = ({row.outcome: row for row in side} for side in (own, other))
+def _changes(own: Sequence[Row], other: Sequence[Row]) -> list[Row]:
+    """Each function that takes more or fewer than in the other case, from all rows of both."""
+    (case, *takers), (baseline, *others) = own, other
+    here, there = ({row.outcome: row for row in side} for side in (takers, others))
+    two = {"label": case.label, "case": case.case, "baseline": baseline.case}
     changes = [
         row.model_copy(
             update={
-                "label": case.label,
-                "case": case.case,
-                "baseline": baseline.case,
+                **two,
                 "value": _value(here.get(name)),
                 "baseline_value": _value(there.get(name)),
                 "more": {column: row.more[column] for column in (CALL, LIBRARY, FUNCTION)},

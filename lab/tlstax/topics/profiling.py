@@ -12,14 +12,12 @@ from tlstax.findings.core.series import pooled
 from tlstax.findings.core.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Row
 from tlstax.study.outcomes import UNITS
 from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import SIDE, Column
-from tlstax.topics.core.section import Section
 from tlstax.topics.core.topic import Run, Topic
 
 MOST_LOST = 0.01
@@ -52,7 +50,9 @@ def rows(run: Run) -> Iterator[Row]:
         outcome="samples",
         unit="1",
         role="profiles",
-        value=sum(_samples(profile) for profile in profiles),
+        value=sum(
+            seen.samples for profile in profiles for side in SIDES if (seen := profile.side(side)) is not None
+        ),
         more={
             "trials_valid": trials.valid,
             "trials_invalid": trials.invalid,
@@ -123,28 +123,23 @@ def _coverage(records: Iterable[TrialRecord], side: Side) -> float | None:
 
 
 def _cost(stored: StoredRun, name: str) -> Interval | None:
-    unprofiled = {_place(record): record for record in stored.measured if record.verdict.value == "valid"}
+    def place(record: TrialRecord) -> tuple[str, int]:
+        return record.trial.case.key(), record.trial.block
+
+    unprofiled = {place(record): record for record in stored.measured if record.verdict.value == "valid"}
     logs: dict[str, dict[int, float]] = {}
     for record in stored.profiled:
-        beside = unprofiled.get(_place(record))
+        key, block = place(record)
+        beside = unprofiled.get((key, block))
         if record.profile is None or record.verdict.value != "valid" or beside is None:
             continue
         ratio = log_ratio_between(record, beside, name)
         if ratio is not None:
-            key, block = _place(record)
             logs.setdefault(key, {})[block] = ratio
     blocks = pooled(dict(enumerate(logs.values())))
     if not blocks:
         return None
     return Pooling(stored.header.study.confidence, machines_of(stored.trials)).interval(blocks)
-
-
-def _place(record: TrialRecord) -> tuple[str, int]:
-    return record.trial.case.key(), record.trial.block
-
-
-def _samples(profile: Profile) -> int:
-    return sum(found.samples for side in SIDES if (found := profile.side(side)) is not None)
 
 
 def _names_the_kernel(profile: Profile) -> bool:
@@ -186,11 +181,6 @@ def sentences(_: Run, found: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def sections(_: Told, __: RunDocument) -> Iterator[Section]:
-    """None: the sentence stands among the facts of the run."""
-    return iter(())
-
-
 COLUMNS = (
     SIDE,
     Column("trials_valid", "INTEGER", "how many profiled trials were valid"),
@@ -204,4 +194,5 @@ COLUMNS = (
     Column("kernel_names", "INTEGER", "whether the kernel's functions could be told apart"),
 )
 
-TOPIC = Topic("profiling", "Profiles", rows, sections, sentences, COLUMNS)
+TOPIC = Topic("profiling", "Profiles", rows, lambda *_: iter(()), sentences, COLUMNS)
+"""It has no section: the sentence stands among the facts of the run."""

@@ -15,7 +15,7 @@ from tlstax.findings.core.wording import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.labels import group_label, label_levels
 from tlstax.support.grouping import grouped
@@ -23,7 +23,7 @@ from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.columns import GROUP, Column
 from tlstax.topics.core.section import OnPage, Section
-from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
+from tlstax.topics.core.table import MOST_ROWS, Cell, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 CONNECT, TCP, GREETING, TLS, LOGIN, QUERY = "connect", "TCP", "greeting", "TLS", "login", "query"
@@ -44,7 +44,7 @@ COUNTED, AT_DISTANCE = "counted", "connect at a distance"
 TRIPS, SENT, RECEIVED = "round trips", "bytes sent", "bytes received"
 PHASE, TIMES, AGREED, RETRIED = "phase", "times", "agreed", "hello_retry"
 RTT, IN_TRIPS, EXTRA = "rtt_ms", "in_round_trips", "extra_ms"
-CERTIFICATE = "certificate"
+CERTIFICATE, CONNECT_US = "certificate", "connect_p50_us"
 
 OVER_DISTANCE = "Connecting over a distance: the time beside the round trips"
 BYTES = "Bytes of TCP payload, sent / received"
@@ -77,14 +77,18 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _case(case: Case, records: Sequence[TrialRecord], study: Study) -> Iterator[Row]:
+    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
+    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
     of_case = Row(
         label=_label(case, study),
         case=dict(case.levels),
         blocks=len(records),
         negotiated=negotiated(records),
-        more={GROUP.name: _group(case, study)},
+        more={GROUP.name: group_label(shared, study)},
     )
-    retried = _hello_retry(records)
+    ended = (record.done for record in records if record.done is not None)
+    retries = {bool(handshakes.hello_retry) for done in ended for handshakes in done.window.handshakes}
+    retried = retries.pop() if len(retries) == 1 else None
     trips_to_connect = 0.0
     for phase in PHASES:
         wires = _counted(records, phase)
@@ -119,8 +123,8 @@ def _label(case: Case, study: Study) -> str:
     Counts need no comparison, and such a name is short: "TLS 1.3, RSA 4096 certificate". The baseline of
     a study of something else than TLS has its whole name.
     """
-    own = {name: level for name, level in case.levels.items() if level != study.baseline.get(name, level)}
-    if not own and "tls" not in study.baseline:
+    differs = any(level != study.baseline.get(name, level) for name, level in case.levels.items())
+    if not differs and "tls" not in study.baseline:
         return label_levels(case.levels, study)
     return label_levels(_told_apart(case.levels, study), study)
 
@@ -128,17 +132,8 @@ def _label(case: Case, study: Study) -> str:
 def _told_apart(levels: Levels, study: Study) -> dict[str, Level]:
     """TLS, and what differs from the baseline."""
     tls = {name: level for name, level in levels.items() if name in {"tls", "resumption"}}
-    return {
-        **tls,
-        **{name: level for name, level in levels.items() if level != study.baseline.get(name, level)},
-    }
-
-
-def _group(case: Case, study: Study) -> str:
-    """What sets its group apart from other groups; empty where there is one alone."""
-    varied = {name for name, levels in study.levels_of().items() if len(levels) > 1}
-    shared = {name: level for name, level in study.group_of(case.levels).items() if name in varied}
-    return group_label(shared, study)
+    own = {name: level for name, level in levels.items() if level != study.baseline.get(name, level)}
+    return {**tls, **own}
 
 
 def _counted(records: Sequence[TrialRecord], phase: str) -> list[PhaseWire]:
@@ -153,17 +148,6 @@ def _agree(counted: Sequence[PhaseWire], what: str) -> bool:
     return len(each) == 1 and next(iter(each))[1] == 0
 
 
-def _hello_retry(records: Sequence[TrialRecord]) -> bool | None:
-    """Whether full handshakes met a HelloRetryRequest, where all of them did or none."""
-    seen = {
-        bool(handshakes.hello_retry)
-        for record in records
-        if record.done is not None
-        for handshakes in record.done.window.handshakes
-    }
-    return seen.pop() if len(seen) == 1 else None
-
-
 def _over_distance(of_case: Row, records: Sequence[TrialRecord], round_trips: float) -> Iterator[Row]:
     """How long connects took, in round trip times too; nothing without a distance, or of too few connects.
 
@@ -172,7 +156,7 @@ def _over_distance(of_case: Row, records: Sequence[TrialRecord], round_trips: fl
     is no turn (slow start, delayed acknowledgements).
     """
     away = [record for record in records if record.distance is not None and record.distance.before.median_ms]
-    medians_us = [p50 for record in away if (p50 := outcome(record, "connect_p50_us")) is not None]
+    medians_us = [p50 for record in away if (p50 := outcome(record, CONNECT_US)) is not None]
     if not medians_us:
         return
     connect_us = median(medians_us)
@@ -185,7 +169,7 @@ def _over_distance(of_case: Row, records: Sequence[TrialRecord], round_trips: fl
     yield of_case.model_copy(
         update={
             "role": AT_DISTANCE,
-            "outcome": "connect_p50_us",
+            "outcome": CONNECT_US,
             "unit": "us",
             "value": connect_us,
             "more": {**of_case.more, **own},
@@ -224,54 +208,31 @@ def _named(connects: Iterable[Row], study: Study) -> Iterator[tuple[float, str]]
             yield row.value or 0.0, name if len(numbers) == 1 else row.label
 
 
-Cells = Callable[[Sequence[Row]], Cell]
-"""What a column has of a case, from all its rows."""
-
-
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """Round trips and bytes of a connect and of a query; phase by phase on the page, and where asked for."""
-    study = document.design
+    asked = asks_for_counts(document.design)
     turns = [(phase, _turns(phase)) for phase in IN_ORDER]
     size = [(phase, _bytes(phase)) for phase in IN_ORDER if phase != TCP]
     few = [(CONNECT, _turns(CONNECT)), ("of it TLS", _turns(TLS)), (QUERY, _turns(QUERY))]
-    connect_bytes = ("bytes of\na connect", _bytes(CONNECT))
-    most = None if asks_for_counts(study) else MOST_ROWS
-    shown = [*(turns if asks_for_counts(study) else few), connect_bytes]
-    notes = (READING, *_retried(told.rows, study))
-    counted_cases = list(grouped(told.of(role=COUNTED), _case_of).values())
-    every = _lines(TOPIC.title, turns, counted_cases, notes)
-    short = _lines(TOPIC.title, shown, counted_cases, notes)
-    of_bytes = _lines(BYTES, size, counted_cases, ())
+    shown = [*(turns if asked else few), ("bytes of\na connect", _bytes(CONNECT))]
+    most = None if asked else MOST_ROWS
+    notes = (READING, *_retried(told.rows, document.design))
+    cases = by_case(told.of(role=COUNTED))
+    every, of_bytes = Lines.of(TOPIC.title, turns, cases, *notes), Lines.of(BYTES, size, cases)
+    short = Lines.of(TOPIC.title, shown, cases, *notes)
     page = OnPage(lambda: (every.whole(), of_bytes.whole()), otherwise=tuple(short.by_group(most)))
     yield Section((page,), TOPIC.title)
     away = [row.case for row in told.of(role=AT_DISTANCE)]
     if away:
-        far = list(grouped((row for row in told.rows if row.case in away), _case_of).values())
-        distance = _lines(OVER_DISTANCE, _COLUMNS_OF_DISTANCE, far, (READING_DISTANCE,))
+        far = by_case(row for row in told.rows if row.case in away)
+        distance = Lines.of(OVER_DISTANCE, _COLUMNS_OF_DISTANCE, far, READING_DISTANCE)
         page = OnPage(lambda: (distance.whole(),), otherwise=tuple(distance.by_group(most)))
         yield Section((page,), OVER_DISTANCE)
 
 
-def _case_of(row: Row) -> frozenset[tuple[str, Level]]:
-    return frozenset(row.case.items())
-
-
-def _lines(
-    title: str,
-    columns: Sequence[tuple[str, Cells]],
-    of_cases: Sequence[Sequence[Row]],
-    notes: tuple[str, ...],
-) -> Lines:
-    lines = tuple(
-        Line(of_case[0].word(GROUP.name), of_case[0].label, tuple(cell(of_case) for _, cell in columns))
-        for of_case in of_cases
-    )
-    return Lines(title, tuple(head for head, _ in columns), lines, notes)
-
-
-def _turns(phase: str) -> Cells:
-    def cell(of_case: Sequence[Row]) -> Cell:
-        row = _row(of_case, f"{phase}: {TRIPS}")
+def _turns(phase: str) -> Callable[[RowSet], Cell]:
+    def cell(case: RowSet) -> Cell:
+        row = case.row(f"{phase}: {TRIPS}")
         if row is None:
             return figures.NOTHING
         return Number(row.value, said="{:.0f}".format if row.more[AGREED] else f"{DIFFERS}{{:.2f}}".format)
@@ -279,9 +240,9 @@ def _turns(phase: str) -> Cells:
     return cell
 
 
-def _bytes(phase: str) -> Cells:
-    def cell(of_case: Sequence[Row]) -> Cell:
-        sent, received = (_row(of_case, f"{phase}: {what}") for what in (SENT, RECEIVED))
+def _bytes(phase: str) -> Callable[[RowSet], Cell]:
+    def cell(case: RowSet) -> Cell:
+        sent, received = (case.row(f"{phase}: {what}") for what in (SENT, RECEIVED))
         if sent is None or received is None:
             return figures.NOTHING
         return f"{'' if sent.more[AGREED] else DIFFERS}{sent.value:,.0f} / {received.value:,.0f}"
@@ -289,24 +250,24 @@ def _bytes(phase: str) -> Cells:
     return cell
 
 
-def _row(of_case: Sequence[Row], outcome: str) -> Row | None:
-    return next((row for row in of_case if row.outcome == outcome), None)
+def _away(value: Callable[[Row], float | None], said: Callable[[float], str]) -> Callable[[RowSet], Cell]:
+    def cell(case: RowSet) -> Cell:
+        row = case.row(CONNECT_US)
+        return figures.NOTHING if row is None else Number(value(row), said=said)
 
-
-def _away(said: Callable[[Row], Number]) -> Cells:
-    return lambda of_case: next((said(row) for row in of_case if row.role == AT_DISTANCE), figures.NOTHING)
+    return cell
 
 
 def _ms(value: float) -> str:
     return figures.quantity(value * 1e3, "us")
 
 
-_COLUMNS_OF_DISTANCE: Sequence[tuple[str, Cells]] = (
-    ("RTT", _away(lambda row: Number(row.number(RTT), said=_ms))),
-    ("connect", _away(lambda row: Number((row.value or 0.0) / 1e3, said=_ms))),
-    ("in RTTs", _away(lambda row: Number(row.number(IN_TRIPS), said="{:.2f}".format))),
+_COLUMNS_OF_DISTANCE: Columns = (
+    ("RTT", _away(lambda row: row.number(RTT), _ms)),
+    ("connect", _away(lambda row: (row.value or 0.0) / 1e3, _ms)),
+    ("in RTTs", _away(lambda row: row.number(IN_TRIPS), "{:.2f}".format)),
     ("counted", _turns(CONNECT)),
-    ("extra", _away(lambda row: Number(row.number(EXTRA), said=_ms))),
+    ("extra", _away(lambda row: row.number(EXTRA), _ms)),
 )
 
 

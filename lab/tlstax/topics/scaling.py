@@ -9,14 +9,13 @@ Planning", 2007, chapter 4).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
-from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
+from tlstax.findings.core.series import LADDER, Series
 from tlstax.findings.core.wording import MINUS, case_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import More, Row, Told, by_label
@@ -97,14 +96,9 @@ def rows(run: Run) -> Iterator[Row]:
     if series.study.schedule.mode != "closed":
         return
     for factor in OF:
-        cases = (case.levels for case in series.cases.values() if factor in case.levels)
-        for ladder in grouped(cases, partial(_without, factor=factor)).values():
+        for ladder in series.families(factor):
             if len(ladder) >= FEWEST_SIZES and ladder[0].get("workload") != STORM:
                 yield from _law(series, factor, ladder)
-
-
-def _without(levels: Levels, *, factor: str) -> Frozen:
-    return frozen(levels, factor)
 
 
 def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]:
@@ -155,18 +149,16 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
 
 
 def _line(label: str, law: Sequence[Row]) -> tuple[str | Number, ...]:
-    single, contention, coherence = law
+    """A parameter is marked where it is not told apart from nothing."""
+    single = law[0]
+    parameters = (
+        Number(row.value, row.known.low, row.known.high, _short, is_sure=row.known.excludes_zero)
+        if row.known.low is not None
+        else Number(row.value, said=_short)
+        for row in law[1:]
+    )
     peak = Number(single.number(PEAK), said=lambda size: significant(size, 2))
-    misfit = Number(single.number(MISFIT), said=percent)
-    return (label, Number(single.value), _parameter(contention), _parameter(coherence), peak, misfit)
-
-
-def _parameter(row: Row) -> Number:
-    """A parameter and its interval; marked where it is not told apart from nothing."""
-    found = row.interval
-    if found is None or found.low is None:
-        return Number(row.value, said=_short)
-    return Number(found.point, found.low, found.high, _short, is_sure=found.excludes_zero)
+    return label, Number(single.value), *parameters, peak, Number(single.number(MISFIT), said=percent)
 
 
 def _short(value: float) -> str:

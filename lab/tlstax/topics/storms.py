@@ -13,14 +13,14 @@ from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import storm_rates
 from tlstax.results.document import RunDocument
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Row, RowSet, Told, by_case
 from tlstax.study import within
 from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM
 from tlstax.topics.core import columns, figures
 from tlstax.topics.core.columns import GROUP, TRIALS, Column
 from tlstax.topics.core.section import OnPage, Section
-from tlstax.topics.core.table import MOST_ROWS, Cell, Line, Lines, Number
+from tlstax.topics.core.table import MOST_ROWS, Columns, Lines, Number
 from tlstax.topics.core.topic import Run, Topic
 
 RATE = "connections_per_s"
@@ -96,27 +96,24 @@ def _storm(estimate: Estimate, run: Run) -> Iterator[Row]:
 
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """A line for each storm; what others published beside it."""
-    storms, published = told.of(role=OF_STORM), told.of(role=PUBLISHED)
+    published = told.of(role=PUBLISHED)
     sources = sorted({row.word("source") for row in published})
-    lines = Lines(
-        title=TOPIC.title,
-        heads=("mean", "SD", "rounds", "against the baseline", *(("published",) if published else ())),
-        lines=tuple(Line(row.word(GROUP.name), row.label, _cells(row, published)) for row in storms),
-        notes=(READING, *((f"Published in {' and '.join(sources)}.",) if sources else ())),
+    columns_shown: Columns = (
+        ("mean", lambda case: Number(case.rows[0].value)),
+        ("SD", lambda case: Number(case.rows[0].number("sd_per_s"))),
+        ("rounds", lambda case: f"{case.rows[0].more['rounds']:,}"),
+        ("against the baseline", lambda case: _against(case.rows[0])),
+        *((("published", _published),) if published else ()),
     )
+    notes = (READING, *((f"Published in {' and '.join(sources)}.",) if sources else ()))
+    lines = Lines.of(TOPIC.title, columns_shown, by_case(told.rows), *notes)
     page = OnPage(lambda: (lines.whole(),), otherwise=tuple(lines.by_group(MOST_ROWS)))
     yield Section((page,), TOPIC.title)
 
 
-def _cells(storm: Row, published: tuple[Row, ...]) -> tuple[Cell, ...]:
-    own = (figures.significant(row.value or 0.0) for row in published if row.case == storm.case)
-    return (
-        Number(storm.value),
-        Number(storm.number("sd_per_s")),
-        f"{storm.more['rounds']:,}",
-        _against(storm),
-        *((", ".join(own) or figures.NOTHING,) if published else ()),
-    )
+def _published(case: RowSet) -> str:
+    others = (figures.significant(row.value or 0.0) for row in case.rows if row.role == PUBLISHED)
+    return ", ".join(others) or figures.NOTHING
 
 
 def _against(storm: Row) -> str:

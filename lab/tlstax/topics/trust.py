@@ -7,16 +7,13 @@ from math import exp
 from statistics import fmean
 
 from tlstax.findings.core.judgements import judge_difference
-from tlstax.findings.core.series import Series, frozen
+from tlstax.findings.core.series import Series
 from tlstax.findings.core.wording import MINUS, capitalised, percent
-from tlstax.records.trial import TrustFile
 from tlstax.results.document import RunDocument
-from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Levels
 from tlstax.study.labels import client_words, group_label
-from tlstax.support.grouping import grouped
-from tlstax.support.text import counted
+from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Roomy, Section, Words
 from tlstax.topics.core.table import Number, number, pivot
@@ -48,45 +45,44 @@ def rows(run: Run) -> Iterator[Row]:
     connect with one statement, or of the client's CPU time. `reads_per_connect` is how often the file was
     read, from the bytes that the client read from files; there is none where the kernel did not count them.
     """
-    series = run.series
-    file = run.stored.header.trust
+    series, file = run.series, run.stored.header.trust
     needed = 1 if file is None else file.needed
-    named = [case.levels for case in series.cases.values() if TRUST in case.levels]
-    for several in grouped(named, lambda levels: frozen(levels, TRUST)).values():
+    for several in series.families(TRUST):
         by_size = {int(levels[TRUST]): levels for levels in several}
-        few = by_size.get(needed)
-        for size, many in sorted(by_size.items()) if few is not None else ():
-            if few is not None and size != needed:
-                more_bytes = (size - 1) * AUTHORITY_BYTES if file is None else file.more_bytes
-                yield from _costs(series, many, few, more_bytes)
+        few = by_size.pop(needed, None)
+        if few is None:
+            continue
+        for size, many in sorted(by_size.items()):
+            more_bytes = (size - 1) * AUTHORITY_BYTES if file is None else file.more_bytes
+            yield from _costs(series, many, few, more_bytes)
 
 
 def _costs(series: Series, many: Levels, few: Levels, more_bytes: int) -> Iterator[Row]:
+    """A connect's time may be longer by the margin, and still count as alike."""
     reads = _differences(series, many, few, READ)
     for outcome in (TIME, CLIENT_CPU):
         differences = _differences(series, many, few, outcome)
-        if differences:
-            more_us = series.pooling.difference(differences)
-            yield Row(
-                outcome=outcome,
-                unit="us",
-                label=_label(series, many),
-                case=dict(many),
-                baseline=dict(few),
-                interval=more_us,
-                of="difference",
-                judgement=judge_difference(more_us, None, _margin_us(series, few)) if outcome == TIME else "",
-                more={
-                    "authorities": int(many[TRUST]),
-                    "authorities_needed": int(few[TRUST]),
-                    READS: max(0.0, fmean(reads.values()) / more_bytes) if reads else None,
-                },
-            )
-
-
-def _margin_us(series: Series, few: Levels) -> float:
-    """How much longer a connect may take and still count as alike."""
-    return (series.study.alike_within - 1) * fmean(exp(log) for log in series.logs(few, TIME).values())
+        if not differences:
+            continue
+        more_us, judgement = series.pooling.difference(differences), ""
+        if outcome == TIME:
+            few_us = fmean(exp(log) for log in series.logs(few, TIME).values())
+            judgement = judge_difference(more_us, None, (series.study.alike_within - 1) * few_us)
+        yield Row(
+            outcome=outcome,
+            unit="us",
+            label=_label(series, many),
+            case=dict(many),
+            baseline=dict(few),
+            interval=more_us,
+            of="difference",
+            judgement=judgement,
+            more={
+                "authorities": int(many[TRUST]),
+                "authorities_needed": int(few[TRUST]),
+                READS: max(0.0, fmean(reads.values()) / more_bytes) if reads else None,
+            },
+        )
 
 
 def _label(series: Series, levels: Levels) -> str:
@@ -97,8 +93,7 @@ def _label(series: Series, levels: Levels) -> str:
         for name, level in levels.items()
         if name not in {TRUST, CLIENT} and len(varied.get(name, ())) > 1
     }
-    client = client_words(levels.get(CLIENT, "engine"))
-    return ", ".join(filter(None, (client, group_label(others, series.study))))
+    return with_commas(client_words(levels.get(CLIENT, "engine")), group_label(others, series.study))
 
 
 def _differences(series: Series, many: Levels, few: Levels, outcome: str) -> Mapping[int, float]:
@@ -110,17 +105,14 @@ def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
     """What the user's own file is, where there is one; for each client what its largest file costs."""
     file = run.stored.header.trust
     if file is not None:
-        yield capitalised(_about(file))
-    for own in by_label(shown).values():
-        largest = max(own, key=lambda row: row.number("authorities") or 0)
+        own = "" if file.needed_bytes else ", to which a private server's own came"
+        odd = f"; {odd}" if (odd := file.peculiarities()) else ""
+        authorities = "one authority" if file.authorities == 1 else f"{file.authorities:,} authorities"
+        size = f"{file.size_bytes:,} bytes{own} (SHA-256 {file.sha256[:16]}…)"
+        yield f"The file has {authorities} in {size}{odd}"
+    for several in by_label(shown).values():
+        largest = max(several, key=lambda row: row.number("authorities") or 0)
         yield capitalised(_sentence(largest))
-
-
-def _about(file: TrustFile) -> str:
-    own = "" if file.needed_bytes else ", to which a private server's own came"
-    odd = f"; {odd}" if (odd := file.peculiarities()) else ""
-    authorities = "one authority" if file.authorities == 1 else f"{file.authorities:,} authorities"
-    return f"the file has {authorities} in {file.size_bytes:,} bytes{own} (SHA-256 {file.sha256[:16]}…){odd}"
 
 
 def _sentence(row: Row) -> str:
@@ -131,17 +123,13 @@ def _sentence(row: Row) -> str:
     few = "one" if needed == 1 else f"the {needed} that are needed"
     if row.judgement == "alike":
         return f"{row.label} {how}: a connect with {many} takes as long as with {few}"
-    more = f"{row.interval.point / 1000:.3g} ms{_ends(row.interval)} more".replace("-", MINUS)
+    ms = row.interval.each(lambda us: us / 1000)
+    ends = "" if ms.low is None or ms.high is None else f" ({ms.low:.3g} to {ms.high:.3g})"
+    more = f"{ms.point:.3g} ms{ends} more".replace("-", MINUS)
     if row.judgement == "higher":
         return f"{row.label} {how}: {many} take {more} than a file with {few}"
-    blocks = f" by {counted(row.interval.blocks, 'block')}" if row.interval.blocks < FEWEST_BLOCKS else ""
+    blocks = f" by {counted(ms.blocks, 'block')}" if ms.blocks < FEWEST_BLOCKS else ""
     return f"{row.label} {how}: what {many} take is inconclusive{blocks}, {more}"
-
-
-def _ends(more_us: Interval) -> str:
-    if more_us.low is None or more_us.high is None:
-        return ""
-    return f" ({more_us.low / 1000:.3g} to {more_us.high / 1000:.3g})"
 
 
 def _how_often(reads: float | None, *, costs: bool) -> str:
@@ -157,20 +145,23 @@ def _how_often(reads: float | None, *, costs: bool) -> str:
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     """A sentence for each client; where there is room, tables of time, of CPU time, of how often it reads."""
-    time = pivot("Time of a connect, ms more", told.of(TIME), "authorities", _milliseconds)
-    cpu = pivot("The client's CPU time, ms more", told.of(CLIENT_CPU), "authorities", _milliseconds)
-    reads = pivot(
-        "How often the file is read for a connect",
-        told.of(TIME),
-        "authorities",
-        lambda row: Number(row.number(READS), said="{:.1f}".format),
+
+    def ms(row: Row) -> Number:
+        return number(row.interval, lambda us: f"{us / 1000:.2f}")
+
+    def reads(row: Row) -> Number:
+        return Number(row.number(READS), said="{:.1f}".format)
+
+    tables = (
+        pivot(title, told.of(outcome), "authorities", cell)
+        for title, outcome, cell in (
+            ("Time of a connect, ms more", TIME, ms),
+            ("The client's CPU time, ms more", CLIENT_CPU, ms),
+            ("How often the file is read for a connect", TIME, reads),
+        )
     )
     note = Words(READING.format(confidence=percent(document.design.confidence)), aside=True)
-    yield Section((Items(told.sentences), Roomy((time, cpu, reads, note))), told.title)
-
-
-def _milliseconds(row: Row) -> Number:
-    return number(row.interval, lambda us: f"{us / 1000:.2f}")
+    yield Section((Items(told.sentences), Roomy((*tables, note))), told.title)
 
 
 COLUMNS = (

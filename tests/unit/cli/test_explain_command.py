@@ -24,8 +24,7 @@ from tlstax.store import Store
 from tlstax.study import Case
 from tlstax.topics.answer.document import document
 from tlstax.topics.core import palette
-from tlstax.topics.explain.sections import steps
-from tlstax.topics.explain.text import explanation_text
+from tlstax.topics.explain.sections import explanation_text, steps
 from told_runs import explained as explanations
 
 HOSTILE = "RAND_bytes\x1b[2J<script>"

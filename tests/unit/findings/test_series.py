@@ -90,6 +90,16 @@ def test_a_ladder_is_cases_that_differ_in_connections_alone() -> None:
     assert ladders == {frozen(TLS, "connections"): steps, frozen(PLAIN, "connections"): [PLAIN]}
 
 
+def test_a_family_is_cases_that_have_the_factors_and_differ_in_them_alone() -> None:
+    steps = [{**TLS, "connections": number} for number in (1, 8)]
+    without = {name: level for name, level in TLS.items() if name != "connections"}
+    levels = [*steps, PLAIN, without]
+    planned = {frozen(each): Case(levels=each, role="treatment") for each in levels}
+    series = Series(study=STUDY, cases=planned, values={}, controls={})
+    assert series.families("connections") == [steps, [PLAIN]]
+    assert series.families("no such factor") == []
+
+
 def test_a_series_is_of_valid_trials_with_controls_apart() -> None:
     """Speeds are told apart by role; the baseline's second block crashed."""
     speeds = {"baseline": 1000.0, "control": 2000.0, "treatment": 3000.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.support.grouping import grouped
-from tlstax.support.text import as_ranges, counted, duration, enumerated, some_of
+from tlstax.support.text import as_ranges, counted, duration, enumerated, some_of, with_commas
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 blocks"), (1, "1 block"), (2, "2 blocks")])
@@ -18,6 +18,11 @@ def test_one_is_singular(number: int, words: str) -> None:
 )
 def test_the_last_of_several_comes_after_and(names: list[str], words: str) -> None:
     assert enumerated(names) == words
+
+
+def test_what_is_empty_has_no_comma() -> None:
+    assert with_commas("a", "", "b") == "a, b"
+    assert with_commas("", "") == ""
 
 
 def test_of_many_the_first_are_named_and_the_others_counted() -> None:

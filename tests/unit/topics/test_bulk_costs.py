@@ -91,7 +91,7 @@ def of(curve: Curve, outcome: str) -> list[float]:
 
 
 def overall(curve: Curve, outcome: str) -> float | None:
-    interval = curve.overall(outcome)
+    interval = curve.interval(outcome)
     return None if interval is None else interval.point
 
 

@@ -15,6 +15,7 @@ from planted_series import planted_series
 from sampled_trials import INVALID, measured
 from tlstax.records.trial import TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
+from tlstax.results.rows import RowSet
 from tlstax.study import Case, Levels, Study
 from tlstax.support.grouping import grouped
 from tlstax.topics.distance.curves import (
@@ -38,7 +39,6 @@ from tlstax.topics.distance.curves import (
     TREATED,
     WORTH,
     Curve,
-    Known,
     Teller,
     Trend,
     curves_of,
@@ -119,11 +119,11 @@ def curve(*arguments: Any, **more: Any) -> Curve:
     return found
 
 
-def points(*arguments: Any, **more: Any) -> list[Known]:
+def points(*arguments: Any, **more: Any) -> list[RowSet]:
     return list(curve(*arguments, **more).points.values())
 
 
-def growth(*arguments: Any, **more: Any) -> Known:
+def growth(*arguments: Any, **more: Any) -> RowSet:
     found = curve(*arguments, **more).growth
     assert found is not None
     return found
@@ -164,7 +164,7 @@ def test_a_point_has_times_their_difference_and_both_in_round_trips() -> None:
     near, far = points(measured_ms={10: 12.5})
     assert [row.case["rtt_ms"] for row in (near.rows[0], far.rows[0])] == [10, 110]
     assert [row.more[MEASURED] for row in (near.rows[0], far.rows[0])] == [12.5, 110]
-    time = near.row(TIME)
+    time = near.row(*TIME)
     assert time is not None
     assert (time.value, time.baseline_value) == (pytest.approx(63), pytest.approx(41))
     assert (of(near, PLAINTEXT).point, of(near, PLAINTEXT).blocks) == (pytest.approx(41), 2)
@@ -188,7 +188,7 @@ def test_without_a_distance_there_are_no_round_trips() -> None:
     nearby = study(workload=["reconnect"], rtt_ms=[0, 110])
     first, _ = points(close, nearby, (0, 110))
     assert first.rows[0].more[MEASURED] == 0
-    assert first.row(PLAINTEXT_TRIPS) is first.row(EXTRA_TRIPS) is None
+    assert first.row(*PLAINTEXT_TRIPS) is first.row(*EXTRA_TRIPS) is None
     short, _ = points(measured_ms={10: 0.5})
     assert of(short, EXTRA_TRIPS).point == pytest.approx(44)
 
@@ -338,7 +338,7 @@ def slower_together(levels: Levels, block: int) -> dict[str, float]:
     return {name: us * int(levels["connections"]) for name, us in kept_and_made(levels, block).items()}
 
 
-def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[Known]:
+def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | None = None) -> list[RowSet]:
     """Of a run in which connections were made to these servers, so many at a time, under TLS."""
     whole = planted_series(POOLING, values, blocks=4)
     cases = {
@@ -353,10 +353,10 @@ def pools(*made: tuple[str, int], values: Values = kept_and_made, ms: float | No
     return by_case(Teller(replace(whole, cases=cases), {} if ms is None else {10: ms}))
 
 
-def by_case(teller: Teller) -> list[Known]:
+def by_case(teller: Teller) -> list[RowSet]:
     """What each treatment saves, in the plan's order."""
     own = grouped(teller.pools(), lambda row: tuple(row.case.items()))
-    return [Known(rows) for rows in own.values()]
+    return [RowSet(rows) for rows in own.values()]
 
 
 def test_what_keeping_a_connection_saves_in_time() -> None:

@@ -20,7 +20,7 @@ from tlstax.report.page.html import html
 from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Told
+from tlstax.results.rows import RowSet, Told
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -41,7 +41,6 @@ from tlstax.topics.distance.curves import (
     TO,
     WORTH,
     Curve,
-    Known,
     claim_verdict,
     curves_of,
     distance_tables,
@@ -104,7 +103,7 @@ def test_the_planted_round_trips_are_found_at_every_distance() -> None:
         if rtt_ms:
             assert of(point, EXTRA_TRIPS).point == pytest.approx(OF_TLS + TLS_WORK_MS / rtt_ms)
         else:
-            assert point.row(EXTRA_TRIPS) is None
+            assert point.row(*EXTRA_TRIPS) is None
     assert "rtt_ms" not in told.case
 
 
@@ -171,7 +170,7 @@ def test_a_kept_connection_saves_what_making_one_takes() -> None:
     own = found().of(role=KEPT)
     at = [row for row in own if (row.case["server"], row.case["rtt_ms"]) == ("mysql-9.7", 45)]
     label = next(row.label for row in at if row.label.startswith("plaintext") and "SSH" not in row.label)
-    plain = Known([row for row in at if row.label == label])
+    plain = RowSet([row for row in at if row.label == label])
     assert of(plain, CONNECT).point == pytest.approx(180.4)
     assert of(plain, STATEMENT).point == pytest.approx(45.1)
     assert of(plain, WORTH).point == pytest.approx(4.0)
@@ -310,8 +309,8 @@ def test_every_format_has_the_figures() -> None:
 
 
 def with_workload(curve: Curve, workload: str) -> Curve:
-    def changed(point: Known) -> Known:
-        return Known(
+    def changed(point: RowSet) -> RowSet:
+        return RowSet(
             [row.model_copy(update={"case": {**row.case, "workload": workload}}) for row in point.rows]
         )
 

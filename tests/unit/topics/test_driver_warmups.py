@@ -12,7 +12,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row
 from tlstax.study import Case, load_study
-from tlstax.topics.drivers.warmups import SLICE, WARM_UP, restless, rows
+from tlstax.topics.drivers.topic import SLICE, WARM_UP, restless, warmups
 
 STUDY = load_study("driver-defaults")
 BASE, CONTROL, NEWER, NEWEST = cases(STUDY)[:4]
@@ -33,7 +33,7 @@ def trial(case: Case, block: int, *us: float, steady: bool = True, every_s: floa
 
 def told(records: Sequence[TrialRecord]) -> list[Row]:
     """The rows of warm-ups; their slices apart."""
-    return [row for row in rows(STUDY, records) if row.role == WARM_UP]
+    return [row for row in warmups(STUDY, records) if row.role == WARM_UP]
 
 
 def only(records: Sequence[TrialRecord]) -> Row:
@@ -42,7 +42,7 @@ def only(records: Sequence[TrialRecord]) -> Row:
 
 
 def slices(records: Sequence[TrialRecord]) -> list[tuple[object, float | None, object]]:
-    own = [row for row in rows(STUDY, records) if row.role == SLICE]
+    own = [row for row in warmups(STUDY, records) if row.role == SLICE]
     assert {(row.case == BASE.levels, row.outcome, row.unit) for row in own} == {
         (True, "client_cpu_us_per_op", "us")
     }
@@ -132,7 +132,7 @@ def test_a_slice_that_tells_nothing_is_left_out(operations: int, cpu_us: float) 
 
 
 def test_a_driver_that_was_not_steady_is_told() -> None:
-    shown = rows(
+    shown = warmups(
         STUDY,
         [
             trial(BASE, 0, 2, 1),

@@ -27,9 +27,9 @@ from tlstax.study.labels import driver_label, full_label
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core.topic import Run
-from tlstax.topics.drivers import defaults, splits, warmups
+from tlstax.topics.drivers import defaults, splits
 from tlstax.topics.drivers.splits import ASKING, ENCRYPTION, VERSION, Split, splits_of
-from tlstax.topics.drivers.topic import TOPIC
+from tlstax.topics.drivers.topic import SLICE, TOPIC, WARM_UP
 
 PLANTED = Planted()
 STUDY = load_study("driver-defaults")
@@ -187,12 +187,12 @@ def test_the_answer_says_what_each_driver_does_and_why_one_could_not() -> None:
 
 
 def test_the_warm_up_is_seen() -> None:
-    found = next(row for row in drivers().of(role=warmups.WARM_UP) if row.label == "Connector/J 8.0.16")
+    found = next(row for row in drivers().of(role=WARM_UP) if row.label == "Connector/J 8.0.16")
     assert found.number("cold_times_slower") == pytest.approx(20.0)
     assert (found.value, found.baseline_value) == (600.0, 30.0)
     assert found.number("steady_after_s") == pytest.approx(1.2)
     assert found.more["steady_trials"] == found.more["trials"]
-    slices = [row.value for row in drivers().of(role=warmups.SLICE) if row.case == found.case]
+    slices = [row.value for row in drivers().of(role=SLICE) if row.case == found.case]
     assert slices[:3] == [600.0, 300.0, 120.0]
 
 

@@ -120,7 +120,6 @@ def test_arithmetic_goes_block_by_block() -> None:
     series = Series(study=STUDY, cases={}, values=values, controls={})
     assert spending.column(series, PLAIN, "ops_per_s") == {0: 5.0, 2: 7.0}
     assert spending.column(series, KEPT, "ops_per_s") == {}
-    assert spending.scaled({0: 2.0, 1: 3.0}, 5.0) == {0: 10.0, 1: 15.0}
     one, other = {3: 8.0, 0: 2.0, 1: 0.0, 2: 2.0}, {0: 1.0, 1: 1.0, 2: 0.0, 3: 2.0, 4: 9.0}
     assert spending.log_quotients(one, other) == {0: log(2.0), 3: log(4.0)}
     assert spending.log_quotients({0: 0.5}, {0: 0.25}) == {0: log(2.0)}

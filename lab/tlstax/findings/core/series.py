@@ -105,6 +105,11 @@ class Series:
         """The levels of the case that the study compares this one with."""
         return {**levels, **self.study.baseline}
 
+    def families(self, *factors: str) -> list[list[dict[str, Level]]]:
+        """The cases (as levels) that have these factors and differ in nothing but them, together."""
+        every = (case.levels for case in self.cases.values() if set(factors) <= case.levels.keys())
+        return list(grouped(every, lambda levels: frozen(levels, *factors)).values())
+
     def ladders(self) -> dict[Frozen, list[dict[str, Level]]]:
         """The cases (as levels) that differ in nothing but the number of connections, ladder by ladder."""
         return grouped((case.levels for case in self.cases.values()), lambda at: frozen(at, LADDER))

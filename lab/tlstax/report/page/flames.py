@@ -20,7 +20,7 @@ from importlib import resources
 from markupsafe import Markup, escape
 
 from tlstax.findings.core.outcomes import is_large
-from tlstax.plan.order import cases
+from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case, Study
@@ -28,7 +28,7 @@ from tlstax.study.labels import group_label, label
 from tlstax.support.errors import MachineFault
 from tlstax.support.grouping import grouped
 from tlstax.topics.answer.case_choice import choice_text
-from tlstax.topics.flames import Draw, baseline_of, flame_graph, why_none
+from tlstax.topics.flames import Draw, flame_graph, why_none
 
 MOST_BYTES = 4_000_000
 """So much of the page may be flame graphs; what is left out is said, with the command that draws it."""
@@ -130,7 +130,7 @@ def _wanted(study: Study) -> Iterator[tuple[Case, Case | None, Side]]:
     for side in SIDES:
         for case in every:
             if case.role == "treatment":
-                yield case, baseline_of(study, case), side
+                yield case, baseline_of(case, every, study), side
     for side in () if is_large(study) else SIDES:
         for case in every:
             yield case, None, side

@@ -24,7 +24,7 @@ from tlstax.topics.answer.caveats import of_external
 from tlstax.topics.answer.statements import statements
 from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
-from tlstax.topics.drivers.warmups import restless
+from tlstax.topics.drivers.topic import restless
 from tlstax.topics.index import TOPICS
 
 

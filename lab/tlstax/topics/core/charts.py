@@ -512,3 +512,32 @@ def at_one_width(words: str, chart: Spec, *, title: str = "") -> Drawing:
 
 def _drawn(chart: Spec) -> Markup:
     return Markup(svg(chart))  # noqa: S704 - our own drawing; Vega escapes every text in it
+
+
+CURVES_HEIGHT = 230
+
+
+def curves_panel(  # noqa: PLR0913 (a chart's two axes, and what it says)
+    panel: tuple[str, str],
+    words: str,
+    lines: Sequence[Line],
+    *,
+    x: Spec,
+    scale: Mapping[str, Any],
+    axis: Mapping[str, Any],
+    beside: Callable[[float, float], float],
+    reference: float | None = None,
+) -> Panel:
+    """Curves with whiskers for one width, under a title and how to read them; dashed at a reference.
+
+    `beside` sets points of several curves beside each other, as `points_of` has it.
+    """
+    y, low = (quantitative(field, scale, minExtent=42, maxExtent=42, **axis) for field in ("y", "low"))
+    values = points_of(lines, beside)
+    layers = [whiskers(values, x, low), *lines_and_dots(values, x, y, size=34)]
+    if reference is not None:
+        rule = {"type": "rule", "color": palette.REFERENCE.light, "strokeDash": [3, 3]}
+        layers.insert(0, layer([{"y": reference}], rule, y=y))
+    said = "; ".join(point.description for line in lines for point in line.points)
+    chart = finished(layers, NARROW, CURVES_HEIGHT)
+    return Panel(*panel, (at_one_width(f"{words}. {said}", chart),))

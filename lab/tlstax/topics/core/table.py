@@ -8,7 +8,8 @@ from typing import Literal
 
 from tlstax.findings.core.wording import capitalised
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row
+from tlstax.results.rows import Row, RowSet
+from tlstax.topics.core.columns import GROUP
 from tlstax.topics.core.figures import NOTHING, UNKNOWN, change, interval, significant
 
 GAP = 2
@@ -160,6 +161,10 @@ class Line:
     cells: tuple[Cell, ...]
 
 
+Columns = Sequence[tuple[str, Callable[[RowSet], Cell]]]
+"""The heads of a table's columns, and what each has of a case, from all its rows."""
+
+
 @dataclass(frozen=True)
 class Lines:
     """A table that may be taken apart: its title, heads, lines in their order, and what to know of it."""
@@ -168,6 +173,15 @@ class Lines:
     heads: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, title: str, columns: Columns, cases: Iterable[RowSet], *notes: str) -> Lines:
+        """A line for each case, in the group that its rows name."""
+        lines = (
+            Line(case.rows[0].word(GROUP.name), case.rows[0].label, tuple(cell(case) for _, cell in columns))
+            for case in cases
+        )
+        return cls(title, tuple(head for head, _ in columns), tuple(lines), notes)
 
     def whole(self) -> Table:
         """One table; where there are several groups, a line with the name of each before its cases."""

@@ -15,22 +15,24 @@ from math import log
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen
+from tlstax.findings.core.series import LADDER, Logs, Series, difference, frozen
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import More, Row, RowSet, Told
 from tlstax.study import GrowthClaim, Level, Levels, within, workloads
 from tlstax.study.needs import needs_distance
 from tlstax.support.grouping import grouped
-from tlstax.support.text import counted, some_of
-from tlstax.topics.core import columns, figures
+from tlstax.support.text import counted, some_of, with_commas
+from tlstax.topics.core import charts as parts
+from tlstax.topics.core import columns, figures, palette
+from tlstax.topics.core.charts import Line, Panel, Point, Style, curves_panel, quantitative
 from tlstax.topics.core.columns import Column
-from tlstax.topics.core.section import Block, Claim, Claims, Folded, Items, OnPage, Roomy, Section
+from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Cell, Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.distance import charts, spending
+from tlstax.topics.distance import spending
 from tlstax.topics.distance.spending import (
     CONNECT_US,
     OPERATION_US,
@@ -52,18 +54,23 @@ Figure = tuple[str, str]
 """An outcome without what it is of, and its unit."""
 
 POINT, GROWTH, CLAIM, KEPT = "distance", "growth over distance", "claim of distance", "kept connection"
-MS, TRIPS, TIMES = "ms", "round trips", "1"
+MS, TRIPS, RATIO = "ms", "round trips", "1"
 
 TIME, RATIO_OF_RATES = ("time", MS), ("rate", "1/s")
 PLAINTEXT, TREATED, EXTRA = ("plaintext", MS), ("treated", MS), ("extra", MS)
 PLAINTEXT_TRIPS, EXTRA_TRIPS = ("plaintext", TRIPS), ("extra", TRIPS)
-NEAR, FAR = ("rates of plaintext, near", TIMES), ("rates of plaintext, far", TIMES)
-CHANGE, LIMIT = ("growth of the loss", TIMES), ("loss by round trips alone", TIMES)
+NEAR, FAR = ("rates of plaintext, near", RATIO), ("rates of plaintext, far", RATIO)
+CHANGE, LIMIT = ("growth of the loss", RATIO), ("loss by round trips alone", RATIO)
 CONNECT, CONNECT_TRIPS, STATEMENT = ("connection", MS), ("connection", TRIPS), ("statement", MS)
 WORTH = ("connection in statements", "1")
 
 KIND, MEASURED, FROM, TO, KEEPING = "times_of", "round_trip_ms", "from_ms", "to_ms", "kept_workload"
 SOURCE, CURVES = "source", "curves"
+
+DODGE = 0.006
+"""How far apart, as a share of the axis, dots of two treatments stand at the same distance."""
+
+MS_LABEL = "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 
 MOST_NAMED = 3
 """The most curves that a sentence names, those with the largest effect first."""
@@ -89,8 +96,8 @@ class Teller:
 
     def _times_ms(self, levels: Levels) -> dict[int, float]:
         makes = spending.makes_connections(levels, self.series.study)
-        found = spending.column(self.series, levels, CONNECT_US if makes else OPERATION_US)
-        return spending.scaled(found, 1e-3)
+        times_us = spending.column(self.series, levels, CONNECT_US if makes else OPERATION_US)
+        return {block: us * 1e-3 for block, us in times_us.items()}
 
     def _round_trip_ms(self, levels: Levels) -> float:
         asked = spending.rtt_of(levels)
@@ -100,15 +107,16 @@ class Teller:
         """Ln of how many times as many operations a second plaintext has, block by block."""
         return self.series.log_ratios(self.series.own_baseline(levels), levels, RATE)
 
-    def _common(self, levels: Levels) -> dict[str, Any]:
+    def _common(self, role: str, levels: Levels, rtt: Levels, more: Mapping[str, More]) -> dict[str, Any]:
+        """What all rows of a case and of plaintext have, at this distance or at any."""
+        makes = spending.makes_connections(levels, self.series.study)
         return {
-            "case": dict(frozen(levels, RTT)),
-            "baseline": dict(frozen(self.series.own_baseline(levels), RTT)),
+            "role": role,
+            "case": {**dict(frozen(levels, RTT)), **rtt},
+            "baseline": {**dict(frozen(self.series.own_baseline(levels), RTT)), **rtt},
             "label": spending.treatment_label(levels, self.series.study),
+            "more": {KIND: "connection" if makes else "statement", **more},
         }
-
-    def _kind(self, levels: Levels) -> str:
-        return "connection" if spending.makes_connections(levels, self.series.study) else "statement"
 
     def _point(self, levels: Levels) -> Iterator[Row]:
         """What one distance makes of it, in the blocks that plaintext has too."""
@@ -118,26 +126,19 @@ class Teller:
         if not extra or not slowdowns or not times:
             return
         treated, plain = ({block: column[block] for block in extra} for column in (treated, plain))
-        common, away = self._common(levels), {RTT: spending.rtt_of(levels)}
-        common |= {"case": {**common["case"], **away}, "baseline": {**common["baseline"], **away}}
         round_trip_ms, pooling = self._round_trip_ms(levels), self.series.pooling
-        common |= {"role": POINT, "more": {KIND: self._kind(levels), MEASURED: round_trip_ms}}
-        yield self._row(
-            TIME,
-            common,
-            pooling.interval(times),
-            of="ratio",
-            value=self._mean(treated).point,
-            baseline_value=self._mean(plain).point,
-        )
-        rates = pooling.interval({block: -value for block, value in slowdowns.items()})
-        yield self._row(RATIO_OF_RATES, common, rates, of="ratio")
-        for figure, values in ((PLAINTEXT, plain), (TREATED, treated), (EXTRA, extra)):
-            yield self._row(figure, common, self._mean(values))
-        for figure, values in ((PLAINTEXT_TRIPS, plain), (EXTRA_TRIPS, extra)) if round_trip_ms > 0 else ():
-            yield self._row(
-                figure, common, self._mean({block: ms / round_trip_ms for block, ms in values.items()})
-            )
+        own = {MEASURED: round_trip_ms}
+        common = self._common(POINT, levels, {RTT: spending.rtt_of(levels)}, own)
+        means = {figure: pooling.difference(ms) for figure, ms in ((TREATED, treated), (PLAINTEXT, plain))}
+        ratio, rates = pooling.interval(times), {block: -value for block, value in slowdowns.items()}
+        beside = {"value": means[TREATED].point, "baseline_value": means[PLAINTEXT].point}
+        yield _row(common, TIME, ratio, of="ratio", **beside)
+        yield _row(common, RATIO_OF_RATES, pooling.interval(rates), of="ratio")
+        yield _row(common, PLAINTEXT, means[PLAINTEXT])
+        yield _row(common, TREATED, means[TREATED])
+        yield _row(common, EXTRA, pooling.difference(extra))
+        for figure, ms in ((PLAINTEXT_TRIPS, plain), (EXTRA_TRIPS, extra)) if round_trip_ms > 0 else ():
+            yield _row(common, figure, pooling.difference(_over(ms, round_trip_ms)))
 
     def _growth(self, steps: Steps) -> Iterator[Row]:
         """From the shortest distance to the longest, told both ways; nothing where no block has both.
@@ -159,32 +160,18 @@ class Teller:
         if not grown or not changes or apart_ms <= 0:
             return
         pooling = self.series.pooling
-        extra, change = self._mean(grown), pooling.interval(changes)
-        k = self._mean({block: value / apart_ms for block, value in grown.items()})
-        n = self._mean({block: longer[block] / apart_ms for block in grown})
-        common = {
-            **self._common(near),
-            "role": GROWTH,
-            "more": {KIND: self._kind(near), FROM: min(steps), TO: max(steps)},
-        }
-        yield self._row(EXTRA, common, extra, judgement=trend(extra, 0.0))
-        yield self._row(EXTRA_TRIPS, common, k)
-        yield self._row(PLAINTEXT_TRIPS, common, n)
-        yield self._row(NEAR, common, pooling.interval(slow_near), of="ratio")
-        yield self._row(FAR, common, pooling.interval(slow_far), of="ratio")
-        yield self._row(CHANGE, common, change, of="ratio", judgement=trend(change, 1.0))
+        extra, change = pooling.difference(grown), pooling.interval(changes)
+        k = pooling.difference(_over(grown, apart_ms))
+        n = pooling.difference(_over({block: longer[block] for block in grown}, apart_ms))
+        common = self._common(GROWTH, near, {}, {FROM: min(steps), TO: max(steps)})
+        yield _row(common, EXTRA, extra, judgement=trend(extra, 0.0))
+        yield _row(common, EXTRA_TRIPS, k)
+        yield _row(common, PLAINTEXT_TRIPS, n)
+        yield _row(common, NEAR, pooling.interval(slow_near), of="ratio")
+        yield _row(common, FAR, pooling.interval(slow_far), of="ratio")
+        yield _row(common, CHANGE, change, of="ratio", judgement=trend(change, 1.0))
         if n.point > 0:
-            yield self._row(LIMIT, common, None, value=(n.point + k.point) / n.point)
-
-    @staticmethod
-    def _row(figure: Figure, common: Mapping[str, Any], found: Interval | None, **more: Any) -> Row:
-        outcome, unit = figure
-        if KIND in common["more"]:
-            outcome = f"{common['more'][KIND]}: {outcome}"
-        return Row(outcome=outcome, unit=unit, interval=found, **common, **more)
-
-    def _mean(self, values: Logs) -> Interval:
-        return self.series.pooling.difference(values)
+            yield _row(common, LIMIT, None, value=(n.point + k.point) / n.point)
 
     def pools(self) -> Iterator[Row]:
         """What a kept connection saves in time, for every treatment that was measured both ways.
@@ -192,13 +179,13 @@ class Teller:
         Of each server, with as few connections at a time as there are: with many, a connect waits for others,
         and that is no part of what keeping one saves.
         """
-        study, made, kept = self.series.study, list[dict[str, Level]](), list[dict[str, Level]]()
-        for levels in spending.first_processes(self.series):
-            (made if spending.makes_connections(levels, study) else kept).append(levels)
-        fewest: dict[Level, int] = {}
-        for levels in made:
-            server, many = levels.get(SERVER, ""), int(levels.get(LADDER, 1))
-            fewest[server] = min(many, fewest.get(server, many))
+        study, every = self.series.study, list(spending.first_processes(self.series))
+        made = [levels for levels in every if spending.makes_connections(levels, study)]
+        kept = [levels for levels in every if levels not in made]
+        fewest = {
+            server: min(int(levels.get(LADDER, 1)) for levels in own)
+            for server, own in grouped(made, lambda levels: levels.get(SERVER, "")).items()
+        }
         for levels in made:
             if int(levels.get(LADDER, 1)) == fewest[levels.get(SERVER, "")]:
                 beside = spending.kept_beside(levels, kept, study)
@@ -213,22 +200,29 @@ class Teller:
             return
         both = sorted(connects.keys() & statements.keys())
         connects, statements = ({block: column[block] for block in both} for column in (connects, statements))
-        round_trip_ms = self._round_trip_ms(made)
+        round_trip_ms, pooling = self._round_trip_ms(made), self.series.pooling
         common = {
             "role": KEPT,
             "case": made,
             "label": spending.treatment_label(made, self.series.study),
             "more": {KEEPING: str(kept.get(WORKLOAD, "")), MEASURED: round_trip_ms},
         }
-        yield self._row(CONNECT, common, self._mean(connects))
+        yield _row(common, CONNECT, pooling.difference(connects))
         if round_trip_ms > 0:
-            yield self._row(
-                CONNECT_TRIPS,
-                common,
-                self._mean({block: ms / round_trip_ms for block, ms in connects.items()}),
-            )
-        yield self._row(STATEMENT, common, self._mean(statements))
-        yield self._row(WORTH, common, self.series.pooling.interval(logs))
+            yield _row(common, CONNECT_TRIPS, pooling.difference(_over(connects, round_trip_ms)))
+        yield _row(common, STATEMENT, pooling.difference(statements))
+        yield _row(common, WORTH, pooling.interval(logs))
+
+
+def _over(values: Logs, divisor: float) -> dict[int, float]:
+    return {block: value / divisor for block, value in values.items()}
+
+
+def _row(common: Mapping[str, Any], figure: Figure, interval: Interval | None, **more: Any) -> Row:
+    """A figure of a case; that of a time names what the time is of."""
+    outcome, unit = figure
+    of = common["more"].get(KIND)
+    return Row(outcome=f"{of}: {outcome}" if of else outcome, unit=unit, interval=interval, **common, **more)
 
 
 def rows(run: Run) -> Iterator[Row]:
@@ -271,34 +265,16 @@ def trend(found: Interval, nothing: float) -> Trend:
 
 def _steps(series: Series) -> Iterator[Steps]:
     """The cases of every treatment by their distance, the shortest first, in the plan's order."""
-    found: dict[Frozen, Steps] = {}
-    for levels in spending.first_processes(series):
-        if not series.study.is_baseline(levels):
-            found.setdefault(frozen(levels, RTT), {})[spending.rtt_of(levels)] = levels
-    for steps in found.values():
-        yield dict(sorted(steps.items()))
-
-
-class Known(NamedTuple):
-    """Rows of one thing, by their figures."""
-
-    rows: Sequence[Row]
-
-    def row(self, figure: Figure) -> Row | None:
-        """The row of a figure; None where there is none."""
-        return next((r for r in self.rows if (r.outcome.rpartition(": ")[2], r.unit) == figure), None)
-
-    def interval(self, figure: Figure) -> Interval | None:
-        """What is known of it; None where there is no such figure."""
-        row = self.row(figure)
-        return None if row is None else row.interval
+    treated = (at for at in spending.first_processes(series) if not series.study.is_baseline(at))
+    for several in grouped(treated, lambda levels: frozen(levels, RTT)).values():
+        yield dict(sorted({spending.rtt_of(levels): levels for levels in several}.items()))
 
 
 class Curve(NamedTuple):
     """One treatment of one server: what it makes of each distance, and how it grows (None of one alone)."""
 
-    points: Mapping[float, Known]
-    growth: Known | None
+    points: Mapping[float, RowSet]
+    growth: RowSet | None
 
     @property
     def _first(self) -> Row:
@@ -332,27 +308,34 @@ class Curve(NamedTuple):
     @property
     def name(self) -> str:
         """The server, the treatment, and how many at a time: "mysql-9.7, TLS 1.3, 100 at a time"."""
-        return ", ".join(part for part in (self.server, self.label, self.at_a_time) if part)
+        return with_commas(self.server, self.label, self.at_a_time)
 
 
 def curves_of(told: Iterable[Row]) -> list[Curve]:
     """The curves of a run, from its rows."""
-    own = [row for row in told if row.role in {POINT, GROWTH}]
-    by_curve = grouped(own, lambda row: (frozen(row.case, RTT), row.word(KIND)))
-    return [_curve(rows) for rows in by_curve.values()]
+    of_curves = (row for row in told if row.role in {POINT, GROWTH})
+    curves = []
+    for own in grouped(of_curves, lambda row: (frozen(row.case, RTT), row.word(KIND))).values():
+        growth = [row for row in own if row.role == GROWTH]
+        points = _by_distance(row for row in own if row.role == POINT)
+        curves.append(Curve(points, RowSet(growth) if growth else None))
+    return curves
 
 
-def _curve(own: Sequence[Row]) -> Curve:
-    points = grouped((row for row in own if row.role == POINT), lambda row: spending.rtt_of(row.case))
-    growth = [row for row in own if row.role == GROWTH]
-    return Curve({rtt: Known(rows) for rtt, rows in points.items()}, Known(growth) if growth else None)
+def _by_distance(rows: Iterable[Row]) -> dict[float, RowSet]:
+    by_rtt = grouped(rows, lambda row: spending.rtt_of(row.case))
+    return {rtt_ms: RowSet(own) for rtt_ms, own in by_rtt.items()}
+
+
+Grown = Sequence[tuple[Curve, RowSet]]
+"""Curves that grow or shrink over distance, and how."""
 
 
 def _claimed(claim: GrowthClaim, curves: Sequence[Curve]) -> Iterator[Row]:
     """How a published claim that the cost of encryption grows with distance stands, in either meaning."""
-    grown = [curve for curve in curves if curve.growth is not None and within(curve.case, claim.within)]
+    grown = [(own, own.growth) for own in curves if own.growth is not None and within(own.case, claim.within)]
     for meant, figure, words_of in ((IN_TIME, EXTRA, _in_time), (IN_PROPORTION, CHANGE, _in_proportion)):
-        trends = [_trend(curve, figure) for curve in grown]
+        trends = [row.judgement for _, growth in grown if (row := growth.row(*figure)) is not None]
         yield Row(
             role=CLAIM,
             outcome=meant,
@@ -361,11 +344,6 @@ def _claimed(claim: GrowthClaim, curves: Sequence[Curve]) -> Iterator[Row]:
             caveats=(_told(grown, trends, figure, words_of),),
             more={SOURCE: claim.source, CURVES: len(grown)},
         )
-
-
-def _trend(curve: Curve, figure: Figure) -> str:
-    row = curve.growth.row(figure) if curve.growth is not None else None
-    return "" if row is None else row.judgement
 
 
 def claim_verdict(trends: Sequence[str]) -> ClaimVerdict:
@@ -379,29 +357,26 @@ def claim_verdict(trends: Sequence[str]) -> ClaimVerdict:
     return "did not hold" if "shrinks" in trends else "inconclusive"
 
 
-def _told(
-    curves: Sequence[Curve], trends: Sequence[str], figure: Figure, words_of: Callable[[Known], str]
-) -> str:
+def _told(grown: Grown, trends: Sequence[str], figure: Figure, words_of: Callable[[RowSet], str]) -> str:
     """In how many treatments it grows and shrinks, and those that it does most in."""
-    grown = [(curve, curve.growth) for curve in curves if curve.growth is not None]
+
+    def size(grown: tuple[Curve, RowSet]) -> float:
+        change = grown[1].interval(*figure)
+        return 0.0 if change is None else abs(log(change.point)) if figure == CHANGE else change.point
+
     if not grown:
         return "nothing that was measured bears on it"
     counts = [f"{word} in {trends.count(word)}" for word in ("grows", "shrinks") if word in trends]
     undecided = trends.count("inconclusive")
     parts = [f"of {counted(len(grown), 'treatment')} it {' and '.join(counts)}"] if counts else []
     parts += [f"{undecided} inconclusive"] if undecided else []
-    largest = sorted(grown, key=lambda pair: -_size(pair[1], figure))
+    largest = sorted(grown, key=size, reverse=True)
     named = some_of([f"{curve.name}: {words_of(growth)}" for curve, growth in largest], MOST_NAMED)
     return f"{', '.join(parts)} ({'; '.join(named)})"
 
 
-def _size(growth: Known, figure: Figure) -> float:
-    found = growth.interval(figure)
-    return 0.0 if found is None else abs(log(found.point) if figure == CHANGE else found.point)
-
-
-def _in_time(growth: Known) -> str:
-    extra, trips, plaintext = map(growth.interval, (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
+def _in_time(growth: RowSet) -> str:
+    extra, trips, plaintext = (growth.interval(*figure) for figure in (EXTRA, EXTRA_TRIPS, PLAINTEXT_TRIPS))
     if extra is None or trips is None or plaintext is None:
         return ""
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
@@ -417,12 +392,12 @@ def _in_time(growth: Known) -> str:
     )
 
 
-def _in_proportion(growth: Known) -> str:
-    near, far, change = map(growth.interval, (NEAR, FAR, CHANGE))
+def _in_proportion(growth: RowSet) -> str:
+    near, far, change = (growth.interval(*figure) for figure in (NEAR, FAR, CHANGE))
     if near is None or far is None or change is None:
         return ""
     near_ms, far_ms = growth.rows[0].number(FROM), growth.rows[0].number(TO)
-    limit = growth.row(LIMIT)
+    limit = growth.row(*LIMIT)
     alone = f"; round trips alone would make it {limit.value:.2f}" if limit is not None else ""
     word = {
         "grows": "the loss grows",
@@ -443,8 +418,7 @@ def growth_sentence(curve: Curve) -> str:
 
 def _growths(curves: Iterable[Curve]) -> list[str]:
     """Both trends of the curves of connections."""
-    said = [growth_sentence(curve) for curve in curves if curve.kind == "connection"]
-    return [sentence for sentence in said if sentence]
+    return [said for curve in curves if curve.kind == "connection" and (said := growth_sentence(curve))]
 
 
 def claim_verdicts(told: Iterable[Row]) -> list[str]:
@@ -462,34 +436,28 @@ def claim_sentences(told: Sequence[Row]) -> list[str]:
     return [": ".join(pair) for pair in zip(claim_verdicts(told), rest_on, strict=True)]
 
 
-def _pools(told: Iterable[Row]) -> dict[tuple[str, str], dict[float, Known]]:
+def _pools(told: Iterable[Row]) -> dict[tuple[str, str], dict[float, RowSet]]:
     """What kept connections save, by server and treatment, at each distance."""
-    own = grouped(
-        (row for row in told if row.role == KEPT),
-        lambda row: (str(row.case.get(SERVER, "")), row.label, spending.rtt_of(row.case)),
-    )
-    found: dict[tuple[str, str], dict[float, Known]] = {}
-    for (server, label, rtt_ms), rows in own.items():
-        found.setdefault((server, label), {})[rtt_ms] = Known(rows)
-    return found
+    kept = (row for row in told if row.role == KEPT)
+    pools = grouped(kept, lambda row: (str(row.case.get(SERVER, "")), row.label))
+    return {pool: _by_distance(own) for pool, own in pools.items()}
 
 
 def pool_sentences(told: Iterable[Row]) -> list[str]:
     """For each server, at the longest distance: what a kept connection saves, treatment by treatment."""
-    sides = grouped(_pools(told).items(), lambda pool: pool[0][0])
-    return [_saved(server, pools) for server, pools in sides.items()]
-
-
-def _saved(server: str, pools: Sequence[tuple[tuple[str, str], Mapping[float, Known]]]) -> str:
-    rtt_ms = max(max(at) for _, at in pools)
-    costs = [
-        f"{label} {number(connect)} ms, as long as {number(worth)} statements"
-        for (_, label), at in pools
-        if rtt_ms in at
-        if (connect := at[rtt_ms].interval(CONNECT)) and (worth := at[rtt_ms].interval(WORTH))
-    ]
-    takes = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
-    return f"{place_words(server, rtt_ms)}, a connection that is kept saves making it, which takes: {takes}"
+    said = []
+    for server, pools in grouped(_pools(told).items(), lambda pool: pool[0][0]).items():
+        rtt_ms = max(max(at) for _, at in pools)
+        costs = [
+            f"{label} {number(connect)} ms, as long as {number(worth)} statements"
+            for (_, label), at in pools
+            if rtt_ms in at
+            if (connect := at[rtt_ms].interval(*CONNECT)) and (worth := at[rtt_ms].interval(*WORTH))
+        ]
+        takes = "; ".join(some_of(costs, MOST_NAMED, "{} more in the table"))
+        saves = "a connection that is kept saves making it, which takes"
+        said.append(f"{place_words(server, rtt_ms)}, {saves}: {takes}")
+    return said
 
 
 def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
@@ -546,26 +514,81 @@ def _page_blocks(curves: Sequence[Curve], told: Sequence[Row]) -> Iterator[Block
         )
     drawn = by_title([curve for curve in curves if len(curve.points) > 1])
     for title, own in drawn.items():
-        yield charts.distance_charts(title, *_lines(own))
+        yield _charts(title, own)
     yield Items(tuple(f"{sentence}." for sentence in pool_sentences(told)), SAVED)
     growths = tuple(f"{sentence}." for sentence in _growths(curves))
     if growths:
         yield Folded(GROWTHS, (Items(growths),))
 
 
-def _lines(curves: Sequence[Curve]) -> tuple[charts.Drawn, list[charts.Drawn], list[charts.Drawn]]:
-    """Plaintext's times, beside the treatment with most distances; treatments' times and ratios."""
+def _charts(title: str, curves: Sequence[Curve]) -> Charts:
+    """Times, with plaintext's, and beside them ratios to plaintext; a treatment has one colour in both.
+
+    Plaintext's times are those beside the treatment with most distances.
+    """
     longest = max(curves, key=lambda curve: len(curve.points))
-    return (
-        _line(longest, "plaintext", PLAINTEXT),
-        [_line(curve, curve.label, TREATED) for curve in curves],
-        [_line(curve, curve.label, TIME) for curve in curves],
+    styles = [
+        Style(curve.label, palette.level_ink(place).light, palette.level_shape(place + 1))
+        for place, curve in enumerate(curves)
+    ]
+    both = list(zip(curves, styles, strict=True))
+    plaintext = Style("plaintext", palette.BASELINE.light, palette.level_shape(0))
+    times = [
+        _line(longest, plaintext, PLAINTEXT, "{:.4g} ms".format),
+        *(_line(curve, style, TREATED, lambda ms: f"{figures.significant(ms)} ms") for curve, style in both),
+    ]
+    ratios = [
+        _line(curve, style, TIME, lambda ratio: f"{figures.significant(ratio)}{figures.TIMES}")
+        for curve, style in both
+    ]
+    panels = (
+        _panel(("Time", "Lower is better."), title, times, ratio=False),
+        _panel(("Time against plaintext", "1× is as long as plaintext."), title, ratios, ratio=True),
     )
+    return Charts(panels, title, (plaintext, *styles), small=True)
 
 
-def _line(curve: Curve, label: str, figure: Figure) -> charts.Drawn:
-    known = {rtt_ms: point.interval(figure) for rtt_ms, point in curve.points.items()}
-    return label, {rtt_ms: found for rtt_ms, found in known.items() if found is not None}
+def _line(curve: Curve, style: Style, figure: Figure, said: Callable[[float], str]) -> Line:
+    """A figure at each distance. An interval is cut off where it would flatten everything else."""
+    known = {rtt_ms: point.interval(*figure) for rtt_ms, point in curve.points.items()}
+    points = (
+        Point(
+            rtt_ms,
+            ms.point,
+            f"{style.label}, {spending.away(rtt_ms)}: {said(ms.point)}",
+            ms.point if ms.low is None else max(ms.low, ms.point / 2),
+            ms.point if ms.high is None else min(ms.high, 2 * ms.point),
+        )
+        for rtt_ms, ms in known.items()
+        if ms is not None
+    )
+    return Line(style, tuple(points))
+
+
+def _panel(panel: tuple[str, str], title: str, lines: Sequence[Line], *, ratio: bool) -> Panel:
+    """Over the round trip time: times from nothing on, ratios on a logarithmic axis."""
+    points = [point for line in lines for point in line.points]
+    rtts = sorted({point.x for point in points})
+    ends = [end for point in points for end in (point.low, point.high) if end is not None]
+    span = (rtts[-1] - rtts[0]) or 1.0
+    across = {"domain": [rtts[0] - 0.04 * span, rtts[-1] + 0.04 * span]}
+    label = "format(datum.value, '~g') + ' ms'"
+    scale: dict[str, Any] = {"domain": [0, max(ends) * 1.04]}
+    axis: dict[str, Any] = {"tickCount": 5, "labelExpr": MS_LABEL}
+    if ratio:
+        low, high = min(*ends, 1.0) / 1.05, max(*ends, 1.0) * 1.05
+        scale = {"type": "log", "domain": [low, high]}
+        axis = {"values": parts.ratio_ticks(low, high), "labelExpr": parts.RATIO_LABEL}
+    return curves_panel(
+        panel,
+        f"{title}: {panel[0].lower()} over the round trip time",
+        lines,
+        x=quantitative("x", across, values=rtts, labelExpr=label, title="round trip time", grid=False),
+        scale=scale,
+        axis=axis,
+        beside=lambda rtt_ms, place: rtt_ms + place * DODGE * span,
+        reference=1 if ratio else None,
+    )
 
 
 def by_title(curves: Iterable[Curve]) -> dict[str, list[Curve]]:
@@ -580,52 +603,39 @@ def by_title(curves: Iterable[Curve]) -> dict[str, list[Curve]]:
         of = OF[curve.kind]
         if varied[curve.kind] > 1:
             of = capitalised(workloads.in_words(str(curve.case.get(WORKLOAD, ""))))
-        return ", ".join(part for part in (of, curve.server, curve.at_a_time) if part)
+        return with_commas(of, curve.server, curve.at_a_time)
 
     return grouped(listed, title)
 
 
 def distance_tables(curves: Sequence[Curve], told: Iterable[Row]) -> Iterator[Table]:
     """A table for each server and way of working, and one of what kept connections save."""
+    nothing = {PLAINTEXT: None, TREATED: None, EXTRA: 0.0, EXTRA_TRIPS: 0.0, TIME: 1.0, RATIO_OF_RATES: 1.0}
     titled = by_title(curves)
     last = list(titled)[-1:]
     for title, own in titled.items():
-        lines = [
-            line
-            for curve in own
-            for line in _under(curve.label, {at: _cells(p) for at, p in curve.points.items()})
-        ]
+        lines = [line for curve in own for line in _under(curve.label, curve.points, nothing)]
         notes = (READING,) if title in last else ()
         yield Table(title, HEADS, lines, notes, of="treatment, round trip time")
-    pools = [
-        line
-        for (server, label), at in _pools(told).items()
-        for line in _under(
-            ", ".join(part for part in (server, label) if part),
-            {rtt_ms: _pool_cells(pool) for rtt_ms, pool in at.items()},
-        )
-    ]
+    never = dict.fromkeys((CONNECT, CONNECT_TRIPS, STATEMENT, WORTH))
+    pools = [line for pool, at in _pools(told).items() for line in _under(with_commas(*pool), at, never)]
     if pools:
         yield Table(POOLS, POOL_HEADS, pools, (POOL_READING,), of="treatment, round trip time")
 
 
-def _cells(point: Known) -> list[Cell]:
-    nothing = {PLAINTEXT: None, TREATED: None, EXTRA: 0.0, EXTRA_TRIPS: 0.0, TIME: 1.0, RATIO_OF_RATES: 1.0}
-    return [cell(point.interval(figure), nothing=of) for figure, of in nothing.items()]
+def _under(
+    name: str, points: Mapping[float, RowSet], nothing: Mapping[Figure, float | None]
+) -> Iterator[tuple[Cell, ...]]:
+    """A heading and its lines, each a distance; a single line is its own heading.
 
-
-def _pool_cells(pool: Known) -> list[Cell]:
-    return [cell(pool.interval(each), nothing=None) for each in (CONNECT, CONNECT_TRIPS, STATEMENT, WORTH)]
-
-
-def _under(name: str, lines: Mapping[float, Sequence[Cell]]) -> Iterator[tuple[Cell, ...]]:
-    """A heading and its lines, each a distance; a single line is its own heading."""
-    if len(lines) == 1:
-        yield (name, *next(iter(lines.values())))
-        return
-    yield (name, *[""] * len(next(iter(lines.values()), ())))
-    for rtt_ms, cells in lines.items():
-        yield (f"{INDENT}{rtt_ms:.10g} ms", *cells)
+    A line has these figures, each with what it is where there is no difference.
+    """
+    single = len(points) == 1
+    if not single:
+        yield (name, *[""] * len(nothing))
+    for rtt_ms, own in points.items():
+        cells = (cell(own.interval(*figure), nothing=of) for figure, of in nothing.items())
+        yield (name if single else f"{INDENT}{rtt_ms:.10g} ms", *cells)
 
 
 COLUMNS = (

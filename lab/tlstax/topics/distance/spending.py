@@ -14,6 +14,7 @@ from tlstax.study import Level, Levels, Study
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import USUAL, label_levels
 from tlstax.study.level_names import STORM
+from tlstax.support.text import with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.table import Number
 
@@ -101,11 +102,6 @@ def column(series: Series, levels: Levels, outcome: str) -> dict[int, float]:
     return {block: values[outcome] for block, values in blocks.items() if outcome in values}
 
 
-def scaled(values: ByBlock, factor: float) -> dict[int, float]:
-    """All values times the factor."""
-    return {block: value * factor for block, value in values.items()}
-
-
 def log_quotients(one: ByBlock, other: ByBlock) -> dict[int, float]:
     """Ln of the one to the other in each block that has both above zero."""
     both = sorted(one.keys() & other.keys())
@@ -114,7 +110,7 @@ def log_quotients(one: ByBlock, other: ByBlock) -> dict[int, float]:
 
 def place_words(server: str, rtt_ms: float) -> str:
     """The server where it has a name, and how far away it is: "mysql-9.7, 45 ms away"."""
-    return ", ".join(part for part in (server, away(rtt_ms)) if part)
+    return with_commas(server, away(rtt_ms))
 
 
 def away(rtt_ms: float) -> str:

@@ -16,14 +16,13 @@ ask one question, C is an operation less that statement. All differences are tak
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import Literal, NamedTuple
 
 from tlstax.findings.core.series import Frozen, Series, difference, frozen
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, Told
+from tlstax.results.rows import Row, RowSet, Told
 from tlstax.study import Level, Levels
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.labels import label_levels
@@ -44,6 +43,7 @@ from tlstax.topics.distance.spending import (
     RECONNECT,
     SERVER,
     WORKLOAD,
+    ByBlock,
     cell,
     number,
     place_words,
@@ -76,20 +76,11 @@ MOST_RIVALS = 3
 """The most ways of TLS in a sentence."""
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """One way of protecting connections: a case that makes them, and one that keeps them."""
 
     made: dict[str, Level]
     kept: dict[str, Level]
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What a way costs in each block: a connection, and a statement; both in µs."""
-
-    connection: dict[int, float]
-    statement: dict[int, float]
 
 
 def is_tunnel(levels: Levels) -> bool:
@@ -125,40 +116,41 @@ def rows(run: Run) -> Iterator[Row]:
 def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
     """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
     study = series.study
+
+    def makes(levels: Levels) -> bool:
+        return spending.makes_connections(levels, study)
+
+    def loudness(levels: Levels) -> tuple[bool, int]:
+        return CaseLevels.of(levels).workload != RECONNECT, CaseLevels.of(levels).connections
+
     cases = [
         levels
         for levels in spending.first_processes(series)
-        if not many
-        or CaseLevels.of(levels).connections
-        >= (MANY if spending.makes_connections(levels, study) else SEVERAL)
+        if not many or loudness(levels)[1] >= (MANY if makes(levels) else SEVERAL)
     ]
-    kept = [levels for levels in cases if not spending.makes_connections(levels, study)]
-    made: dict[tuple[Frozen, Frozen], dict[str, Level]] = {}
-    for levels in sorted(
-        (levels for levels in cases if spending.makes_connections(levels, study)),
-        key=lambda levels: (CaseLevels.of(levels).workload != RECONNECT, CaseLevels.of(levels).connections),
-    ):
-        made.setdefault((spending.place_of(levels, study), spending.treatment_of(levels, study)), levels)
-    found: dict[Frozen, list[Way]] = {}
-    for levels in cases:
-        place, treatment = spending.place_of(levels, study), spending.treatment_of(levels, study)
-        one = made.pop((place, treatment), None)
-        beside = spending.kept_beside(one, kept, study) if one is not None else None
-        if one is not None and beside is not None:
-            found.setdefault(place, []).append(Way(one, beside))
-    return found
+    kept = [levels for levels in cases if not makes(levels)]
+    places: dict[Frozen, list[Way]] = {}
+    by_way = grouped(cases, lambda at: (spending.place_of(at, study), spending.treatment_of(at, study)))
+    for (place, _), own in by_way.items():
+        made = min(filter(makes, own), key=loudness, default=None)
+        beside = spending.kept_beside(made, kept, study) if made is not None else None
+        if made is not None and beside is not None:
+            places.setdefault(place, []).append(Way(made, beside))
+    return places
 
 
 def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> Iterator[Row]:
-    own, other = _prices(series, tunnel, measure), _prices(series, rival, measure)
-    saved = difference(other.connection, own.connection)
-    lost = difference(own.statement, other.statement)
+    (connection, statement), (others_connection, others_statement) = (
+        _prices(series, way, measure) for way in (tunnel, rival)
+    )
+    saved, lost = difference(others_connection, connection), difference(statement, others_statement)
     blocks = sorted(saved.keys() & lost.keys())
     if not blocks:
         return
     saved, lost = ({block: column[block] for block in blocks} for column in (saved, lost))
     d, e = series.pooling.difference(saved), series.pooling.difference(lost)
-    verdict = _verdict(d, e)
+    signs = {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}
+    verdict = signs.get((_sign(d), _sign(e)), "inconclusive")
     label = spending.treatment_label(dict(frozen(rival.made, PATH)), series.study)
 
     def row(outcome: str, unit: str, found: Interval | None, value: float | None = None) -> Row:
@@ -183,16 +175,15 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> Iterato
         yield row(outcome, "1", None, bound)
 
 
-def _prices(series: Series, way: Way, measure: Measure) -> Prices:
+def _prices(series: Series, way: Way, measure: Measure) -> tuple[ByBlock, ByBlock]:
+    """What a way costs in each block: a connection, and a statement; both in µs."""
     if measure == "time":
-        return Prices(
-            spending.column(series, way.made, CONNECT_US), spending.column(series, way.kept, OPERATION_US)
-        )
+        connects = spending.column(series, way.made, CONNECT_US)
+        return connects, spending.column(series, way.kept, OPERATION_US)
     used = _each_us if measure == "many" else _cpu_us
     operation, statement = used(series, way.made), used(series, way.kept)
-    if CaseLevels.of(way.made).workload == RECONNECT:
-        return Prices(difference(operation, statement), statement)
-    return Prices(operation, statement)
+    asks = CaseLevels.of(way.made).workload == RECONNECT
+    return difference(operation, statement) if asks else operation, statement
 
 
 def _each_us(series: Series, levels: Levels) -> dict[int, float]:
@@ -208,13 +199,6 @@ def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
     spent = [spending.column(series, levels, outcome) for outcome in programs]
     blocks = set.intersection(*(set(column) for column in spent))
     return {block: sum(column[block] for column in spent) for block in sorted(blocks)}
-
-
-def _verdict(saved: Interval, lost: Interval) -> str:
-    """From the signs of what is saved and what is lost, as far as they can be determined."""
-    return {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}.get(
-        (_sign(saved), _sign(lost)), "inconclusive"
-    )
 
 
 def _bounds(d: Interval, e: Interval) -> Iterator[tuple[str, float]]:
@@ -233,10 +217,8 @@ def _sign(found: Interval) -> int:
     return 1 if found.low > 0 else -1
 
 
-class Worth(NamedTuple):
+class Worth(RowSet):
     """The rows of one tunnel against one TLS, by one measure."""
-
-    rows: Sequence[Row]
 
     @property
     def measure(self) -> Measure:
@@ -269,15 +251,6 @@ class Worth(NamedTuple):
         """When it is worth it."""
         return self.rows[0].judgement
 
-    def row(self, outcome: str) -> Row | None:
-        """The row of an outcome; None where there is none."""
-        return next((row for row in self.rows if row.outcome == f"{self.measure}: {outcome}"), None)
-
-    def interval(self, outcome: str) -> Interval | None:
-        """What is known of it; None where there is none."""
-        row = self.row(outcome)
-        return None if row is None else row.interval
-
 
 def worths_of(told: Sequence[Row]) -> list[Worth]:
     """The rows of a run, by who is compared, and in what."""
@@ -291,40 +264,31 @@ def sentence(found: Worth) -> str:
     return f"{found.place}: {compared}, {MEASURES[found.measure]}: {when(found)}"
 
 
-def when(found: Worth) -> str:
-    """The verdict in words: "worth it below 31 statements a connection (28 to 35)"."""
-    if found.verdict in {"always", "never"}:
-        return f"{found.verdict} worth it"
-    if (statements := found.interval(STATEMENTS)) is not None:
-        return f"worth it {found.verdict} {number(statements)} statements a connection"
-    if (until := _until(found)) is not None:
-        return f"worth it up to {counted(until, 'statement')} a connection; beyond that is inconclusive"
-    if (start := _from(found)) is not None:
-        return f"not worth it from {counted(start, 'statement')} a connection on; below that is inconclusive"
-    return "whether it is worth it is inconclusive"
+def when(worth: Worth, *, briefly: bool = False) -> str:
+    """The verdict in words: "worth it below 31 statements a connection (28 to 35)".
 
-
-def briefly(found: Worth) -> str:
-    """The verdict as the cell of a table whose head says what it is of: "below 31 (28 to 35)"."""
-    if found.verdict in {"always", "never"}:
-        return found.verdict
-    if (statements := found.interval(STATEMENTS)) is not None:
-        return f"{found.verdict} {number(statements)}"
-    if (until := _until(found)) is not None:
-        return f"up to {until:,} or more"
-    if (start := _from(found)) is not None:
-        return f"not from {start:,} on"
-    return "inconclusive"
-
-
-def _until(found: Worth) -> int | None:
-    row = found.row(WORTH_UNTIL)
-    return None if row is None or row.value is None or row.value < 1 else floor(row.value)
-
-
-def _from(found: Worth) -> int | None:
-    row = found.row(NOT_FROM)
-    return None if row is None or row.value is None else ceil(row.value)
+    For a cell of a table, whose head says what it is of, briefly: "below 31 (28 to 35)".
+    """
+    verdict, statements = worth.verdict, worth.interval(STATEMENTS)
+    until, start = worth.row(WORTH_UNTIL), worth.row(NOT_FROM)
+    if verdict in {"always", "never"}:
+        return verdict if briefly else f"{verdict} worth it"
+    if statements is not None:
+        below = f"{verdict} {number(statements)}"
+        return below if briefly else f"worth it {below} statements a connection"
+    if until is not None and until.value is not None and until.value >= 1:
+        most = floor(until.value)
+        few = f"{counted(most, 'statement')} a connection"
+        return f"up to {most:,} or more" if briefly else f"worth it up to {few}; beyond that is inconclusive"
+    if start is not None and start.value is not None:
+        least = ceil(start.value)
+        many = f"{counted(least, 'statement')} a connection"
+        return (
+            f"not from {least:,} on"
+            if briefly
+            else f"not worth it from {many} on; below that is inconclusive"
+        )
+    return "inconclusive" if briefly else "whether it is worth it is inconclusive"
 
 
 def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
@@ -334,16 +298,12 @@ def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
     shown = HEADLINE if HEADLINE in names else names[0]
     of_shown = (each for each in found if each.tunnel == shown)
     for several in grouped(of_shown, lambda each: (each.place, each.measure)).values():
-        yield _of_all_rivals(several)
-
-
-def _of_all_rivals(several: Sequence[Worth]) -> str:
-    first, verdicts = several[0], {when(each) for each in several}
-    begin = f"{first.place}: {first.tunnel_words}, {MEASURES[first.measure]}"
-    if len(verdicts) == 1 and len(several) > 1:
-        return f"{begin}: in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
-    by_rival = [f"in place of {each.rival} {when(each)}" for each in several]
-    return f"{begin}: {'; '.join(some_of(by_rival, MOST_RIVALS, '{} more in the table'))}"
+        first, verdicts = several[0], {when(each) for each in several}
+        by_rival = [f"in place of {each.rival} {when(each)}" for each in several]
+        said = "; ".join(some_of(by_rival, MOST_RIVALS, "{} more in the table"))
+        if len(verdicts) == 1 and len(several) > 1:
+            said = f"in place of any of {len(several)} kinds of TLS {verdicts.pop()}"
+        yield f"{first.place}: {first.tunnel_words}, {MEASURES[first.measure]}: {said}"
 
 
 TITLES: dict[Measure, str] = {
@@ -378,17 +338,12 @@ def tunnel_tables(found: Sequence[Worth]) -> Iterator[Table]:
         lines: list[tuple[Cell, ...]] = []
         for (place, rival), several in grouped(own, lambda each: (each.place, each.rival)).items():
             lines.append((f"{place}, in place of {rival}", "", "", ""))
-            lines += [
-                (f"{INDENT}{each.tunnel_words}", _ms(each, SAVED), _ms(each, LOST), briefly(each))
-                for each in several
-            ]
+            for each in several:
+                costs = (each.interval(outcome) for outcome in (SAVED, LOST))
+                cells = (cell(cost and cost.each(lambda us: us / 1e3)) for cost in costs)
+                lines.append((f"{INDENT}{each.tunnel_words}", *cells, when(each, briefly=True)))
         notes = (READINGS[measure], BREAK_EVEN)
         yield Table(TITLES[measure], HEADS, lines, notes, of="tunnel in place of TLS")
-
-
-def _ms(found: Worth, outcome: str) -> Cell:
-    cost = found.interval(outcome)
-    return cell(cost and cost.each(lambda us: us / 1e3))
 
 
 COLUMNS = (

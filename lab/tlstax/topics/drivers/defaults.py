@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tlstax.contract import TlsView
 from tlstax.findings.core.outcomes import is_statement
 from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.stats import geometric_mean
@@ -28,7 +27,7 @@ from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.section import Block, Roomy
-from tlstax.topics.core.table import Number, Table
+from tlstax.topics.core.table import Cell, Number, Table
 
 DEFAULT, COMMAND = "driver default", "driver command"
 """Roles of rows."""
@@ -61,17 +60,13 @@ class Observed:
 
 def observed(records: Iterable[TrialRecord]) -> dict[Frozen, Observed]:
     """For each case (controls with their baseline) with a valid trial whose connections were asked."""
-    views: dict[Frozen, list[TlsView | None]] = {}
-    trials: dict[Frozen, list[TrialRecord]] = {}
-    for record in records:
-        if record.verdict.value == "valid" and record.ready is not None and record.ready.negotiated:
-            at = frozen(record.trial.case.levels)
-            views.setdefault(at, []).extend(seen.server for seen in record.ready.negotiated)
-            trials.setdefault(at, []).append(record)
-    return {at: _observed(seen, trials[at]) for at, seen in views.items()}
+    asked = (r for r in records if r.verdict.value == "valid" and r.ready is not None and r.ready.negotiated)
+    cases = grouped(asked, lambda record: frozen(record.trial.case.levels))
+    return {at: _observed(trials) for at, trials in cases.items()}
 
 
-def _observed(views: Sequence[TlsView | None], trials: Sequence[TrialRecord]) -> Observed:
+def _observed(trials: Sequence[TrialRecord]) -> Observed:
+    views = [seen.server for record in trials if record.ready is not None for seen in record.ready.negotiated]
     encrypted = [view for view in views if view is not None]
     some = "sometimes" if len(encrypted) < len(views) else "always"
     return Observed(
@@ -185,11 +180,15 @@ def tables(told: Told) -> Iterator[Block]:
     defaults, commands = told.of(role=DEFAULT), told.of(role=COMMAND)
     if not defaults:
         return
-    statements = [Number(row.value, said="{:.2f}".format) for row in defaults]
+    lines: list[tuple[Cell, ...]] = []
+    for row in defaults:
+        versions = ", ".join(dict.fromkeys(words.partition(" ")[0] for words in row.negotiated.split(", ")))
+        encrypted = {"never": "no", "sometimes": f"some: {versions}"}.get(row.word(ENCRYPTS), versions)
+        lines.append((row.label, encrypted, Number(row.value, said="{:.2f}".format)))
     yield Table(
         title="What drivers did when nothing was said of TLS",
         heads=("encrypted", "statements\nan operation"),
-        rows=[(row.label, _versions(row), cell) for row, cell in zip(defaults, statements, strict=True)],
+        rows=lines,
         notes=(
             "The server's word for each connection, asked on that very connection. Statements are counted by "
             "the server over the window: what is more than the operation has, the driver sends by itself.",
@@ -198,20 +197,9 @@ def tables(told: Told) -> Iterator[Block]:
     )
     kinds = list(dict.fromkeys(row.word(KIND) for row in commands))
     sent = {(row.label, row.word(KIND)): Number(row.value, said="{:.2g}".format) for row in commands}
-    lines = [
-        (
-            row.label,
-            NOTHING if row.word(ENCRYPTS) == "never" else row.negotiated,
-            *(sent.get((row.label, kind), NOTHING) for kind in kinds),
-        )
-        for row in defaults
-    ]
+    lines = []
+    for row in defaults:
+        cipher = NOTHING if row.word(ENCRYPTS) == "never" else row.negotiated
+        lines.append((row.label, cipher, *(sent.get((row.label, kind), NOTHING) for kind in kinds)))
     title = "Their ciphers, and the statements of an operation by kind"
     yield Roomy((Table(title, ("cipher", *kinds), lines, (), of="driver"),))
-
-
-def _versions(row: Row) -> str:
-    if row.word(ENCRYPTS) == "never":
-        return "no"
-    versions = dict.fromkeys(words.partition(" ")[0] for words in row.negotiated.split(", "))
-    return f"{'some: ' if row.word(ENCRYPTS) == 'sometimes' else ''}{', '.join(versions)}"

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.wording import MANY_TIMES, MINUS, alike, percent, signed_percent
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row
+from tlstax.results.rows import Row, RowSet
 from tlstax.study import Case, Published, Study, within
 from tlstax.study.labels import driver_label, driver_words, other_workload
 from tlstax.study.level_names import OPTION
@@ -51,14 +50,6 @@ ASKS_LESS = {"useLocalSessionState": "true"}
 
 Us = Mapping[int, float]
 """What an operation takes on one connection, in microseconds, block by block."""
-
-
-@dataclass(frozen=True)
-class _Link:
-    """A case of a chain; `part` is what taking the next one away from it leaves, None for the last."""
-
-    case: Case
-    part: str | None
 
 
 @dataclass(frozen=True)
@@ -100,9 +91,9 @@ def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Ro
         old = next((case for case in own if case.role == "baseline"), None)
         for case in own:
             if case is not old and not place.options(case):
-                chain = tuple(_chain(case, old, place))
-                if len(chain) > 1:
-                    yield from _split(series, chain)
+                chain, parts = _chain(case, old, place)
+                if parts:
+                    yield from _split(series, chain, parts)
 
 
 def us_per_op(series: Series, case: Case) -> dict[int, float]:
@@ -122,73 +113,70 @@ def _place(case: Case) -> Frozen:
     return frozen(case.levels, "client", *options)
 
 
-def _chain(case: Case, old: Case | None, place: _Place) -> Iterator[_Link]:
-    """From the driver as it is to the older one, as far as there are cases; each with what it has more."""
-    end = case
+def _chain(case: Case, old: Case | None, place: _Place) -> tuple[list[Case], list[str]]:
+    """From the driver as it is to the older one, as far as there are cases; and what each has more."""
+    chain, parts = [case], list[str]()
+
+    def without(part: str, other: Case) -> None:
+        chain.append(other)
+        parts.append(part)
+
     off = _turned_off(case, place)
     if off is not None:
-        yield _Link(case, ENCRYPTION)
-        end = off
-    lean = place.with_options(case, {**place.options(end), **ASKS_LESS})
-    if lean is not None and lean is not end and place.are_alike(end, lean):
-        yield _Link(end, ASKING)
-        end = lean
-    if old is not None and place.are_alike(end, old):
-        yield _Link(end, VERSION)
-        end = old
-    yield _Link(end, None)
+        without(ENCRYPTION, off)
+    lean = place.with_options(case, {**place.options(chain[-1]), **ASKS_LESS})
+    if lean is not None and lean is not chain[-1] and place.are_alike(chain[-1], lean):
+        without(ASKING, lean)
+    if old is not None and place.are_alike(chain[-1], old):
+        without(VERSION, old)
+    return chain, parts
 
 
 def _turned_off(case: Case, place: _Place) -> Case | None:
     """The same driver in the clear, with the fewest options; None where it is in the clear without any."""
     if place.encrypts(case) != "always":
         return None
-    in_the_clear = [
-        other
-        for other in place.cases
-        if other.typed.client == case.typed.client and place.encrypts(other) == "never"
-    ]
+    same = (other for other in place.cases if other.typed.client == case.typed.client)
+    in_the_clear = (other for other in same if place.encrypts(other) == "never")
     return min(in_the_clear, key=lambda other: len(place.options(other)), default=None)
 
 
-def _split(series: Series, chain: Sequence[_Link]) -> Iterator[Row]:
-    times = [us_per_op(series, link.case) for link in chain]
+def _split(series: Series, chain: Sequence[Case], parts: Sequence[str]) -> Iterator[Row]:
+    times = [us_per_op(series, case) for case in chain]
     blocks = sorted(set.intersection(*(set(us) for us in times)))
     if not blocks:
         return
-    first, last = chain[0].case, chain[-1].case
-    has_whole = chain[-2].part == VERSION
+    has_whole = parts[-1] == VERSION
     whole = {block: times[0][block] - times[-1][block] for block in blocks} if has_whole else {}
-    published = [_published(link.case, series.study.published) for link in chain]
-    common: dict[str, Any] = {"label": driver_label(first, series.study), "role": SPLIT, "unit": "us"}
-    ends: dict[str, Any] = {"case": dict(first.levels), "baseline": dict(last.levels)}
+    published = [_published(case, series.study.published) for case in chain]
+    # Both have as many connections, so the ratio of their times is how many times as many the last does.
+    rates = series.log_ratios(chain[-1].levels, chain[0].levels, "ops_per_s")
+    newest, oldest = published[0], published[-1]
+    published_times = newest / oldest if newest is not None and oldest is not None and has_whole else None
+    common: dict[str, Any] = {"label": driver_label(chain[0], series.study), "role": SPLIT, "unit": "us"}
+    ends: dict[str, Any] = {"case": dict(chain[0].levels), "baseline": dict(chain[-1].levels)}
     yield Row(
         **common,
         **ends,
         outcome=OPERATION,
-        value=_mean(times[0], blocks),
-        baseline_value=_mean(times[-1], blocks) if has_whole else None,
-        interval=_time_ratio(series, chain, blocks) if has_whole else None,
+        value=sum(times[0][block] for block in blocks) / len(blocks),
+        baseline_value=sum(times[-1][block] for block in blocks) / len(blocks) if has_whole else None,
+        interval=series.interval({block: rates[block] for block in blocks}) if has_whole else None,
         of="ratio",
         blocks=len(blocks),
-        more={PUBLISHED: _over(published[0], published[-1]) if has_whole else None},
+        more={PUBLISHED: published_times},
     )
-    for place, (link, after) in enumerate(pairwise(chain)):
-        part = {block: times[place][block] - times[place + 1][block] for block in blocks}
-        both: dict[str, Any] = {"case": dict(link.case.levels), "baseline": dict(after.case.levels)}
-        outcome = link.part or ""
-        yield Row(**common, **both, outcome=outcome, interval=series.pooling.difference(part))
-        share = _share(part, whole, series.pooling)
+    for place, part in enumerate(parts):
+        us = {block: times[place][block] - times[place + 1][block] for block in blocks}
+        two: dict[str, Any] = {"case": dict(chain[place].levels), "baseline": dict(chain[place + 1].levels)}
+        yield Row(**common, **two, outcome=part, interval=series.pooling.difference(us))
+        share = _share(us, whole, series.pooling)
         published_share = _published_share(published, place)
         if share is not None or published_share is not None:
-            known = {**common, **both, "role": SHARE, "unit": "1"}
-            yield Row(**known, outcome=outcome, interval=share, more={PUBLISHED: published_share})
+            known = {**common, **two, "role": SHARE, "unit": "1"}
+            yield Row(**known, outcome=part, interval=share, more={PUBLISHED: published_share})
     if has_whole:
         yield Row(**common, **ends, outcome=TOGETHER, interval=series.pooling.difference(whole))
-
-
-def _mean(us: Us, blocks: Sequence[int]) -> float:
-    return sum(us[block] for block in blocks) / len(blocks)
 
 
 def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:
@@ -198,23 +186,10 @@ def _share(part: Us, whole: Us, pooling: Pooling) -> Interval | None:
     return pooling.quotient(part, whole)
 
 
-def _time_ratio(series: Series, chain: Sequence[_Link], blocks: Sequence[int]) -> Interval | None:
-    """How many times as long an operation takes with the first of the chain as with the last.
-
-    Both have as many connections, so that is how many times as many the last does in a second.
-    """
-    rates = series.log_ratios(chain[-1].case.levels, chain[0].case.levels, "ops_per_s")
-    return series.interval({block: rates[block] for block in blocks})
-
-
 def _published(case: Case, published: Sequence[Published]) -> float | None:
     """The published time of the case; None where none stands beside it."""
     of_time = (figure for figure in published if figure.beside and figure.outcome == "total_s")
     return next((figure.value for figure in of_time if within(case.levels, figure.beside)), None)
-
-
-def _over(value: float | None, other: float | None) -> float | None:
-    return value / other if value is not None and other is not None else None
 
 
 def _published_share(published: Sequence[float | None], place: int) -> float | None:
@@ -225,14 +200,28 @@ def _published_share(published: Sequence[float | None], place: int) -> float | N
     return (here - after) / (first - last)
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(RowSet):
     """The rows of one split, by what they are."""
 
-    operation: Row
-    parts: Sequence[Row]
-    shares: Mapping[str, Row]
-    together: Row | None
+    @property
+    def operation(self) -> Row:
+        """What an operation takes with either driver."""
+        return self.rows[0]
+
+    @property
+    def parts(self) -> list[Row]:
+        """What each part of the difference is."""
+        return [row for row in self.rows[1:] if row.role == SPLIT and row.outcome != TOGETHER]
+
+    @property
+    def shares(self) -> dict[str, Row]:
+        """Which share of the whole each part is."""
+        return {row.outcome: row for row in self.rows if row.role == SHARE}
+
+    @property
+    def together(self) -> Row | None:
+        """The whole difference."""
+        return self.row(TOGETHER)
 
     @property
     def published_encryption(self) -> float | None:
@@ -249,15 +238,7 @@ def splits_of(shown: Sequence[Row]) -> list[Split]:
             if row.outcome == OPERATION:
                 own.append([])
             own[-1].append(row)
-    return [
-        Split(
-            operation=split[0],
-            parts=[row for row in split[1:] if row.role == SPLIT and row.outcome != TOGETHER],
-            shares={row.outcome: row for row in split if row.role == SHARE},
-            together=next((row for row in split if row.outcome == TOGETHER), None),
-        )
-        for split in own
-    ]
+    return [Split(split) for split in own]
 
 
 def sentence(split: Split, study: Study) -> str:
@@ -302,15 +283,14 @@ def _us(amount: Interval) -> str:
     """A difference in time: "81 µs (75 to 87 µs)"."""
     if amount.low is None or amount.high is None:
         return f"{amount.point:.1f} µs in one block alone".replace("-", MINUS)
-    point, low, high = _rounded(amount.point, amount.low, amount.high)
-    return f"{point} µs ({low} to {high} µs)"
+    return "{} µs ({} to {} µs)".format(*_rounded(amount.point, amount.low, amount.high))
 
 
 def _share_words(name: str, share: Interval) -> str:
     if share.low is None or share.high is None:
         return f"{name} is {percent(share.point) if share.point >= 0 else signed_percent(share.point)}"
-    point, low, high = _rounded(100 * share.point, 100 * share.low, 100 * share.high)
-    return f"{name} is {point} % ({low} to {high} %)"
+    ends = (100 * end for end in (share.point, share.low, share.high))
+    return f"{name} is {{}} % ({{}} to {{}} %)".format(*_rounded(*ends))
 
 
 def _rounded(*values: float) -> list[str]:
@@ -335,7 +315,12 @@ def table(splits: Sequence[Split], study: Study) -> Table:
     heads = ("an operation,\nµs", "share,\n%", *(("published,\n%",) if published else ()))
     rows: list[tuple[Cell, ...]] = []
     for split in splits:
-        rows.append((_split_title(split, study), *[""] * len(heads)))
+        case, title = split.operation.case, split.operation.label
+        if split.together is not None:
+            place = ", ".join(str(case[name]) for name in ("server", "workload") if name in case)
+            title = f"{driver_words(split.operation.baseline, study)} to {driver_words(case, study)}"
+            title = f"{title} ({place})" if place else title
+        rows.append((title, *[""] * len(heads)))
         rows += [(f"{INDENT}{name}", *cells[: len(heads)]) for name, *cells in _split_lines(split)]
     return Table(
         title="What an operation takes longer, and which part of it is what",
@@ -348,15 +333,6 @@ def table(splits: Sequence[Split], study: Study) -> Table:
         ),
         of="part",
     )
-
-
-def _split_title(split: Split, study: Study) -> str:
-    case = split.operation.case
-    if split.together is None:
-        return split.operation.label
-    place = ", ".join(str(case[name]) for name in ("server", "workload") if name in case)
-    compared = f"{driver_words(split.operation.baseline, study)} to {driver_words(case, study)}"
-    return f"{compared} ({place})" if place else compared
 
 
 def _split_lines(split: Split) -> Iterator[tuple[str, Cell, Cell, Cell]]:

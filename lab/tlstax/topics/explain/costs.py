@@ -12,7 +12,7 @@ from tlstax.findings.core.contrasts import NEVER_ACROSS
 from tlstax.findings.core.outcomes import outcome
 from tlstax.findings.core.pooling import Pooling, machines_of
 from tlstax.findings.core.stack_costs import Stacks, stack_costs, valid_by_block
-from tlstax.plan.order import cases
+from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -28,13 +28,8 @@ Place = tuple[Side, str]
 class Sampled:
     """What is known of one case: the stacks' cost of each side in each block, and its unsampled trials."""
 
-    case: Case
     stacks: Mapping[Side, Mapping[int, Stacks]]
     measured: Mapping[int, TrialRecord]
-
-    def cost_us(self, block: int) -> float | None:
-        """CPU time per operation in a block, of both sides where both can be seen; None without a result."""
-        return cost_us(self.measured[block])
 
 
 class Costs:
@@ -53,7 +48,6 @@ class Costs:
         key = case.key()
         if key not in self._known:
             self._known[key] = Sampled(
-                case=case,
                 stacks={side: stack_costs(self.stored, case, side) for side in SIDES},
                 measured=valid_by_block(self.stored.measured, case),
             )
@@ -66,12 +60,7 @@ class Costs:
             for other in self.cases:
                 if other.levels == without and other.role != "control":
                     return other
-        group = self.study.group_of(case.levels)
-        return next(
-            other
-            for other in self.cases
-            if other.role == "baseline" and self.study.group_of(other.levels) == group
-        )
+        return baseline_of(case, self.cases, self.study)
 
     def total_costs(self, case: Case, baseline: Case) -> dict[int, tuple[float, float]]:
         """CPU time per operation of the case and of the baseline, block by block, unsampled."""
@@ -79,7 +68,7 @@ class Costs:
         return {
             block: (cost, base)
             for block in sorted(own.measured.keys() & other.measured)
-            if (cost := own.cost_us(block)) and (base := other.cost_us(block))
+            if (cost := cost_us(own.measured[block])) and (base := cost_us(other.measured[block]))
         }
 
     def total_logs(self, case: Case, baseline: Case) -> dict[int, float]:
@@ -90,24 +79,19 @@ class Costs:
         """The same by component; each component of a side has all blocks of that side."""
         pair = case.key(), baseline.key()
         if pair not in self._differences:
-            self._differences[pair] = self._by_place(case, baseline)
-        return self._differences[pair]
-
-    def _by_place(self, case: Case, baseline: Case) -> dict[Place, dict[int, float]]:
-        found: dict[Place, dict[int, float]] = {}
-        for side in SIDES:
-            rows = {
-                block: (
-                    by_component(self.of(case).stacks[side][block]),
-                    by_component(self.of(baseline).stacks[side][block]),
-                )
-                for block in common_blocks(self.of(case), self.of(baseline), side)
-            }
-            for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
-                found[side, name] = {
-                    block: own.get(name, 0.0) - other.get(name, 0.0) for block, (own, other) in rows.items()
+            own, other = self.of(case), self.of(baseline)
+            differences = self._differences[pair] = {}
+            for side in SIDES:
+                rows = {
+                    block: tuple(by_component(sampled.stacks[side][block]) for sampled in (own, other))
+                    for block in common_blocks(own, other, side)
                 }
-        return found
+                for name in dict.fromkeys(name for row in rows.values() for costs in row for name in costs):
+                    differences[side, name] = {
+                        block: more.get(name, 0.0) - less.get(name, 0.0)
+                        for block, (more, less) in rows.items()
+                    }
+        return self._differences[pair]
 
     def gauge(self, case: Case, baseline: Case) -> tuple[Case, Case] | None:
         """Two equal cases, the nearest to these that were sampled, which show the noise.
@@ -131,9 +115,10 @@ class Costs:
     def noise(self, case: Case, baseline: Case) -> Noise | None:
         """How far two equal cases stray here, scaled to what the baseline costs; None without a gauge."""
         gauge = self.gauge(case, baseline)
-        scale = _ratio(self._mean_cost(baseline), self._mean_cost(gauge[1])) if gauge else None
-        if gauge is None or scale is None:
+        gauge_us = self._mean_cost(gauge[1]) if gauge is not None else 0.0
+        if gauge is None or gauge_us <= 0:
             return None
+        scale = self._mean_cost(baseline) / gauge_us
         return Noise(
             floor=stats.noise_floor(self.pooling.interval(self.total_logs(*gauge))) or 0.0,
             by_place={
@@ -155,9 +140,8 @@ class Costs:
         return pairs
 
     def _mean_cost(self, case: Case) -> float:
-        found = self.of(case)
-        costs = [cost for block in found.measured if (cost := found.cost_us(block)) is not None]
-        return sum(costs) / len(costs) if costs else 0.0
+        costs = map(cost_us, self.of(case).measured.values())
+        return mean(cost for cost in costs if cost is not None)
 
 
 @dataclass(frozen=True)
@@ -203,7 +187,3 @@ def _shared(wanted: Levels, at: Levels) -> int | None:
     if any(wanted.get(name) != at.get(name) for name in NEVER_ACROSS):
         return None
     return len(set(wanted.items()) & set(at.items()))
-
-
-def _ratio(value: float, to: float) -> float | None:
-    return value / to if to > 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, exp
 from statistics import fmean
@@ -13,7 +13,7 @@ from tlstax.findings.core.outcomes import log_ratio_between, outcome
 from tlstax.findings.core.stack_costs import in_kernel_percent
 from tlstax.findings.core.wording import microseconds, number, percent, signed
 from tlstax.profiles.components import UNATTRIBUTED, component_order
-from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
+from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES
@@ -38,18 +38,14 @@ BUSY = 0.9
 """From this part of its processors' time on, the server is what limits the rate."""
 
 SYSTEM_PERCENT = "server_cpu_system_percent"
-SHIFTS: tuple[tuple[str, str], ...] = (
-    ("ops_per_s", "1/s"),
-    ("server_cpu_us_per_op", "us"),
-    (SYSTEM_PERCENT, "%"),
-    ("machine_system_percent", "%"),
-    ("latency_p50_us", "us"),
-)
-"""The figures that are shown beside an explanation, where they were measured.
-
-`server_cpu_system_percent` is of the server's samples, as components are; `machine_system_percent` of all
-processors' time, idle time with it.
-"""
+SHIFTS = {
+    "ops_per_s": ("1/s", "{operations} a second"),
+    "server_cpu_us_per_op": ("us", "server CPU per {operation}"),
+    SYSTEM_PERCENT: ("%", "of the server's samples, in the kernel for any component"),
+    "machine_system_percent": ("%", "of all processors' time, idle too, in the kernel"),
+    "latency_p50_us": ("us", "median latency per {operation}"),
+}
+"""The figures that are shown beside an explanation, where they were measured: their units, and in words."""
 
 OPERATIONS = {
     "reconnect": "connection",
@@ -120,20 +116,16 @@ def by_rank(found: Iterable[Explanation]) -> tuple[Explanation, ...]:
     which one thing was changed. Then comes what is clear as a whole, then the culprit's larger share. Without
     a culprit it is the larger extra cost.
     """
-    return tuple(sorted(found, key=_rank, reverse=True))
 
+    def rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float]:
+        whole, culprit = explanation.whole, explanation.culprit
+        changed = sum(whole.baseline.get(name) != level for name, level in whole.case.items())
+        of_culprit = (0, False, 0.0)
+        if culprit is not None:
+            of_culprit = (-changed, explanation.whole_is_told, culprit.number("share") or 0.0)
+        return (not explanation.is_control, culprit is not None, *of_culprit, whole.difference.point)
 
-def _rank(explanation: Explanation) -> tuple[bool, bool, int, bool, float, float]:
-    whole, found = explanation.whole, explanation.culprit
-    changed = sum(whole.baseline.get(name) != level for name, level in whole.case.items())
-    return (
-        not explanation.is_control,
-        found is not None,
-        -changed if found is not None else 0,
-        explanation.whole_is_told if found is not None else False,
-        found.number("share") or 0.0 if found is not None else 0.0,
-        whole.difference.point,
-    )
+    return tuple(sorted(found, key=rank, reverse=True))
 
 
 def _explanation(own: Iterable[Row], study: Study, run: str) -> Explanation:
@@ -157,6 +149,23 @@ class _Pair:
         """A row of these two."""
         levels = {"case": finding_levels(self.case), "baseline": finding_levels(self.baseline)}
         return Row.model_validate({**levels, **known})
+
+    def ratio(self, name: str) -> float | None:
+        """The case to its baseline as everything is compared: by block, between neighbouring slices."""
+        ratios = [log_ratio_between(own, base, name) for own, base in self.trials]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return exp(fmean(known)) if known else None
+
+    def mean(self, name: str) -> float | None:
+        """The case's own figure."""
+        known = [value for own, _ in self.trials if (value := outcome(own, name)) is not None]
+        return fmean(known) if known else None
+
+    @property
+    def programs_differ(self) -> bool:
+        """Whether the two run different servers or libraries, whose functions have other names."""
+        own, other = self.case.levels, self.baseline.levels
+        return any(own.get(name) != other.get(name) for name in ("server", "tls_library"))
 
 
 def _hindrance(costs: Costs, case: Case, baseline: Case) -> tuple[str, str] | None:
@@ -188,24 +197,24 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
     What an operation costs is a mean over blocks for the baseline, and that times the ratio of the two for
     the case; the extra is the difference of these, with the ratio's interval.
     """
-    own, other = costs.of(case).measured, costs.of(baseline).measured
+    study, own, other = costs.study, costs.of(case).measured, costs.of(baseline).measured
     pair = _Pair(case, baseline, tuple((own[b], other[b]) for b in sorted(own.keys() & other.keys())))
     noise = costs.noise(case, baseline)
     floor = noise.floor if noise else None
     base_us = mean(base for _, base in costs.total_costs(case, baseline).values())
     ratio = costs.pooling.interval(costs.total_logs(case, baseline))
     total = ratio.each(lambda times: base_us * (times - 1))
-    within = costs.study.alike_within
+    within = study.alike_within
     judgement = judge(ratio, floor, within)
     seek = culprit if judgement in DIFFERENCES else culprit_alone
     found = seek(costs, (case, baseline), total.point, noise)
     times = times_needed(ratio, floor, within) if judgement == "inconclusive" else None
-    label, compared_with = _labels(costs.study, case, baseline)
+    in_words = label if study.group_of(case.levels) == study.group_of(baseline.levels) else full_label
     sampled = tuple(_sampled(costs, pair))
     whole = pair.row(
         outcome="cpu_us_per_op",
         unit="us",
-        label=label,
+        label=in_words(case, study),
         value=base_us * ratio.point,
         baseline_value=base_us,
         interval=total,
@@ -213,7 +222,7 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
         noise_floor=base_us * floor if floor is not None else None,
         judgement=judgement,
         more={
-            "compared_with": compared_with,
+            "compared_with": in_words(baseline, study),
             "operation": OPERATIONS.get(case.typed.workload, "operation"),
             "blocks_needed": ceil(times * ratio.blocks) if times is not None else None,
         },
@@ -229,27 +238,19 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
     )
 
 
-def _labels(study: Study, case: Case, baseline: Case) -> tuple[str, str]:
-    named = label if study.group_of(case.levels) == study.group_of(baseline.levels) else full_label
-    return named(case, study), named(baseline, study)
-
-
 def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]:
     """Every component of each side, those with most extra first, then the functions of each.
 
     What is unattributed is among them. One whose difference noise could explain is inconclusive.
     """
     differences = costs.component_differences(pair.case, pair.baseline)
-    found: list[tuple[Row, list[Row]]] = []
+    parts: list[tuple[Row, list[Row]]] = []
     for side in SIDES:
         own, other = costs.of(pair.case), costs.of(pair.baseline)
         blocks = common_blocks(own, other, side)
         cases, baselines = ([sampled.stacks[side][block] for block in blocks] for sampled in (own, other))
         known = functions(extra_stacks(cases, baselines))
-        each, base = (
-            [by_component(stacks) for stacks in cases],
-            [by_component(stacks) for stacks in baselines],
-        )
+        each, base = ([by_component(stacks) for stacks in sampled] for sampled in (cases, baselines))
         for name in component_order():
             if (side, name) not in differences:
                 continue
@@ -267,10 +268,10 @@ def _components(costs: Costs, pair: _Pair, noise: Noise | None) -> Iterator[Row]
                 judgement=judge_difference(extra, floor, 0.0),
                 more={"side": side, "component": name},
             )
-            found.append((part, [_function(part, *function) for function in known[name]]))
-    found.sort(key=lambda part: -abs(part[0].difference.point))
-    yield from (part for part, _ in found)
-    yield from (function for _, own in found for function in own)
+            parts.append((part, [_function(part, *function) for function in known[name]]))
+    parts.sort(key=lambda part: -abs(part[0].difference.point))
+    yield from (part for part, _ in parts)
+    yield from (function for _, own in parts for function in own)
 
 
 def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
@@ -295,7 +296,7 @@ def _function(part: Row, frame: Frame, us: float, through: str) -> Row:
 
 def _shifts(costs: Costs, pair: _Pair) -> Iterator[Row]:
     """Figures of the case beside the baseline's: connections a second, %system, latency."""
-    for name, unit in SHIFTS:
+    for name, (unit, _) in SHIFTS.items():
         if name == SYSTEM_PERCENT:
             known = _kernel_percents(costs, pair)
         else:
@@ -303,7 +304,7 @@ def _shifts(costs: Costs, pair: _Pair) -> Iterator[Row]:
             known = [(own, base) for own, base in both if own is not None and base is not None]
         if known:
             value, baseline_value = (fmean(values) for values in zip(*known, strict=True))
-            if unit != "%" and (ratio := _ratio(pair, name)):
+            if unit != "%" and (ratio := pair.ratio(name)):
                 value = baseline_value * ratio
             yield pair.row(outcome=name, unit=unit, role="shift", value=value, baseline_value=baseline_value)
 
@@ -325,10 +326,17 @@ def _kernel_percents(costs: Costs, pair: _Pair) -> list[tuple[float, float]]:
     ]
 
 
+def _profiles(stored: StoredRun, *cases: Case) -> list[Profile]:
+    """What was sampled of these cases in valid trials."""
+    valid = (r for r in stored.profiled if r.trial.case in cases and r.verdict.value == "valid")
+    return [record.profile for record in valid if record.profile is not None]
+
+
 def _sampled(costs: Costs, pair: _Pair) -> Iterator[Row]:
     """How many samples each side of the case has, and how much of that no rule has a component for."""
     for side in SIDES:
-        samples = _samples(costs.stored, pair.case, side)
+        sides = (profile.side(side) for profile in _profiles(costs.stored, pair.case))
+        samples = sum(own.samples for own in sides if own is not None)
         if samples:
             blocks = [by_component(stacks) for stacks in costs.of(pair.case).stacks[side].values()]
             total = sum(sum(block.values()) for block in blocks)
@@ -342,61 +350,30 @@ def _sampled(costs: Costs, pair: _Pair) -> Iterator[Row]:
             )
 
 
-def _samples(stored: StoredRun, case: Case, side: Side) -> int:
-    return sum(
-        samples.samples
-        for record in stored.profiled
-        if record.trial.case == case
-        and record.verdict.value == "valid"
-        and record.profile is not None
-        and (samples := record.profile.side(side)) is not None
-    )
-
-
-def _removal(stored: StoredRun, pair: _Pair, found: Row) -> Iterator[Row]:
+def _removal(stored: StoredRun, pair: _Pair, culprit: Row) -> Iterator[Row]:
     """What taking the culprit out of the server would give, as a ratio of operations a second.
 
     It is predicted where the server's processors are what limits the rate: the server's CPU time per
     operation with the culprit to that without. It is measured where the two differ in a planted fault alone.
     """
+
+    def removed(role: str, times: float) -> Row:
+        ratio = culprit.difference.model_copy(update={"point": times, "low": None, "high": None})
+        return pair.row(outcome="ops_per_s", unit="1/s", role=role, interval=ratio, of="ratio")
+
     machine = stored.header.machine
-    server_us = _mean(pair, "server_cpu_us_per_op")
-    cores = _mean(pair, "server_cpu_share")
+    server_us, cores = pair.mean("server_cpu_us_per_op"), pair.mean("server_cpu_share")
     has_own = machine.server_cpus and not set(machine.server_cpus) & set(machine.client_cpus)
-    is_servers = found.more["side"] == "server" and not _programs_differ(pair)
+    is_servers = culprit.more["side"] == "server" and not pair.programs_differ
     if is_servers and has_own and server_us and cores and cores >= BUSY * len(machine.server_cpus):
-        left_us = server_us - found.difference.point
+        left_us = server_us - culprit.difference.point
         if left_us > 0:
-            yield _removed(pair, found, "removal predicted", server_us / left_us)
+            yield removed("removal predicted", server_us / left_us)
     is_fault = pair.case.typed.fault not in {NO_FAULT, *VARIANTS}
     if is_fault and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels:
-        ratio = _ratio(pair, "ops_per_s")
+        ratio = pair.ratio("ops_per_s")
         if ratio:
-            yield _removed(pair, found, "removal measured", 1 / ratio)
-
-
-def _removed(pair: _Pair, found: Row, role: str, times: float) -> Row:
-    ratio = found.difference.model_copy(update={"point": times, "low": None, "high": None})
-    return pair.row(outcome="ops_per_s", unit="1/s", role=role, interval=ratio, of="ratio")
-
-
-def _programs_differ(pair: _Pair) -> bool:
-    """Whether the two run different servers or libraries, whose functions have other names."""
-    own, other = pair.case.levels, pair.baseline.levels
-    return any(own.get(name) != other.get(name) for name in ("server", "tls_library"))
-
-
-def _ratio(pair: _Pair, name: str) -> float | None:
-    """The case to its baseline as everything is compared: block by block, between neighbouring slices."""
-    ratios = [log_ratio_between(own, base, name) for own, base in pair.trials]
-    known = [ratio for ratio in ratios if ratio is not None]
-    return exp(fmean(known)) if known else None
-
-
-def _mean(pair: _Pair, name: str) -> float | None:
-    """The case's own figure."""
-    known = [value for own, _ in pair.trials if (value := outcome(own, name)) is not None]
-    return fmean(known) if known else None
+            yield removed("removal measured", 1 / ratio)
 
 
 def _caveats(
@@ -407,7 +384,7 @@ def _caveats(
     blocks = whole.difference.blocks
     if blocks < FEW_BLOCKS:
         yield f"{counted(blocks, 'block')} only: the intervals rest on hardly any evidence"
-    if _programs_differ(pair):
+    if pair.programs_differ:
         yield (
             "the two run different programs: what one calls by another name counts as more in one function "
             "and as less in another"
@@ -416,29 +393,18 @@ def _caveats(
         yield "two equal cases differ here: the machine drifted, and smaller differences tell nothing"
     if whole.noise_floor is None and not is_control:
         yield "no control was sampled, so that the noise is not known"
-    yield from _of_sides({row.word("side"): row for row in sampled})
-    yield from _sampling(
-        [
-            record.profile
-            for record in stored.profiled
-            if record.trial.case in (pair.case, pair.baseline)
-            and record.profile is not None
-            and record.verdict.value == "valid"
-        ]
-    )
-
-
-def _of_sides(sampled: Mapping[str, Row]) -> Iterator[str]:
-    for side, row in sampled.items():
+    by_side = {row.word("side"): row for row in sampled}
+    for side, row in by_side.items():
         if (row.value or 0) < FEW_SAMPLES:
             yield f"{row.value:.0f} samples of the {side} only: small components are not known"
-    for side in SIDES:
-        if side not in sampled:
-            yield f"the {side} was not sampled, so that its part is missing"
-    for side, row in sampled.items():
+    yield from (
+        f"the {side} was not sampled, so that its part is missing" for side in SIDES if side not in by_side
+    )
+    for side, row in by_side.items():
         share = row.number("unattributed_share") or 0.0
         if share > MUCH_UNATTRIBUTED:
             yield f"{percent(share)} of the {side}'s samples have no component"
+    yield from _sampling(_profiles(stored, pair.case, pair.baseline))
 
 
 def _sampling(profiles: list[Profile]) -> Iterator[str]:
@@ -471,15 +437,33 @@ def _sampling(profiles: list[Profile]) -> Iterator[str]:
 def sentences(found: Explanation) -> tuple[str, ...]:
     """The answer, the most important first."""
     if not found.is_explained:
-        return (_nothing(found) if found.whole.judgement == "alike" else _inconclusive(found),)
+        return (_nothing(found),)
     clear = [
         part
         for part in found.components
         if part.judgement != "inconclusive" and part.more["component"] != UNATTRIBUTED
     ]
+    case, baseline = found.labels
+    listed = [
+        f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
+        for part in clear[:MOST_COMPONENTS]
+    ]
+    largest = [f"most of the difference: {enumerated(listed)}"] if clear else []
     if found.culprit is not None:
-        return (_named(found, found.culprit), *_parts_of(found, clear), *_removal_words(found))
-    return (_spread(found, clear),)
+        costs = (
+            f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
+            f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
+            f"{ends(found.extra, signed)}"
+        )
+        return (_named(found, found.culprit), costs, *largest, *_removal_words(found))
+    us = found.extra.point
+    why = "no one function is the cause of half of it" if us > 0 and clear else ""
+    why = why if clear else "into which component is inconclusive"
+    whole = (
+        f"{case} costs {microseconds(abs(us))} {'more' if us > 0 else 'less'} CPU per {found.operation} than "
+        f"{baseline} ({signed(us)} {ends(found.extra, signed)} on top of {microseconds(found.baseline_us)})"
+    )
+    return ("; ".join(filter(None, (whole, why, *largest))),)
 
 
 def operations(operation: str) -> str:
@@ -488,16 +472,12 @@ def operations(operation: str) -> str:
 
 
 def _nothing(found: Explanation) -> str:
+    """That there is nothing to explain; or what is not known, from what, and what would tell."""
     case, baseline = found.labels
-    return (
-        f"nothing to explain: {case} costs as much CPU per {found.operation} as {baseline}, within "
-        f"{percent(found.alike_within - 1)} ({_evidence(found)})"
-    )
-
-
-def _inconclusive(found: Explanation) -> str:
-    """What is not known, from what, and what would tell."""
-    case, baseline = found.labels
+    costs = f"costs as much CPU per {found.operation} as {baseline}"
+    if found.whole.judgement == "alike":
+        within = percent(found.alike_within - 1)
+        return f"nothing to explain: {case} {costs}, within {within} ({_evidence(found)})"
     needed = found.whole.word("blocks_needed")
     remedy = (
         f"about {needed} blocks would tell: a larger --budget"
@@ -505,8 +485,8 @@ def _inconclusive(found: Explanation) -> str:
         else "no number of blocks that anybody would wait for would tell: a quieter machine would"
     )
     return (
-        f"inconclusive: whether {case} costs as much CPU per {found.operation} as {baseline} is not "
-        f"known from {counted(found.extra.blocks, 'block')} ({_evidence(found)}); {remedy}"
+        f"inconclusive: whether {case} {costs} is not known from "
+        f"{counted(found.extra.blocks, 'block')} ({_evidence(found)}); {remedy}"
     )
 
 
@@ -535,54 +515,17 @@ def _named(found: Explanation, row: Row) -> str:
     return f"{number(own.point)} {extra} ({percent(share)}) go into {who}: {where}"
 
 
-def _parts_of(found: Explanation, clear: Sequence[Row]) -> Iterator[str]:
-    case, baseline = found.labels
-    yield (
-        f"{case} costs {microseconds(found.case_us)} of CPU per {found.operation}, client and server "
-        f"together, {baseline} {microseconds(found.baseline_us)}: {signed(found.extra.point)} µs "
-        f"{ends(found.extra, signed)}"
-    )
-    yield from _largest_of(clear)
-
-
-def _spread(found: Explanation, clear: Sequence[Row]) -> str:
-    case, baseline = found.labels
-    amount = found.extra
-    how = "more" if amount.point > 0 else "less"
-    why = (
-        "; no one function is the cause of half of it" if amount.point > 0 and clear
-        else "" if clear
-        else "; into which component is inconclusive"
-    )  # fmt: skip
-    largest = "".join(f"; {words}" for words in _largest_of(clear))
-    return (
-        f"{case} costs {microseconds(abs(amount.point))} {how} CPU per {found.operation} than {baseline} "
-        f"({signed(amount.point)} {ends(amount, signed)} on top of {microseconds(found.baseline_us)}){why}"
-        f"{largest}"
-    )
-
-
-def _largest_of(clear: Sequence[Row]) -> Iterator[str]:
-    if clear:
-        listed = [
-            f"{part.word('component')} on the {part.word('side')} {signed(part.difference.point)} µs"
-            for part in clear[:MOST_COMPONENTS]
-        ]
-        yield f"most of the difference: {enumerated(listed)}"
-
-
 def _removal_words(found: Explanation) -> Iterator[str]:
     rate = next((row for row in found.of("shift") if row.outcome == "ops_per_s"), None)
     if rate is None or rate.value is None or rate.baseline_value is None or found.culprit is None:
         return
     plural = operations(found.operation)
-    for row in found.of("removal predicted"):
-        times = row.ratio.point
-        yield (
-            f"the server's processors were busy all the time: without {found.culprit.word('function')} it "
-            f"could do {rate.value * times:,.0f} {plural} a second instead of {rate.value:,.0f} "
-            f"({times:.2f} times as many)"
-        )
-    for row in found.of("removal measured"):
-        times = row.ratio.point
-        yield f"measured without it: {rate.baseline_value:,.0f} {plural} a second ({times:.2f} times as many)"
+    for row in (*found.of("removal predicted"), *found.of("removal measured")):
+        times, many = row.ratio.point, f"({row.ratio.point:.2f} times as many)"
+        if row.role == "removal predicted":
+            yield (
+                f"the server's processors were busy all the time: without {found.culprit.word('function')} "
+                f"it could do {rate.value * times:,.0f} {plural} a second instead of {rate.value:,.0f} {many}"
+            )
+        else:
+            yield f"measured without it: {rate.baseline_value:,.0f} {plural} a second {many}"

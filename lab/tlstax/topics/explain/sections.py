@@ -1,6 +1,7 @@
 """Where the cost goes, shown: tables of components, an answer for each case, stacked bars, waterfalls.
 
-A waterfall goes from a baseline to a case in steps, one a component; the terminal has it too (`text.py`).
+A waterfall goes from a baseline to a case in steps, one a component. The terminal has one as text, readable
+without colour and from 60 columns on: a bar that grows has `+` before its figure, one that shrinks a minus.
 """
 
 from __future__ import annotations
@@ -8,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from tlstax.findings.core.wording import capitalised, microseconds, number, percent, signed
 from tlstax.profiles.components import component_order
@@ -20,10 +27,11 @@ from tlstax.study.labels import group_label, label_levels, without_mark
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import charts, figures, palette, table
 from tlstax.topics.core.charts import Drawing, Key, Panel, Segment, at_both_widths
+from tlstax.topics.core.printed import aligned, bullets, grid, pairs, printed, styled
 from tlstax.topics.core.section import Block, Charts, Folded, Heading, Items, OnPage, Roomy, Section
 from tlstax.topics.core.table import INDENT, Number, Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.explain.explanation import COLUMNS, by_rank, explanations, operations, rows
+from tlstax.topics.explain.explanation import COLUMNS, SHIFTS, by_rank, explanations, operations, rows
 
 LEAST_PART = 0.005
 """A component that is nowhere this part of its side's cost is left out of the tables."""
@@ -37,19 +45,20 @@ LEAST_STEP = 0.02
 
 LABEL_WIDTH = 210
 
+NARROWEST = 60
+WIDEST_BAR = 60
+LEAST_BAR = 10
+LABEL = 40
+MOST_WITH_FUNCTIONS = 4
+MOST_FUNCTIONS = 3
+FULL, LEFT_HALF, RIGHT_HALF = "█", "▌", "▐"
+COLOURS = {"baseline": "bold", "case": "bold", "component": "", "rest": "dim"}
+
 NOTE = "CPU time in µs per {operation}, shared out by samples. What no rule knows is unattributed."
 MORE_NOTE = (
     "CPU time in µs; with a planted fault, more than the same case without it. In brackets: the {confidence} "
     "interval."
 )
-
-SHIFT_WORDS = {
-    "ops_per_s": "{operations} a second",
-    "server_cpu_us_per_op": "server CPU per {operation}",
-    "server_cpu_system_percent": "of the server's samples, in the kernel for any component",
-    "machine_system_percent": "of all processors' time, idle too, in the kernel",
-    "latency_p50_us": "median latency per {operation}",
-}
 
 
 @dataclass(frozen=True)
@@ -103,17 +112,15 @@ def _groups(told: Told, document: RunDocument) -> Iterator[Group]:
         return tuple(study.group_of(without_mark(found.whole.case)).items())
 
     for members in grouped(explanations(told.rows, study, document.run), group_of).values():
-        us: dict[str, dict[tuple[str, str], float]] = {}
-        own = next((found for found in members if study.is_baseline(found.whole.baseline)), None)
-        if own is not None:
-            us[label_levels(own.whole.baseline, study)] = {
-                _place(part): part.baseline_value or 0.0 for part in own.components
-            }
-        for found in members:
-            us[label_levels(found.whole.case, study)] = {
-                _place(part): part.value or 0.0 for part in found.components
-            }
         words = group_label(without_mark(members[0].whole.case), study)
+        own = next((found for found in members if study.is_baseline(found.whole.baseline)), None)
+        us: dict[str, Mapping[tuple[str, str], float]] = {}
+        if own is not None:
+            parts = {_place(part): part.baseline_value or 0.0 for part in own.components}
+            us[label_levels(own.whole.baseline, study)] = parts
+        for found in members:
+            parts = {_place(part): part.value or 0.0 for part in found.components}
+            us[label_levels(found.whole.case, study)] = parts
         yield Group(words, members[0].operation, us, tuple(members))
 
 
@@ -127,10 +134,8 @@ def _blocks(group: Group, document: RunDocument) -> Iterator[Block]:
     of_group = f": {group.title}" if group.title else ""
     yield _costs(group, f"Where the CPU time of a {group.operation} goes{of_group}")
     yield Items(tuple(capitalised(found.sentences[0]) for found in ranked))
-    confidence = percent(document.design.confidence)
-    yield Roomy(
-        (_extras(group, f"More than the baseline{of_group}", MORE_NOTE.format(confidence=confidence)),)
-    )
+    note = MORE_NOTE.format(confidence=percent(document.design.confidence))
+    yield Roomy((_extras(group, f"More than the baseline{of_group}", note),))
     yield OnPage(lambda: _drawn(group, ranked))
 
 
@@ -179,7 +184,8 @@ def _drawn(group: Group, ranked: Sequence[Explanation]) -> Iterator[Block]:
 
 def shift_words(row: Row, operation: str) -> tuple[str, str, str]:
     """What shifted: its name, the baseline's figure and the case's, as people read them."""
-    words = SHIFT_WORDS[row.outcome].format(operation=operation, operations=operations(operation))
+    _, words = SHIFTS[row.outcome]
+    words = words.format(operation=operation, operations=operations(operation))
     before, after = row.baseline_value or 0.0, row.value or 0.0
     if row.unit == "%":
         return words, f"{before:.1f} %", f"{after:.1f} %"
@@ -235,7 +241,15 @@ def _component_bars(group: Group) -> Panel:
     end_us = max(group.total(case, side) for case in group.us for side in group.sides())
     drawings: list[Drawing] = []
     for side in group.sides():
-        segments = [segment for case in group.us for segment in _stack(group, case, side)]
+        segments = []
+        for case, us in group.us.items():
+            at = 0.0
+            for name in group.components(side):
+                cost_us = us.get((side, name), 0.0)
+                description = f"{case}, {side}: {name} {microseconds(cost_us)}"
+                ink = palette.component_ink(name).light
+                segments.append(Segment(case, at, at + cost_us, ink, description))
+                at += cost_us
         totals = {case: microseconds(group.total(case, side)) for case in group.us}
         words = f"{side} CPU by component: {', '.join(f'{name} {us}' for name, us in totals.items())}"
         drawings += _bars(words, segments, totals, end_us, title=capitalised(side))
@@ -256,15 +270,6 @@ def _bars(
         lambda width: charts.bar_chart(segments, totals, end_us=end_us, width=width, label_width=LABEL_WIDTH),
         title=title,
     )
-
-
-def _stack(group: Group, case: str, side: Side) -> Iterator[Segment]:
-    at = 0.0
-    for name in group.components(side):
-        us = group.us[case].get((side, name), 0.0)
-        description = f"{case}, {side}: {name} {microseconds(us)}"
-        yield Segment(case, at, at + us, palette.component_ink(name).light, description)
-        at += us
 
 
 def _waterfall_panel(found: Explanation) -> Panel:
@@ -288,6 +293,116 @@ def _bar(bar: Step) -> Segment:
     description = f"{bar.label}: {bar.text} {bar.interval}".strip()
     low, high = sorted((bar.start_us, bar.end_us))
     return Segment(bar.label, low, high, ink.light, description, faint=bar.kind == "rest")
+
+
+def explanation_text(
+    found: Explanation, *, others: Sequence[tuple[str, str]] = (), width: int = 80, colour: bool = False
+) -> str:
+    """The text, at most `width` columns wide (from 60 on); `others`: a sentence and a command for each."""
+    width = max(width, NARROWEST)
+    return printed(_text_parts(found, others, width), width=width, colour=colour)
+
+
+def _text_parts(
+    found: Explanation, others: Sequence[tuple[str, str]], width: int
+) -> Iterable[RenderableType]:
+    first, *more = (f"{capitalised(sentence)}." for sentence in found.sentences)
+    yield styled(first, style="bold")
+    yield styled(f"{found.title}, run {found.run}", style="dim")
+    yield from (styled(sentence) for sentence in more)
+    yield ""
+    shifts = (shift_words(row, found.operation) for row in found.of("shift"))
+    heads = (styled(word, style="bold") for word in ("baseline", "case"))
+    yield aligned(("words", "figure", "figure"), [("", *heads), *shifts])
+    yield ""
+    yield styled(f"CPU per {found.operation}, client and server together", style="bold")
+    yield _waterfall(steps(found), width)
+    yield from _functions(found)
+    yield ""
+    yield _facts_of(found)
+    if found.whole.caveats:
+        yield ""
+        yield styled("Bear in mind", style="bold")
+        yield from bullets(found.whole.caveats)
+    if others:
+        yield ""
+        yield styled("The other cases", style="bold")
+    for sentence, command in others:
+        yield from bullets([capitalised(sentence)])
+        yield Padding(styled(command, style="dim"), (0, 0, 0, 2))
+
+
+def _waterfall(bars: Sequence[Step], width: int) -> RichTable:
+    labels = max(min(LABEL, cell_len(bar.label)) for bar in bars)
+    words = max(cell_len(bar.text) for bar in bars)
+    intervals = max(cell_len(bar.interval) for bar in bars)
+    room = width - labels - words - intervals - 6
+    if room < LEAST_BAR:
+        intervals, room = 0, width - labels - words - 4
+    cells = max(LEAST_BAR, min(WIDEST_BAR, room))
+    scale = cells / max(*(max(bar.start_us, bar.end_us) for bar in bars), 1e-9)
+    table = grid()
+    table.add_column(max_width=labels, overflow="ellipsis", no_wrap=True)
+    table.add_column(no_wrap=True, width=cells)
+    table.add_column(justify="right", no_wrap=True)
+    if intervals:
+        table.add_column(no_wrap=True)
+    for bar in bars:
+        is_total = bar.kind in ("baseline", "case")
+        ink = "blue" if is_total else "red" if bar.change_us > 0 else "green"
+        row = [
+            styled(bar.label, style=COLOURS[bar.kind]),
+            Text(_cells_of_bar(bar, scale, cells), style=ink),
+            styled(bar.text),
+        ]
+        table.add_row(*row, *([styled(bar.interval, style="dim")] if intervals else []))
+    return table
+
+
+def _cells_of_bar(step: Step, scale: float, cells: int) -> str:
+    """The bar in half cells; the smallest still shows."""
+    low, high = sorted((step.start_us, step.end_us))
+    start = min(int(low * scale * 2), 2 * cells - 1)
+    end = min(max(round(high * scale * 2), start + 1), 2 * cells)
+    text = " " * (start // 2)
+    if start % 2:
+        text += RIGHT_HALF
+        start += 1
+    text += FULL * ((end - start) // 2)
+    return text + (LEFT_HALF if end > start and (end - start) % 2 else "")
+
+
+def _functions(found: Explanation) -> Iterable[RenderableType]:
+    """Below each of the first components, where its cost changed most."""
+    for part in shown_components(found)[:MOST_WITH_FUNCTIONS]:
+        yield ""
+        yield styled(f"{capitalised(place(part))}: {signed(part.difference.point)} µs", style="bold")
+        own = [row for row in found.of("function") if row.outcome == part.outcome]
+        lines = []
+        for row in own[:MOST_FUNCTIONS]:
+            through = f", called through {caller}" if (caller := row.word("through")) else ""
+            function = f"{row.word('function')} ({row.word('library')}){through}"
+            lines.append((f"{signed(row.difference.point)} µs", function))
+        yield Padding(aligned(("figure", "words"), lines), (0, 0, 0, 2))
+
+
+def _facts_of(found: Explanation) -> RichTable:
+    sampled = {row.word("side"): row for row in found.of("sampled")}
+    samples = ", ".join(f"{side} {row.value:,.0f}" for side, row in sampled.items())
+    unattributed = ", ".join(
+        f"{side} {percent(share)}"
+        for side, row in sampled.items()
+        if (share := row.number("unattributed_share")) is not None
+    )
+    noise = found.whole.noise_floor
+    interval = f"in brackets the {percent(found.extra.confidence)} interval"
+    rows = [
+        ("Samples without a component", unattributed),
+        ("Samples of the case", samples),
+        ("Blocks", f"{found.extra.blocks}; {interval}"),
+        ("Noise", f"two equal cases differ by up to {microseconds(noise)}" if noise is not None else ""),
+    ]
+    return pairs((styled(name, style="bold"), styled(words)) for name, words in rows if words)
 
 
 TOPIC = Topic("explain", "Where the cost goes", rows, sections, sentences, COLUMNS)
