@@ -10,7 +10,6 @@ from tlstax.findings.core.wording import (
     CERTIFICATE,
     FAULT,
     LIBRARY,
-    change_words,
     library_label,
     mode_label,
     percent,
@@ -19,7 +18,7 @@ from tlstax.findings.core.wording import (
     workload_label,
 )
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import Finding, RunDocument, StatementCase, StatementResult
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
@@ -29,11 +28,10 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.answer.statement_words import case_label, verdict_line
 from tlstax.topics.core import figures, outcome_names
 from tlstax.topics.core.grid import Cell, Grid, Line, Part, Shades
 from tlstax.topics.core.ladders import ladders, measured
-from tlstax.topics.core.section import Block, Charts, Claim, Claims, Folded, Items, Section, Words
+from tlstax.topics.core.section import Charts, Section, Words
 from tlstax.topics.core.table import INDENT, Table
 
 LADDER = "connections"
@@ -293,15 +291,6 @@ def tables(document: RunDocument) -> Iterator[Table]:
         yield Table(own.title, heads, rows, (keys, own.reading))
 
 
-def notes_of_statements(document: RunDocument) -> list[str]:
-    """What to bear in mind of each statement, the statement named once."""
-    return [
-        f"{verdict_line(result).partition('” (')[0]}”: {'; '.join(result.caveats)}"
-        for result in document.statements
-        if result.caveats
-    ]
-
-
 def where_the_rest_is(document: RunDocument) -> str:
     """The commands that give every case and every trial."""
     return (
@@ -348,14 +337,6 @@ TO_OWN = (
 )
 
 
-CASE_HEADS = (
-    "Ratio, pooled",
-    "Noise floor",
-    "Outcome",
-    "Single numbers of connections: held, opposite, alike, inconclusive",
-)
-
-
 def sections(document: RunDocument) -> Iterator[Section]:
     """Pooled tables; nothing for a study that is shown group by group."""
     if wants_overview(document.design):
@@ -363,44 +344,15 @@ def sections(document: RunDocument) -> Iterator[Section]:
 
 
 def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
-    """What the page has in place of the groups' sections: statements, pooled tables, ladders, heat maps."""
+    """What the page has in place of the groups' sections: pooled tables, ladders, heat maps."""
     if not wants_overview(document.design):
         return
-    if document.statements:
-        claims = tuple(map(_claim, document.statements))
-        yield Section((Claims(claims),), "What others published, and what was seen here")
     own = own_table(document)
     pooled = (*contrast_tables(document), *((own,) if own is not None else ()))
     if pooled:
         yield Section(pooled, "Pooled over connections")
     yield from _ladder_sections(stored, document)
     yield from _map_sections(document)
-
-
-def _claim(result: StatementResult) -> Claim:
-    across = " · compared across servers" if result.across_servers else ""
-    caveats = Items(result.caveats)
-    cases = tuple(map(_case_row, (*result.cases, *result.plaintext))) if result.cases else ()
-    table = Table("", CASE_HEADS, cases, (), of_words=True, literal=True)
-    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if cases else ()
-    return Claim(
-        says=f"“{result.says}”",
-        verdict=f"Here: {result.verdict}",
-        lines=(result.sentence,),
-        source=f"{result.source}{across}",
-        blocks=(*folded, caveats),
-    )
-
-
-def _case_row(case: StatementCase) -> tuple[str, ...]:
-    floor, cells = case.noise_floor, case.cells
-    return (
-        case_label(case),
-        change_words(case.ratio),
-        figures.NOTHING if floor is None else f"±{percent(floor)}",
-        case.outcome,
-        f"{cells.held}, {cells.opposite}, {cells.alike}, {cells.inconclusive}",
-    )
 
 
 def _ladder_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:

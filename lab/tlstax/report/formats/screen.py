@@ -22,10 +22,10 @@ from tlstax.report.formats.terminal import (
     value_cells,
 )
 from tlstax.report.formats.topics import after_groups_on_screen, before_groups_on_screen
-from tlstax.report.overview import notes_of_statements, where_the_rest_is
+from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.support.text import counted, enumerated, some_of
-from tlstax.topics import hello_retry
+from tlstax.topics import hello_retry, statements
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
@@ -267,7 +267,7 @@ def notes(stored: StoredRun, document: RunDocument) -> list[str]:
     machines = stored.header.all_machines.values()
     return [
         *(text for text in document.caveats if not text.startswith(NOT_REACHED)),
-        *notes_of_statements(document),
+        *statements.notes(document),
         *published_notes(document),
         *(note for machine in machines for note in machine.notes if note.startswith(OTHERS_RAN)),
     ]

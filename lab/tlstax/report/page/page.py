@@ -19,7 +19,6 @@ from tlstax.study import Study, study_toml
 from tlstax.support.text import counted
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.headline import causes, headline, said_of
-from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names
 from tlstax.topics.core.evidence import evidence
 from tlstax.topics.core.facts import Fact
@@ -29,6 +28,7 @@ from tlstax.topics.core.section import Block, Heading, Section, Words
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.distance.curves import claim_verdicts
 from tlstax.topics.flames import Draw
+from tlstax.topics.statements import verdict_lines
 
 MOST_CARDS = 6
 
@@ -146,8 +146,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
     """The answer in words; of statements only the verdicts, as their figures follow at once."""
     if not document.findings:
         return (facts.nothing_to_show(stored),)
-    if document.statements:
-        verdicts = (verdict_line(result) for result in document.statements)
+    if verdicts := verdict_lines(document):
         distance = document.topics.get("distance")
         claims = claim_verdicts(distance.rows) if distance is not None else ()
         lost = tuple(never_valid_words(document.never_valid))

@@ -21,7 +21,6 @@ from tlstax.support.text import counted
 from tlstax.topics import machines
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer.caveats import of_external
-from tlstax.topics.answer.statements import statements
 from tlstax.topics.captures import first_bytes
 from tlstax.topics.core.topic import Run
 from tlstax.topics.drivers.warmups import restless
@@ -32,14 +31,13 @@ def document(stored: StoredRun) -> RunDocument:
     """What a run shows. Only valid trials count, in blocks where the baseline's trial is valid too.
 
     There is a finding for every outcome that a case shares with its baseline; what the baseline cannot
-    have (plaintext has no handshake) is among the unpaired. Contrasts, pooled ratios and statements are
-    there where the study has them or is too large to be told case by case. Raises MachineFault where a
-    stored histogram cannot be decoded.
+    have (plaintext has no handshake) is among the unpaired. Raises MachineFault where a stored histogram
+    cannot be decoded.
     """
     header, study = stored.header, stored.header.study
     run = Run(stored)
-    values, found, measured = run.values, run.estimates, run.series
-    busy = caveats.busy_clients(study, found, values)
+    found = run.estimates
+    busy = caveats.busy_clients(study, found, run.values)
     topics = {topic.name: told for topic in TOPICS if (told := topic.told(run)).rows}
     return RunDocument(
         run=header.run,
@@ -56,7 +54,6 @@ def document(stored: StoredRun) -> RunDocument:
         load_machines=header.load.machines if header.load is not None else {},
         findings=tuple(_findings(found, stored, busy, seconds_of_a_block(stored.measured))),
         never_valid=never_valid(stored),
-        statements=statements(measured),
         trust_file=header.trust,
         first_bytes=first_bytes(stored),
         trials=counts_of(stored.measured),

@@ -31,7 +31,6 @@ from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
-from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.distance.curves import claim_sentences
 from tlstax.topics.distance.curves import pool_sentences as kept_sentences
 from tlstax.topics.explain.explanation import by_rank, explanations
@@ -63,15 +62,14 @@ def headline(document: RunDocument) -> list[str]:
     of its own.
     """
     lost = list(never_valid_words(document.never_valid))
-    if document.statements:
-        said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
+    if verdicts := said_of(document, "statements"):
         of_drivers = said_of(document, "drivers")
         return [
             *(() if of_drivers else lost),
-            *said,
+            *verdicts,
             *reached(document),
             *of_drivers,
-            *(document.topics["pool"].sentences if "pool" in document.topics else ()),
+            *said_of(document, "pool"),
             *causes(document),
             *said_of(document, "published"),
             *(lost if of_drivers else ()),
