@@ -15,7 +15,7 @@ from tlstax.study import (
     ProcessorTable,
     TimeTable,
 )
-from tlstax.topics.tables.sides import SIDE, TABLE, UNTIL
+from tlstax.topics.tables.measured import SIDE, TABLE, UNTIL
 
 CLAIM, FAULT = "table, claim", "table, fault"
 """Roles of rows. The judgement of a claim is "right" or "wrong", that of a fault its kind."""

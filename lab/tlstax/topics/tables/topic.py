@@ -25,9 +25,16 @@ from tlstax.topics.core.section import (
 )
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.tables.answers import DIFFERENCE, sentence_of, verdict_of
 from tlstax.topics.tables.arithmetic import CLAIM, FAULT, claim_row, fault_rows
 from tlstax.topics.tables.charts import bar_panels, load_panels, ratio_panels
+from tlstax.topics.tables.differences import (
+    DIFFERENCE,
+    load_differences,
+    reading,
+    sentence_of,
+    time_differences,
+    verdict_of,
+)
 from tlstax.topics.tables.layout import (
     Grid,
     Place,
@@ -39,8 +46,7 @@ from tlstax.topics.tables.layout import (
     time_table,
     time_tables,
 )
-from tlstax.topics.tables.loads import load_differences, load_rows
-from tlstax.topics.tables.sides import (
+from tlstax.topics.tables.measured import (
     COLUMNS,
     INVALID,
     PART,
@@ -51,10 +57,12 @@ from tlstax.topics.tables.sides import (
     UNKNOWN,
     UNTIL,
     WHY,
-    measured,
+    Measured,
+    load_rows,
     part_row,
+    parts_of,
+    time_rows,
 )
-from tlstax.topics.tables.times import reading, time_differences, time_rows
 
 HERE = "table, claim here"
 """The role of a row that has what a part shows in the place of what a claim is about."""
@@ -86,7 +94,7 @@ def rows(run: Run) -> Iterator[Row]:
     study = run.study
     if not (study.processor_tables or study.time_tables):
         return
-    own = measured(study, run.stored.measured)
+    own = Measured(study, parts_of(study), tuple(run.stored.measured))
     yield from (part_row(part, own) for part in own.parts)
     loads = [row for table in study.processor_tables for row in load_rows(table, own)]
     times = [row for table in study.time_tables for row in time_rows(table, own, run.series)]
@@ -128,8 +136,8 @@ def _claims_here(claim: PublishedClaim, table: ProcessorTable, view: View) -> It
 
 def _value_here(claim: PublishedClaim, side: Place, outcome: str) -> Row | None:
     if claim.kind == "mean":
-        return side.measured(outcome)
-    steps = [row for end_s in side.ends_s if (row := side.measured(outcome, end_s)) is not None]
+        return side.figure(outcome)
+    steps = [row for end_s in side.ends_s if (row := side.figure(outcome, end_s)) is not None]
     return max(steps, key=lambda row: row.value or 0.0, default=None)
 
 
