@@ -111,6 +111,13 @@ def printed_section(section: Section, *, width: int = 80, colour: bool = False) 
     return printed(parts, width=width, colour=colour)
 
 
+def printed_sections(sections: Iterable[Section], *, width: int = 80, colour: bool = False) -> str:
+    """Sections below each other, the same."""
+    width = max(width, NARROWEST)
+    _, *parts = chain.from_iterable(section_parts(section, width) for section in sections)
+    return printed(parts, width=width, colour=colour)
+
+
 def _shortened(items: Items) -> list[str]:
     return list(some_of(items.texts, len(items.texts) if items.all_of_them else MOST_ITEMS))
 
