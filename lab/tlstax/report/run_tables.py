@@ -18,14 +18,13 @@ from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks, ProcessUse, Window
 from tlstax.report.formats.csv_table import harmless, shown_rows
 from tlstax.results.document import RunDocument
-from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import FACTORS, Factor
 from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.document import document
-from tlstax.topics.answer.export import exported
+from tlstax.topics.answer.export import ExportedRun, ExportedTrial, exported
 from tlstax.topics.core.columns import Column, ColumnType, Table, Values
 from tlstax.topics.index import own_columns
 
