@@ -13,7 +13,6 @@ from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
 from tlstax.findings.core.stopping import (
-    Known,
     Progress,
     Taken,
     decide,
@@ -116,16 +115,13 @@ class Account:
         for known, short in zip(progress.known, in_short, strict=True):
             if short in shown:
                 control = nearest(known.case.levels, controls)
-                yield self._ratio(known, short.label, control)
-
-    def _ratio(self, known: Known, label: str, control: Interval | None) -> LiveRatio:
-        return LiveRatio(
-            label=label,
-            history=tuple(self._histories[known.case.key()]),
-            precise=known.precise,
-            is_control=known.case.role == "control",
-            noise_floor=stats.noise_floor(control) if control is not None else None,
-        )
+                yield LiveRatio(
+                    label=short.label,
+                    history=tuple(self._histories[known.case.key()]),
+                    precise=known.precise,
+                    is_control=known.case.role == "control",
+                    noise_floor=stats.noise_floor(control) if control is not None else None,
+                )
 
 
 def ended(stored: StoredRun, at: str) -> LiveRun:

@@ -15,10 +15,9 @@ from typing import Any, Literal
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.series import Logs, Series, series_of
 from tlstax.findings.core.wording import negotiated, percent
-from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row
-from tlstax.study import Case
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES, UNITS
 from tlstax.support.errors import UserMistake
@@ -98,33 +97,22 @@ def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterato
     for case in series.cases.values():
         baseline = series.own_baseline(case.levels)
         for outcome in outcomes:
-            yield from _row(series, case, outcome, "value", series.logs(case.levels, outcome), records)
+            logs: dict[Of, Logs] = {"value": series.logs(case.levels, outcome)}
             if case.role != "baseline":
-                ratios = series.log_ratios(case.levels, baseline, outcome)
-                yield from _row(series, case, outcome, "ratio", ratios, records)
-
-
-def _row(  # noqa: PLR0913, PLR0917 (all that one figure is made of)
-    series: Series,
-    case: Case,
-    outcome: str,
-    of: Of,
-    logs: Logs,
-    records: Mapping[str, Sequence[TrialRecord]],
-) -> Iterator[Row]:
-    """The figure, where any block has one."""
-    interval = series.interval(logs)
-    if interval is not None:
-        yield Row(
-            outcome=outcome,
-            unit=UNITS[outcome] if of == "value" else "1",
-            label=full_label(case, series.study),
-            case=dict(case.levels),
-            baseline=dict(series.own_baseline(case.levels)),
-            interval=interval,
-            of=of,
-            negotiated=negotiated(records[case.key()]),
-        )
+                logs["ratio"] = series.log_ratios(case.levels, baseline, outcome)
+            for of, own in logs.items():
+                interval = series.interval(own)
+                if interval is not None:
+                    yield Row(
+                        outcome=outcome,
+                        unit=UNITS[outcome] if of == "value" else "1",
+                        label=full_label(case, series.study),
+                        case=dict(case.levels),
+                        baseline=dict(baseline),
+                        interval=interval,
+                        of=of,
+                        negotiated=negotiated(records[case.key()]),
+                    )
 
 
 def rounded(number: float) -> float:
