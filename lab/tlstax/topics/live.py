@@ -75,6 +75,7 @@ class Account:
         """What is known now that nobody is being measured; `doing` comes next. See `LiveRun`."""
         study, progress = self._header.study, self._progress
         ratios = tuple(self._ratios(progress)) if progress is not None else ()
+        reasons = self._reasons.most_common()
         return LiveRun(
             run=self._header.run,
             title=study.title,
@@ -91,18 +92,14 @@ class Account:
             left_s=left_s,
             ratios=ratios,
             more_ratios=len(progress.known) - len(ratios) if progress is not None else 0,
-            trials=self._trials(),
+            trials=LiveTrials(
+                valid=self._verdicts["valid"],
+                invalid=self._verdicts["invalid"],
+                unknown=self._verdicts["unknown"],
+                reasons=tuple(reasons[:MOST_REASONS]),
+                more_reasons=max(0, len(reasons) - MOST_REASONS),
+            ),
             warnings=tuple(self._warnings),
-        )
-
-    def _trials(self) -> LiveTrials:
-        reasons = self._reasons.most_common()
-        return LiveTrials(
-            valid=self._verdicts["valid"],
-            invalid=self._verdicts["invalid"],
-            unknown=self._verdicts["unknown"],
-            reasons=tuple(reasons[:MOST_REASONS]),
-            more_reasons=max(0, len(reasons) - MOST_REASONS),
         )
 
     def _ratios(self, progress: Progress) -> Iterator[LiveRatio]:
