@@ -233,6 +233,39 @@ _OF_DISTANCE: tuple[Rule, ...] = (
     Moved("tunnels[].kept", "tunnels", field="more.kept_workload", case="tunnel_case", beside="rival_case"),
     Moved("tunnels[].measure", "tunnels", field="more.measure", case="tunnel_case", beside="rival_case"),
 )
+_OF_STATEMENTS: tuple[Rule, ...] = (
+    Moved("statements[]", "statements", case="-", beside="-"),
+    *(
+        Moved(f"statements[].pooled.{outcome}", "statements", field=f"more.{outcome}", case="-", beside="-")
+        for outcome in ("held", "opposite", "alike", "inconclusive")
+    ),
+    Dropped("statements[].cells", "the sum of what its cases count"),
+    *(Dropped(f"statements[].{name}", "the design has it") for name in ("kind", "by", "alike_within")),
+    *(
+        rule
+        for role in ("cases", "plaintext")
+        for rule in (
+            Moved(f"statements[].{role}[]", "statements", beside="-"),
+            Moved(f"statements[].{role}[].ratio", "statements", field="interval", beside="-"),
+            Moved(
+                f"statements[].{role}[].connections",
+                "statements",
+                field="more.pooled_connections",
+                beside="-",
+            ),
+            *(
+                Moved(
+                    f"statements[].{role}[].cells.{outcome}",
+                    "statements",
+                    field=f"more.{outcome}",
+                    beside="-",
+                )
+                for outcome in ("held", "opposite", "alike", "inconclusive")
+            ),
+            Dropped(f"statements[].{role}[].sides", "a text now: servers"),
+        )
+    ),
+)
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
@@ -308,6 +341,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         *_OF_MACHINES,
         *_OF_BULK,
         *_OF_DISTANCE,
+        *_OF_STATEMENTS,
         Dropped("schema", "it counts the forms of the document"),
     ),
     "compare.json": (

@@ -14,12 +14,13 @@ from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found, tell
 from tlstax.findings.core.limits import Limits
 from tlstax.records.trial import StoredRun
+from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.compare.compare import compared, gated
 from tlstax.topics.compare.headers import is_same_thing
-from tlstax.topics.compare.text import comparison_text, gate_text
+from tlstax.topics.compare.text import gate_text, sections
 from tlstax.topics.two_sides import gated_sides
 
 STATUS: dict[GateVerdict, int] = {"PASS": 0, "FAIL": 4, "INCONCLUSIVE": 5}
@@ -39,7 +40,7 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
             raise UserMistake(f"run {run} is named {times} times", remedy="name each run once")
     names = asked_outcomes(outcomes, stored[0].header.study)
     found = compared(stored, names, others=_same_again(stored))
-    show_found(found, partial(comparison_text, found), as_json=as_json)
+    show_found(found, partial(printed_sections, sections(found)), as_json=as_json)
     return 0
 
 

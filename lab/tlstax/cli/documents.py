@@ -27,7 +27,6 @@ from tlstax.report.run_tables import TABLES
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
-from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
 from tlstax.selfbench.bytes_document import BytesDocument
@@ -35,6 +34,7 @@ from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
+from tlstax.topics.answer.export import ExportedRun
 from tlstax.topics.core.columns import Column, Table
 from tlstax.topics.prediction.prediction import Prediction
 from tlstax.topics.prediction.validation import Validation

@@ -17,7 +17,6 @@ from tlstax.findings.core.wording import (
     SERVER,
     capitalised,
     certificate_label,
-    change_words,
     library_label,
     mode_label,
     percent,
@@ -26,7 +25,7 @@ from tlstax.findings.core.wording import (
     workload_label,
 )
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import Finding, RunDocument, StatementResult
+from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
@@ -36,7 +35,6 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.answer.statement_words import case_label, verdict_line
 from tlstax.topics.core import charts as parts
 from tlstax.topics.core import figures, outcome_names, palette
 from tlstax.topics.core.charts import (
@@ -51,15 +49,10 @@ from tlstax.topics.core.charts import (
     quantitative,
 )
 from tlstax.topics.core.section import (
-    Block,
     Charts,
-    Claim,
-    Claims,
-    Folded,
     Grid,
     GridCell,
     GridLine,
-    Items,
     Section,
     Shades,
     Words,
@@ -89,25 +82,13 @@ def sections(document: RunDocument) -> Iterator[Section]:
 
 
 def page_sections(stored: StoredRun, document: RunDocument) -> Iterator[Section]:
-    """What the page has in place of the groups' sections: statements, pooled tables, ladders, heat maps."""
+    """What the page has in place of the groups' sections: pooled tables, ladders, heat maps."""
     if not wants_overview(document.design):
         return
-    if document.statements:
-        claims = tuple(map(_claim, document.statements))
-        yield Section((Claims(claims),), "What others published, and what was seen here")
     if pooled := (*contrast_tables(document), *_own_table(document)):
         yield Section(pooled, "Pooled over connections")
     yield from _ladder_sections(stored, document)
     yield from _map_sections(document)
-
-
-def notes_of_statements(document: RunDocument) -> list[str]:
-    """What to bear in mind of each statement, the statement named once."""
-    return [
-        f"{verdict_line(result).partition('” (')[0]}”: {'; '.join(result.caveats)}"
-        for result in document.statements
-        if result.caveats
-    ]
 
 
 def where_the_rest_is(document: RunDocument) -> str:
@@ -115,37 +96,6 @@ def where_the_rest_is(document: RunDocument) -> str:
     return (
         f"Every case: tlstax report {document.run} --format csv (or json, html). "
         f"Every trial with its proof: tlstax runs export {document.run}."
-    )
-
-
-CASE_HEADS = (
-    "Ratio, pooled",
-    "Noise floor",
-    "Outcome",
-    "Single numbers of connections: held, opposite, alike, inconclusive",
-)
-
-
-def _claim(result: StatementResult) -> Claim:
-    across = " · compared across servers" if result.across_servers else ""
-    rows = [
-        (
-            case_label(case),
-            change_words(case.ratio),
-            figures.NOTHING if case.noise_floor is None else f"±{percent(case.noise_floor)}",
-            case.outcome,
-            f"{case.cells.held}, {case.cells.opposite}, {case.cells.alike}, {case.cells.inconclusive}",
-        )
-        for case in ((*result.cases, *result.plaintext) if result.cases else ())
-    ]
-    table = Table("", CASE_HEADS, rows, (), of_words=True, literal=True)
-    folded: tuple[Block, ...] = (Folded("Every case of it", (table,)),) if rows else ()
-    return Claim(
-        says=f"“{result.says}”",
-        verdict=f"Here: {result.verdict}",
-        lines=(result.sentence,),
-        source=f"{result.source}{across}",
-        blocks=(*folded, Items(result.caveats)),
     )
 
 

@@ -24,7 +24,6 @@ from tlstax.findings.core.wording import told_by
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks
 from tlstax.results.document import RunDocument
-from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.results.rows import Row, text_of
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import FACTORS, Factor
@@ -32,7 +31,7 @@ from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.answer.document import document
-from tlstax.topics.answer.export import exported
+from tlstax.topics.answer.export import ExportedRun, ExportedTrial, exported
 from tlstax.topics.core.columns import Column, ColumnType, Table, Value, Values
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns

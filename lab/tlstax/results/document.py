@@ -1,4 +1,4 @@
-"""What a run shows, as frozen types: findings, statements, cases without a valid trial, the one document."""
+"""What a run shows, as frozen types: findings, cases without a valid trial, the one document."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pydantic import ConfigDict, Field, PositiveInt
 from tlstax.contract import Frozen
 from tlstax.records.capture import Frame, Hello, StatementSeen
 from tlstax.records.trial import Machine, Specimen, TrustFile
-from tlstax.results.interval import ClaimVerdict, Interval, Judgement
+from tlstax.results.interval import Interval, Judgement
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level, Role, Study
-from tlstax.study.published import StatementKind
 
 
 class FirstBytes(Frozen):
@@ -69,68 +68,6 @@ class TrialCounts(Frozen):
     unknown: int
 
 
-class Tally(Frozen):
-    """In how many cases a statement held, the opposite did, both were alike, and nothing could be told."""
-
-    held: int
-    opposite: int
-    alike: int
-    inconclusive: int
-
-    @property
-    def number(self) -> int:
-        """All of them."""
-        return self.held + self.opposite + self.alike + self.inconclusive
-
-
-class StatementCase(Frozen):
-    """What one server, or one pair of servers, shows of a statement under one workload and TLS mode.
-
-    `ratio` is `better` to `than`, pooled over `connections`; with `to_own_baseline`, of each side's ratio to
-    its own process's baseline, as it always is where `across_servers`. `sides` names the two servers, the
-    better's first; `chosen` says whether the best of several was taken for one of them. `cells` counts the
-    single numbers of connections.
-    """
-
-    case: dict[str, Level]
-    sides: tuple[str, ...]
-    across_servers: bool
-    to_own_baseline: bool
-    connections: tuple[int, ...]
-    ratio: Interval
-    noise_floor: float | None
-    noise_from: str
-    outcome: Literal["held", "opposite", "alike", "inconclusive"]
-    cells: Tally
-    chosen: bool = False
-
-
-class StatementResult(Frozen):
-    """A published statement and what this run says of it.
-
-    `pooled` counts `cases` (pooled over connections; the verdict rests on these), `cells` the single
-    numbers of connections in them. `by` is the factor that is claimed at least, or of things alike allowed at
-    most; 1 where none is. Below the factor `alike_within` a difference counts as none, where the statement
-    says nothing of its size. `plaintext` holds the same comparison without TLS, where a TLS library must not
-    matter. `sentence` is the verdict in words.
-    """
-
-    says: str
-    source: str
-    kind: StatementKind
-    by: float = 1.0
-    alike_within: float
-    measured: str
-    verdict: ClaimVerdict
-    sentence: str
-    across_servers: bool
-    pooled: Tally
-    cells: Tally
-    cases: tuple[StatementCase, ...]
-    plaintext: tuple[StatementCase, ...]
-    caveats: tuple[str, ...]
-
-
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
@@ -170,7 +107,6 @@ class RunDocument(Frozen):
     findings: tuple[Finding, ...]
     topics: dict[str, Told] = {}
     never_valid: tuple[NeverValid, ...] = ()
-    statements: tuple[StatementResult, ...] = ()
     trust_file: TrustFile | None = Field(default=None, exclude_if=lambda file: file is None)
     first_bytes: tuple[FirstBytes, ...] = Field(default=(), exclude_if=_is_nothing)
     trials: TrialCounts

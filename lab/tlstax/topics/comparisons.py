@@ -54,7 +54,7 @@ def no_sections(_: Told, __: RunDocument) -> Iterator[Section]:
 
 COLUMNS = (
     Column("factor", "TEXT", "the one factor in which both cases differ; empty: the study's own baseline"),
-    Column("noise_from", "TEXT", "whose processes show the noise floor"),
+    columns.NOISE_FROM,
     columns.POOLED,
 )
 

@@ -17,6 +17,7 @@ from tlstax.topics import (
     published,
     round_trips,
     scaling,
+    statements,
     storms,
     trust,
     two_sides,
@@ -58,7 +59,7 @@ BESIDE: tuple[Topic, ...] = (
 )
 """What is known beside comparisons."""
 
-TOPICS = (tables.TOPIC, *COMPARED, *BESIDE)
+TOPICS = (tables.TOPIC, *COMPARED, *BESIDE, statements.TOPIC)
 
 
 def own_columns() -> Iterator[Column]:

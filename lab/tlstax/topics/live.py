@@ -13,7 +13,6 @@ from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.series import frozen
 from tlstax.findings.core.stopping import (
-    Known,
     Progress,
     Taken,
     decide,
@@ -76,6 +75,7 @@ class Account:
         """What is known now that nobody is being measured; `doing` comes next. See `LiveRun`."""
         study, progress = self._header.study, self._progress
         ratios = tuple(self._ratios(progress)) if progress is not None else ()
+        reasons = self._reasons.most_common()
         return LiveRun(
             run=self._header.run,
             title=study.title,
@@ -92,18 +92,14 @@ class Account:
             left_s=left_s,
             ratios=ratios,
             more_ratios=len(progress.known) - len(ratios) if progress is not None else 0,
-            trials=self._trials(),
+            trials=LiveTrials(
+                valid=self._verdicts["valid"],
+                invalid=self._verdicts["invalid"],
+                unknown=self._verdicts["unknown"],
+                reasons=tuple(reasons[:MOST_REASONS]),
+                more_reasons=max(0, len(reasons) - MOST_REASONS),
+            ),
             warnings=tuple(self._warnings),
-        )
-
-    def _trials(self) -> LiveTrials:
-        reasons = self._reasons.most_common()
-        return LiveTrials(
-            valid=self._verdicts["valid"],
-            invalid=self._verdicts["invalid"],
-            unknown=self._verdicts["unknown"],
-            reasons=tuple(reasons[:MOST_REASONS]),
-            more_reasons=max(0, len(reasons) - MOST_REASONS),
         )
 
     def _ratios(self, progress: Progress) -> Iterator[LiveRatio]:
@@ -116,16 +112,13 @@ class Account:
         for known, short in zip(progress.known, in_short, strict=True):
             if short in shown:
                 control = nearest(known.case.levels, controls)
-                yield self._ratio(known, short.label, control)
-
-    def _ratio(self, known: Known, label: str, control: Interval | None) -> LiveRatio:
-        return LiveRatio(
-            label=label,
-            history=tuple(self._histories[known.case.key()]),
-            precise=known.precise,
-            is_control=known.case.role == "control",
-            noise_floor=stats.noise_floor(control) if control is not None else None,
-        )
+                yield LiveRatio(
+                    label=short.label,
+                    history=tuple(self._histories[known.case.key()]),
+                    precise=known.precise,
+                    is_control=known.case.role == "control",
+                    noise_floor=stats.noise_floor(control) if control is not None else None,
+                )
 
 
 def ended(stored: StoredRun, at: str) -> LiveRun:

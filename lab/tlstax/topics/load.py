@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from math import inf
 from statistics import median
 
 from tlstax.findings.core.outcomes import is_large, outcome
@@ -101,11 +100,24 @@ def _machines(known: LoadMachines, loads: Sequence[Load]) -> Iterator[Row]:
 
 
 def _busy(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> Row:
-    """How busy both sides were with a case, on a server of this many CPUs; 0 where they are not known."""
+    """How busy both sides were with a case, on a server of this many CPUs; 0 where they are not known.
+
+    Of the clients it is the share of its CPUs' time that the busiest load machine's used.
+    """
     used = [outcome(record, "server_cpu_share") for record, _ in trials]
     of_server = [share / cpus for share in used if share is not None and cpus]
     server = round(median(of_server), 3) if of_server else None
-    clients = round(median(_busiest(record, load) for record, load in trials), 3)
+    busiest = [
+        max(part.cpu_us / part.cpus for part in load.parts) / (record.done.elapsed_s * 1e6)
+        for record, load in trials
+        if record.done is not None
+    ]
+    clients = round(median(busiest), 3)
+    limit = "unknown" if server is None else "neither"
+    if server is not None and server >= BUSY:
+        limit = "server"
+    elif clients >= BUSY:
+        limit = "clients"
     return Row(
         role=LOAD,
         outcome="busy",
@@ -114,22 +126,8 @@ def _busy(label: str, trials: Sequence[tuple[TrialRecord, Load]], cpus: int) -> 
         case=dict(trials[0][0].trial.case.levels),
         value=clients,
         baseline_value=server,
-        judgement=_who(server, clients),
+        judgement=limit,
     )
-
-
-def _busiest(record: TrialRecord, shared: Load) -> float:
-    """The share of its CPUs' time that the busiest load machine's client used in a valid trial."""
-    elapsed_us = record.done.elapsed_s * 1e6 if record.done is not None else inf
-    return max(part.cpu_us / part.cpus for part in shared.parts) / elapsed_us
-
-
-def _who(server: float | None, clients: float) -> str:
-    if server is not None and server >= BUSY:
-        return "server"
-    if clients >= BUSY:
-        return "clients"
-    return "unknown" if server is None else "neither"
 
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
@@ -150,7 +148,11 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
         kept = f", which kept {busy:.0%} of the server's CPUs busy".replace("%", " %") if busy else ""
         offered = counted(round(numbers[OFFERED]), "machine")
         yield f"{offered} were offered, and {len(machines)} enough{kept}"
-    yield from _limits([row for row in shown if row.role == LOAD])
+    cases = [row for row in shown if row.role == LOAD]
+    for limit, own in grouped(cases, lambda row: row.judgement).items():
+        where = "" if len(own) == len(cases) else f" ({'; '.join(row.label for row in own)})"
+        server, clients = _range([row.baseline_value for row in own]), _range([row.value for row in own])
+        yield LIMITS[limit].format(server=server, clients=clients) + where
     for row in machines:
         of_equal = row.number(OF_EQUAL)
         if of_equal is not None and of_equal < SLOW:
@@ -158,14 +160,6 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
                 f"{row.word(NAME)} is slow: it sent less than half of what each machine would have sent of "
                 "equal ones, and a slice lasts until all have sent enough"
             )
-
-
-def _limits(cases: Sequence[Row]) -> Iterator[str]:
-    """What the limit was, of all cases together where it is the same for all."""
-    for limit, own in grouped(cases, lambda row: row.judgement).items():
-        where = "" if len(own) == len(cases) else f" ({'; '.join(row.label for row in own)})"
-        server, clients = _range([row.baseline_value for row in own]), _range([row.value for row in own])
-        yield LIMITS[limit].format(server=server, clients=clients) + where
 
 
 def _range(shares: Sequence[float | None]) -> str:

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tlstax.findings.core import stats
-from tlstax.findings.core.estimates import Estimate
 from tlstax.findings.core.outcomes import UNITS, is_large
 from tlstax.findings.core.pooling import machines_of
 from tlstax.findings.core.wording import capitalised, change_words, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.study import Study
 from tlstax.study.labels import finding_levels, full_label
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.core import columns, figures, outcome_names
@@ -64,23 +62,19 @@ def rows(run: Run) -> Iterator[Row]:
     chances = [estimate.pooling.difference_by_chance(estimate.logs) for estimate in shown]
     differ = beyond_chance(chances, run.study.confidence)
     for estimate, chance, apart in zip(shown, chances, differ, strict=True):
-        yield from _ratios(run.study, estimate, {BY_CHANCE: chance, DIFFER: apart})
-
-
-def _ratios(study: Study, estimate: Estimate, more: dict[str, float | None]) -> Iterator[Row]:
-    case = estimate.comparison.case
-    common: dict[str, Any] = {
-        "outcome": estimate.outcome,
-        "unit": UNITS[estimate.outcome],
-        "case": finding_levels(case),
-        "baseline": dict(estimate.comparison.baseline.levels),
-        "label": full_label(case, study),
-        "of": "ratio",
-    }
-    yield Row(role=TOGETHER, interval=estimate.ratio, more=more, **common)
-    for name, logs in estimate.pooling.by_machine(estimate.logs).items():
-        ratio = stats.interval(logs, study.confidence)
-        yield Row(role=OWN, interval=ratio, more={MACHINE: name, **more}, **common)
+        case, more = estimate.comparison.case, {BY_CHANCE: chance, DIFFER: apart}
+        common: dict[str, Any] = {
+            "outcome": estimate.outcome,
+            "unit": UNITS[estimate.outcome],
+            "case": finding_levels(case),
+            "baseline": dict(estimate.comparison.baseline.levels),
+            "label": full_label(case, run.study),
+            "of": "ratio",
+        }
+        yield Row(role=TOGETHER, interval=estimate.ratio, more=more, **common)
+        for name, logs in estimate.pooling.by_machine(estimate.logs).items():
+            ratio = stats.interval(logs, run.study.confidence)
+            yield Row(role=OWN, interval=ratio, more={MACHINE: name, **more}, **common)
 
 
 def beyond_chance(chances: Sequence[float | None], confidence: float) -> list[bool]:
@@ -122,17 +116,17 @@ def _names(shown: Sequence[Row]) -> list[str]:
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     """In which cases machines differ beyond chance, and what each of them shows."""
     for row in shown:
-        if row.role == TOGETHER and row.more[DIFFER]:
-            beside = [one for one in shown if (one.label, one.outcome) == (row.label, row.outcome)]
-            own = [one for one in beside if one.role == OWN]
-            apart = sorted(own, key=lambda one: one.interval.point if one.interval else 0.0)
-            named = own if len(own) <= MANY else (apart[0], apart[-1])
-            said = ", ".join(
-                f"{one.word(MACHINE)} {change_words(one.interval)}" for one in named if one.interval
-            )
-            among = "" if len(own) <= MANY else f" (the two of {len(own)} that are farthest apart)"
-            where = f"{OUTCOMES[row.outcome].words} of {row.label}"
-            yield f"machines differ beyond chance in {where}: {said}{among}; the interval includes that"
+        if row.role != TOGETHER or not row.more[DIFFER]:
+            continue
+        own = [
+            each for each in shown if (each.role, each.label, each.outcome) == (OWN, row.label, row.outcome)
+        ]
+        apart = sorted(own, key=lambda each: each.known.point)
+        named = own if len(own) <= MANY else (apart[0], apart[-1])
+        said = ", ".join(f"{each.word(MACHINE)} {change_words(each.known)}" for each in named)
+        among = "" if len(own) <= MANY else f" (the two of {len(own)} that are farthest apart)"
+        where = f"{OUTCOMES[row.outcome].words} of {row.label}"
+        yield f"machines differ beyond chance in {where}: {said}{among}; the interval includes that"
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
+from typing import Any
 
 from tlstax.findings.core.series import LADDER, Series, frozen, pooled
 from tlstax.findings.core.wording import alike, percent, subject_label, tls_label
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import More, Of, Row, Told
+from tlstax.results.rows import Of, Row, Told
 from tlstax.study import Level, Pool, workloads
 from tlstax.study.server_words import key_of
 from tlstax.support.grouping import grouped
@@ -23,7 +24,7 @@ from tlstax.support.text import enumerated
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section
-from tlstax.topics.core.table import Cell, Table, number, ratio
+from tlstax.topics.core.table import Table, number, ratio
 from tlstax.topics.core.topic import Run, Topic
 
 CPU = "server_cpu_us_per_op"
@@ -69,25 +70,21 @@ def _savings(series: Series, pool: Pool) -> Iterator[Row]:
         if worth is None:
             continue
         case = dict(place)
-        found: dict[str, Interval | None] = {
-            WORTH: worth,
-            NEEDED: worth.each(lambda value: value * (1 / pool.share - 1)),
-            OF_KEPT: _to_plaintext(series, {step: kept[step] for step in ratios}),
-            OF_MADE: _to_plaintext(series, {step: made[step] for step in ratios}),
+        intervals: dict[tuple[str, Of], Interval | None] = {
+            (WORTH, "value"): worth,
+            (NEEDED, "value"): worth.each(lambda value: value * (1 / pool.share - 1)),
+            (OF_KEPT, "ratio"): _to_plaintext(series, {step: kept[step] for step in ratios}),
+            (OF_MADE, "ratio"): _to_plaintext(series, {step: made[step] for step in ratios}),
         }
-        more: dict[str, More] = {
-            "kept": pool.kept,
-            "made": pool.made,
-            POOLED: tuple(ratios),
-            SHARE: pool.share,
+        common: dict[str, Any] = {
+            "unit": "1",
+            "label": ", ".join(filter(None, (subject_label(case, series.study), tls_label(case)))),
+            "case": case,
+            "more": {"kept": pool.kept, "made": pool.made, POOLED: tuple(ratios), SHARE: pool.share},
         }
-        label = ", ".join(part for part in (subject_label(case, series.study), tls_label(case)) if part)
-        for outcome, interval in found.items():
+        for (outcome, of), interval in intervals.items():
             if interval is not None:
-                of: Of = "value" if outcome in {WORTH, NEEDED} else "ratio"
-                yield Row(
-                    outcome=outcome, unit="1", label=label, case=case, interval=interval, of=of, more=more
-                )
+                yield Row(outcome=outcome, interval=interval, of=of, **common)
 
 
 def _to_plaintext(series: Series, steps: Steps) -> Interval | None:
@@ -162,19 +159,12 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
         "kept, and to one that makes its own."
     )
     title = f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}"
-    lines = [_line(own) for own in grouped(told.rows, lambda row: frozen(row.case)).values()]
+    lines = []
+    for own in grouped(told.rows, lambda row: frozen(row.case)).values():
+        known = {row.outcome: row.interval for row in own}
+        prices = (number(known[WORTH]), number(known[NEEDED]))
+        lines.append((own[0].label, *prices, ratio(known.get(OF_KEPT)), ratio(known.get(OF_MADE))))
     yield Section((Table(title, ("worth", until, "kept", "made"), lines, (reading,)),), told.title)
-
-
-def _line(own: Sequence[Row]) -> tuple[Cell, ...]:
-    found = {row.outcome: row.interval for row in own}
-    return (
-        own[0].label,
-        number(found[WORTH]),
-        number(found[NEEDED]),
-        ratio(found.get(OF_KEPT)),
-        ratio(found.get(OF_MADE)),
-    )
 
 
 COLUMNS = (

@@ -46,39 +46,34 @@ def rows(run: Run) -> Iterator[Row]:
     here; `published` is the same ratio of the published ones. What was measured follows, a geometric mean
     over blocks; and, where the two differ by a planted fault alone, whether taking it out is a fix.
     """
+    series, machine = run.series, run.stored.header.machine
     by_label = {figure.label: figure for figure in run.study.published}
     for figure in run.study.published:
-        yield from _figure_rows(figure, by_label.get(figure.against), run.series, run.stored.header.machine)
-
-
-def _figure_rows(
-    figure: Published, reference: Published | None, series: Series, machine: Machine
-) -> Iterator[Row]:
-    levels = _stand_in(figure, series)
-    value = None if levels is None else series.interval(series.logs(levels, figure.outcome))
-    ratio = _ratio(figure, reference, series) if reference else None
-    common: dict[str, Any] = {"outcome": figure.outcome, "unit": figure.unit, "label": figure.label}
-    yield Row(
-        **common,
-        role=FIGURE,
-        case=dict(figure.beside),
-        baseline=dict(reference.beside) if reference else {},
-        value=figure.value,
-        baseline_value=reference.value if reference else None,
-        interval=ratio,
-        of="ratio",
-        caveats=(_comparable(figure, value, machine),),
-        more={
-            NAME: figure.label,
-            PUBLISHED: figure.value / reference.value if reference else None,
-            AGAINST: figure.against,
-            SOURCE: figure.source,
-        },
-    )
-    if value is not None and levels is not None:
-        yield Row(**common, role=HERE, case=dict(levels), interval=value, more={NAME: figure.label})
-    if reference is not None and ratio is not None:
-        yield from _fix(figure, reference, ratio, series)
+        reference, levels = by_label.get(figure.against), _stand_in(figure, series)
+        value = None if levels is None else series.interval(series.logs(levels, figure.outcome))
+        ratio = _ratio(figure, reference, series) if reference else None
+        common: dict[str, Any] = {"outcome": figure.outcome, "unit": figure.unit, "label": figure.label}
+        yield Row(
+            **common,
+            role=FIGURE,
+            case=dict(figure.beside),
+            baseline=dict(reference.beside) if reference else {},
+            value=figure.value,
+            baseline_value=reference.value if reference else None,
+            interval=ratio,
+            of="ratio",
+            caveats=(_comparable(figure, value, machine),),
+            more={
+                NAME: figure.label,
+                PUBLISHED: figure.value / reference.value if reference else None,
+                AGAINST: figure.against,
+                SOURCE: figure.source,
+            },
+        )
+        if value is not None and levels is not None:
+            yield Row(**common, role=HERE, case=dict(levels), interval=value, more={NAME: figure.label})
+        if reference is not None and ratio is not None:
+            yield from _fix(figure, reference, ratio, series)
 
 
 def _ratio(figure: Published, reference: Published, series: Series) -> Interval | None:
@@ -136,15 +131,18 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 
 def _verdict(row: Row) -> str:
-    planted, there = row.baseline[FAULT], row.number(PUBLISHED) or 0.0
+    planted, there, here = row.baseline[FAULT], row.number(PUBLISHED) or 0.0, row.ratio
     better = "lower" if OUTCOMES[row.outcome].lower_is_better else "higher"
-    seen = f"{_sized(row.known)}; published: {there:.2g}×"
+    seen = f"{_sized(here)}; published: {there:.2g}×"
     if row.judgement not in DIFFERENCES:
         return f"whether taking {planted} out is a fix is inconclusive here ({seen})"
     if row.judgement != better:
         return f"taking {planted} out made it worse here, and does not come out as the fix ({seen})"
-    share = _share(row.known.point, there)
-    return f"taking {planted} out comes out as the fix, as it did there: {seen}{share}"
+    # How much of the published effect is seen here, on the scale on which ratios add up.
+    share = log(here.point) / log(there) if there != 1 else 0.0
+    size = "the whole of" if share >= 1 else f"{percent(share)} of"
+    of_effect = f" ({size} the published effect, as logarithms)" if share > 0 else ""
+    return f"taking {planted} out comes out as the fix, as it did there: {seen}{of_effect}"
 
 
 def _sized(ratio: Interval) -> str:
@@ -156,36 +154,18 @@ def _sized(ratio: Interval) -> str:
     return change_words(ratio)
 
 
-def _share(here: float, there: float) -> str:
-    """How much of the published effect is seen here, on the scale on which ratios add up."""
-    if there == 1:
-        return ""
-    share = log(here) / log(there)
-    size = "the whole of" if share >= 1 else f"{percent(share)} of"
-    return f" ({size} the published effect, as logarithms)" if share > 0 else ""
-
-
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     """Every figure beside what stands in for it."""
-    here = {row.label: row for row in told.of(role=HERE)}
+    here = {row.label: row.value for row in told.of(role=HERE)}
     lines: list[tuple[Cell, ...]] = []
     for row in told.of(role=FIGURE):
-        own, ratio = here.get(row.label), row.interval
-        lines.append(
-            (
-                row.label,
-                _quantity(row.value, row.unit),
-                _quantity(own.value if own else None, row.unit),
-                Number(row.number(PUBLISHED), said="{:.2f}".format),
-                Number(None)
-                if ratio is None
-                else Number(ratio.point, ratio.low, ratio.high, "{:.2f}".format, is_whole=True),
-            )
-        )
-    title, heads = (
-        "What was published, and what stands in for it here",
-        ("published", "here", "ratio then", "ratio here"),
-    )
+        then, ratio = Number(row.number(PUBLISHED), said="{:.2f}".format), Number(None)
+        if (now := row.interval) is not None:
+            ratio = Number(now.point, now.low, now.high, "{:.2f}".format, is_whole=True)
+        values = (_quantity(value, row.unit) for value in (row.value, here.get(row.label)))
+        lines.append((row.label, *values, then, ratio))
+    title = "What was published, and what stands in for it here"
+    heads = ("published", "here", "ratio then", "ratio here")
     yield Section((Table(title, heads, lines, (_sources(told),), of="figure"),), told.title)
 
 

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from tlstax.findings.core.comparisons import counts_of
 from tlstax.findings.core.series import Logs, Series, series_of
 from tlstax.findings.core.wording import negotiated, percent
-from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.interval import Interval
+from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Of, Row
-from tlstax.study import Case
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES, UNITS
 from tlstax.support.errors import UserMistake
@@ -98,33 +95,22 @@ def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterato
     for case in series.cases.values():
         baseline = series.own_baseline(case.levels)
         for outcome in outcomes:
-            yield from _row(series, case, outcome, "value", series.logs(case.levels, outcome), records)
+            logs: dict[Of, Logs] = {"value": series.logs(case.levels, outcome)}
             if case.role != "baseline":
-                ratios = series.log_ratios(case.levels, baseline, outcome)
-                yield from _row(series, case, outcome, "ratio", ratios, records)
-
-
-def _row(  # noqa: PLR0913, PLR0917 (all that one figure is made of)
-    series: Series,
-    case: Case,
-    outcome: str,
-    of: Of,
-    logs: Logs,
-    records: Mapping[str, Sequence[TrialRecord]],
-) -> Iterator[Row]:
-    """The figure, where any block has one."""
-    interval = series.interval(logs)
-    if interval is not None:
-        yield Row(
-            outcome=outcome,
-            unit=UNITS[outcome] if of == "value" else "1",
-            label=full_label(case, series.study),
-            case=dict(case.levels),
-            baseline=dict(series.own_baseline(case.levels)),
-            interval=interval,
-            of=of,
-            negotiated=negotiated(records[case.key()]),
-        )
+                logs["ratio"] = series.log_ratios(case.levels, baseline, outcome)
+            for of, own in logs.items():
+                interval = series.interval(own)
+                if interval is not None:
+                    yield Row(
+                        outcome=outcome,
+                        unit=UNITS[outcome] if of == "value" else "1",
+                        label=full_label(case, series.study),
+                        case=dict(case.levels),
+                        baseline=dict(baseline),
+                        interval=interval,
+                        of=of,
+                        negotiated=negotiated(records[case.key()]),
+                    )
 
 
 def rounded(number: float) -> float:
@@ -200,14 +186,8 @@ def _extra(stored: StoredRun, row: Row) -> str:
     return "\n".join(line for line in lines if line)
 
 
-@dataclass(frozen=True)
-class Family:
-    """A metric and its samples, one for each set of labels."""
-
-    name: str
-    unit: str
-    about: str
-    samples: tuple[tuple[Mapping[str, str], float], ...]
+Samples = Iterable[tuple[Mapping[str, str], float]]
+"""Of a metric: its value for each set of labels."""
 
 
 def openmetrics(stored: StoredRun, figures: Sequence[Row]) -> str:
@@ -220,55 +200,43 @@ def openmetrics(stored: StoredRun, figures: Sequence[Row]) -> str:
     https://prometheus.io/docs/specs/om/open_metrics_spec/
     """
     study = stored.header.study.name
-    families = (*_run_families(stored, figures), *_figure_families(study, figures), _blocks(study, figures))
-    return "".join(map(_text, families)) + "# EOF\n"
+    blocks = (
+        ({**_labels(study, row), "figure": metric_name(row, "")[0]}, float(row.known.blocks))
+        for row in figures
+    )
+    of_blocks = _family("tlstax_blocks", "", "From how many blocks each figure is.", blocks)
+    return "".join((*_run_families(stored, figures), *_figure_families(study, figures), of_blocks, "# EOF\n"))
 
 
-def _run_families(stored: StoredRun, figures: Sequence[Row]) -> Iterator[Family]:
+def _run_families(stored: StoredRun, figures: Sequence[Row]) -> Iterator[str]:
     header = stored.header
-    study = header.study.name
-    of_run = {"study": study}
+    of_run = {"study": header.study.name}
     started_s = datetime.fromisoformat(header.started_at).timestamp()
-    yield Family(
-        "tlstax_run_started_timestamp_seconds",
-        "seconds",
-        "When the run was begun, since 1970.",
-        ((of_run, started_s),),
-    )
+    about = "When the run was begun, since 1970."
+    yield _family("tlstax_run_started_timestamp_seconds", "seconds", about, [(of_run, started_s)])
     who = {**of_run, "run": header.run, "tlstax": header.tlstax_version}
-    yield Family("tlstax_run_about", "", "Always 1: which run these figures are of.", ((who, 1.0),))
-    ran = tuple(({**of_run, "name": own.name, "version": own.version}, 1.0) for own in header.specimens)
-    yield Family("tlstax_ran_about", "", "Always 1: servers, libraries and programs that ran.", ran)
-    trials = tuple(
-        ({**of_run, "verdict": name}, float(number)) for name, number in counts_of(stored.measured)
-    )
-    yield Family("tlstax_trials", "", "Trials by their verdict; figures are of the valid ones.", trials)
-    cases = {row.label: row for row in figures}
-    seen = tuple(({**_labels(study, row), "negotiated": row.negotiated}, 1.0) for row in cases.values())
-    yield Family("tlstax_case_about", "", "Always 1: what each case negotiated.", seen)
+    yield _family("tlstax_run_about", "", "Always 1: which run these figures are of.", [(who, 1.0)])
+    ran = (({**of_run, "name": own.name, "version": own.version}, 1.0) for own in header.specimens)
+    yield _family("tlstax_ran_about", "", "Always 1: servers, libraries and programs that ran.", ran)
+    trials = (({**of_run, "verdict": name}, float(number)) for name, number in counts_of(stored.measured))
+    yield _family("tlstax_trials", "", "Trials by their verdict; figures are of the valid ones.", trials)
+    cases = {row.label: row for row in figures}.values()
+    seen = (({**_labels(header.study.name, row), "negotiated": row.negotiated}, 1.0) for row in cases)
+    yield _family("tlstax_case_about", "", "Always 1: what each case negotiated.", seen)
 
 
 LOW, HIGH = "the lower end of the interval", "the upper end of the interval"
 
 
-def _figure_families(study: str, figures: Sequence[Row]) -> Iterator[Family]:
+def _figure_families(study: str, figures: Sequence[Row]) -> Iterator[str]:
     """The samples of a family stand together."""
     for own in grouped(figures, lambda row: (row.outcome, row.of)).values():
         words = outcome_names.title(own[0].outcome) + (", to the baseline" if own[0].of == "ratio" else "")
         for end, about in (("", words), ("low", f"{words}: {LOW}"), ("high", f"{words}: {HIGH}")):
-            ends = [(_labels(study, row), _end(row.known, end)) for row in own]
             name, unit, factor = metric_name(own[0], end)
-            samples = tuple((labels, rounded(end * factor)) for labels, end in ends if end is not None)
-            if samples:
-                yield Family(name, unit, about, samples)
-
-
-def _blocks(study: str, figures: Sequence[Row]) -> Family:
-    samples = tuple(
-        ({**_labels(study, row), "figure": metric_name(row, "")[0]}, float(row.known.blocks))
-        for row in figures
-    )
-    return Family("tlstax_blocks", "", "From how many blocks each figure is.", samples)
+            ends = ((row, getattr(row.known, end or "point")) for row in own)
+            samples = ((_labels(study, row), rounded(at * factor)) for row, at in ends if at is not None)
+            yield _family(name, unit, about, samples)
 
 
 def metric_name(row: Row, end: str) -> tuple[str, str, float]:
@@ -291,18 +259,13 @@ def _label_name(factor: str) -> str:
     return f"factor_{name}" if name in TAKEN else name
 
 
-def _end(interval: Interval, end: str) -> float | None:
-    return {"": interval.point, "low": interval.low, "high": interval.high}[end]
-
-
-def _text(family: Family) -> str:
-    """The lines of a family; nothing where it has no sample."""
-    if not family.samples:
+def _family(name: str, unit: str, about: str, samples: Samples) -> str:
+    """The lines of a metric, a gauge; nothing where it has no sample."""
+    lines = [f"{name}{_braced(labels)} {number!r}" for labels, number in samples]
+    if not lines:
         return ""
-    unit = [f"# UNIT {family.name} {family.unit}"] if family.unit else []
-    lines = [f"# TYPE {family.name} gauge", *unit, f"# HELP {family.name} {_escaped(family.about)}"]
-    lines += [f"{family.name}{_braced(labels)} {number!r}" for labels, number in family.samples]
-    return "".join(f"{line}\n" for line in lines)
+    units = [f"# UNIT {name} {unit}"] if unit else []
+    return "\n".join((f"# TYPE {name} gauge", *units, f"# HELP {name} {_escaped(about)}", *lines, ""))
 
 
 def _braced(labels: Mapping[str, str]) -> str:

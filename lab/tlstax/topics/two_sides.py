@@ -20,7 +20,7 @@ from tlstax.findings.core.wording import capitalised, change_words, percent, ver
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import GateResult
 from tlstax.results.document import RunDocument
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Levels, Sides, Study
 from tlstax.study.labels import group_label, label_levels
@@ -135,22 +135,23 @@ def gated_sides(stored: StoredRun, limits: Limits) -> GateResult:
     every = limits.of(header.study.deciding_outcome)
     number = sum(row.role == SIDES for row in effects(series, [limit.outcome for limit in every]))
     each = confidence_of_each(CONFIDENCE, number)
-    cases = tuple(
-        (limit, limit.judged(row.model_copy(update={"role": "itself"})))
+    limited = [
+        (limit, row.model_copy(update={"role": "itself"}))
         for limit in every
         for row in effects(series, [limit.outcome], confidence=each)
         if row.role == SIDES
-    )
+    ]
     limits.check_each_has_a_case(
-        [limit for limit, _ in cases], f"block of run {header.run} with both sides", series.outcomes
+        [limit for limit, _ in limited], f"block of run {header.run} with both sides", series.outcomes
     )
+    cases = tuple(limit.judged(row) for limit, row in limited)
     return GateResult(
         run=header.run,
         against=header.run,
         same_machine=True,
         confidence=CONFIDENCE,
-        changes=tuple(row for _, row in cases),
-        verdict=worst(row for _, row in cases),
+        changes=cases,
+        verdict=worst(cases),
     )
 
 
@@ -160,17 +161,15 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     if sides is None:
         return
     has_twins = INSTANCE in design.baseline
-    names = Pairs(
-        "", tuple((name, label_levels(own, design)) for name, own in (("A", sides.a), ("B", sides.b)))
-    )
-    tables = [_table(own, has_twins=has_twins) for own in by_label(told.rows).values()]
+    names = [(name, label_levels(own, design)) for name, own in (("A", sides.a), ("B", sides.b))]
     reading = READING.format(
         confidence=percent(design.confidence),
         processes=_processes(design, sides, has_twins=has_twins),
         twins=WITH_TWINS if has_twins else "",
         or_twins=" or its twin" if has_twins else "",
     )
-    yield Section((names, *tables, Words(reading, aside=True)), told.title)
+    tables = (_table(own, has_twins=has_twins) for own in by_label(told.rows).values())
+    yield Section((Pairs("", tuple(names)), *tables, Words(reading, aside=True)), told.title)
 
 
 def _processes(design: Study, sides: Sides, *, has_twins: bool) -> str:
@@ -187,7 +186,9 @@ def _processes(design: Study, sides: Sides, *, has_twins: bool) -> str:
 def _table(own: Sequence[Row], *, has_twins: bool) -> Table:
     """A column for each outcome: both values, the change, and what nothing changes."""
     sides = [row for row in own if row.role == SIDES]
-    changes = {(row.role, row.word(SIDE), row.outcome): row.interval for row in own}
+    changes = {
+        (row.role, row.word(SIDE), row.outcome): figures.change_with_interval(row.known) for row in own
+    }
     twins = [(f"{side}’s second process beside its first", TWIN, side) for side in ("A", "B")]
     lines = [
         ("B beside A", SIDES, ""),
@@ -197,14 +198,13 @@ def _table(own: Sequence[Row], *, has_twins: bool) -> Table:
     table = [
         ("A", *(figures.quantity(row.baseline_value or 0.0, row.unit) for row in sides)),
         ("B", *(figures.quantity(row.value or 0.0, row.unit) for row in sides)),
-        *((name, *(_change(changes.get((*place, row.outcome))) for row in sides)) for name, *place in lines),
+        *(
+            (name, *(changes.get((*place, row.outcome), figures.NOTHING) for row in sides))
+            for name, *place in lines
+        ),
     ]
     heads = tuple(outcome_names.title(row.outcome) for row in sides)
     return Table(f"{own[0].label}, {own[0].blocks} blocks", heads, table, (), of="side")
-
-
-def _change(found: Interval | None) -> str:
-    return figures.NOTHING if found is None else figures.change_with_interval(found)
 
 
 COLUMNS = (Column(SIDE, "TEXT", "A or B, of a figure that is of one side alone"),)

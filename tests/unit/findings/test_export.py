@@ -11,9 +11,8 @@ from tlstax.records.burned import Burned
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.records.window import Window
-from tlstax.results.exported_run import ExportedTrial
 from tlstax.study import load_study
-from tlstax.topics.answer.export import exported
+from tlstax.topics.answer.export import ExportedTrial, exported
 
 CASE = cases(load_study("tax"))[2]
 TRIAL = Trial(block=3, position=5, case=CASE, profiled=True, captured=True)

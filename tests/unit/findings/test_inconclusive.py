@@ -6,10 +6,10 @@ from math import exp, expm1, inf, log
 
 import pytest
 
-from tlstax.results.document import StatementCase, Tally
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study import Statement
-from tlstax.topics.answer.inconclusive import bound_words, times_needed, what_would_tell
+from tlstax.topics.statements import bound_words, times_needed, what_would_tell
 
 BETTER = Statement(
     says="new is better",
@@ -25,24 +25,12 @@ TWICE = Statement(**{**dict(BETTER), "by": 2.0})
 
 def case(
     log_ratio: float, half: float | None, *, floor: float | None = None, outcome: str = "inconclusive"
-) -> StatementCase:
+) -> Row:
     ends = (None, None) if half is None else (exp(log_ratio - half), exp(log_ratio + half))
-    return StatementCase.model_validate(
-        {
-            "case": {},
-            "sides": (),
-            "across_servers": False,
-            "to_own_baseline": False,
-            "connections": (1,),
-            "ratio": Interval(
-                point=exp(log_ratio), low=ends[0], high=ends[1], confidence=0.95, blocks=9 if half else 1
-            ),
-            "noise_floor": floor,
-            "noise_from": "",
-            "outcome": outcome,
-            "cells": Tally(held=0, opposite=0, alike=0, inconclusive=1),
-        }
+    ratio = Interval(
+        point=exp(log_ratio), low=ends[0], high=ends[1], confidence=0.95, blocks=9 if half else 1
     )
+    return Row(interval=ratio, of="ratio", noise_floor=floor, judgement=outcome)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +81,7 @@ def test_what_twins_hide_takes_an_unknown_number(
     assert times_needed(statement, case(log_ratio, 0.2 - 1e-9, floor=floor)) == times
 
 
-def words(statement: Statement, *cases: StatementCase) -> list[str]:
+def words(statement: Statement, *cases: Row) -> list[str]:
     return list(what_would_tell(statement, cases))
 
 

@@ -123,14 +123,16 @@ def test_markdown_is_as_short() -> None:
 def test_everything_else_stays_in_csv_and_json() -> None:
     rows = list(csv.DictReader(StringIO(text_of("csv"))))
     roles = {row["role"] for row in rows}
-    assert roles == {"baseline", "control", "treatment", "contrast", "pooled"}
+    of_statements = {"statement", "statement case", "statement in plaintext"}
+    assert roles == {"baseline", "control", "treatment", "contrast", "pooled", *of_statements}
     contrast = next(row for row in rows if row["role"] == "contrast")
     assert contrast["baseline_tls_library"] != contrast["case_tls_library"]
     found = json.loads(text_of("json"))
     assert found["schema"] == 3
-    assert {"topics", "statements"} <= found.keys()
     assert {row["role"] for row in found["topics"]["contrasts"]["rows"]} == {"contrast", "pooled"}
-    assert found["statements"][0]["cases"][0]["across_servers"] is True
+    statement, case, *_ = found["topics"]["statements"]["rows"]
+    assert (statement["role"], case["role"]) == ("statement", "statement case")
+    assert case["more"]["across_servers"] is True
 
 
 def test_small_studies_keep_their_sections() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.findings.core.estimates import Estimate, estimates
-from tlstax.findings.core.series import series, valid_values
+from tlstax.findings.core.series import valid_values
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.results.document import (
@@ -22,7 +22,6 @@ from tlstax.results.document import (
     FirstBytes,
     NeverValid,
     RunDocument,
-    StatementResult,
 )
 from tlstax.results.interval import Interval
 from tlstax.study import Contrast, Study, load_study, override
@@ -181,7 +180,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> tuple[Asked, dict[str, Any]]:
     """Puts a stand-in in each topic's place: what each is asked with, and what each answers, by its name."""
     answers: dict[str, Any] = {
         "never_valid": (NeverValid.model_construct(),),
-        "statements": (StatementResult.model_construct(),),
         "first_bytes": (FirstBytes.model_construct(),),
         "of_external": ("of turns",),
     }
@@ -212,7 +210,6 @@ def test_what_is_no_topic_is_asked_for_this_run_and_shown_in_its_place(
     estimated = estimates(STUDY, stored.measured, values)
     assert asked == {
         **dict.fromkeys(("never_valid", "first_bytes", "of_external"), (stored,)),
-        "statements": (series(STUDY, stored.measured, values),),
         "of_run": (stored, estimated, caveats.busy_clients(STUDY, estimated, values)),
     }
 
@@ -221,7 +218,6 @@ def shown(found: RunDocument) -> dict[str, Any]:
     """What the document has of each topic, by the name of what finds it."""
     return {
         "never_valid": found.never_valid,
-        "statements": found.statements,
         "first_bytes": found.first_bytes,
     }
 

@@ -378,7 +378,8 @@ def test_every_topic_takes_the_neighbours() -> None:
     assert [p.ratio.point for p in shown.rows_of("contrasts", "ops_per_s", role="pooled")] == pytest.approx(
         [1.2, 1.2]
     )
-    assert [c.ratio.point for s in shown.statements for c in s.cases] == pytest.approx([1.2])
+    judged = shown.rows_of("statements", role="statement case")
+    assert [case.ratio.point for case in judged] == pytest.approx([1.2])
     assert [
         row.known.point for row in shown.topics["published"].rows if row.of == "ratio" and row.interval
     ] == pytest.approx([1.2])

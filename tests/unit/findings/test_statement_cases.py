@@ -7,9 +7,17 @@ from math import exp, expm1
 import pytest
 
 from tlstax.findings.core.series import Series, frozen
-from tlstax.results.document import StatementCase, Tally
+from tlstax.results.rows import Row
 from tlstax.study import Case, Contrast, Level, Statement, load_study
-from tlstax.topics.answer.statements import best_without_hindsight, family, statements, tally
+from tlstax.topics.statements import (
+    CASE,
+    PLAINTEXT,
+    STATEMENT,
+    best_without_hindsight,
+    counts_of,
+    family,
+    statement_rows,
+)
 
 STUDY = load_study("openssl-versions").model_copy(
     update={
@@ -61,14 +69,23 @@ def series_of(
 
 def found(
     speeds: Speeds, statement: Statement = BETTER, outcome: str = "ops_per_s", *, blocks: int = 3
-) -> tuple[StatementCase, ...]:
-    (result,) = statements(series_of(speeds, statement, outcome, blocks=blocks))
-    return result.cases
+) -> tuple[Row, ...]:
+    return of(CASE, series_of(speeds, statement, outcome, blocks=blocks))
+
+
+def of(role: str, series: Series) -> tuple[Row, ...]:
+    """The rows of the study's only statement that have this role."""
+    return tuple(row for row in statement_rows(series, *series.study.statements) if row.role == role)
+
+
+def counts(case: Row) -> tuple[float | None, ...]:
+    """How often a statement held, the opposite did, both were alike, and nothing could be told."""
+    return tuple(map(case.number, ("held", "opposite", "alike", "inconclusive")))
 
 
 def only(
     speeds: Speeds, statement: Statement = BETTER, outcome: str = "ops_per_s", *, blocks: int = 3
-) -> StatementCase:
+) -> Row:
     (one,) = found(speeds, statement, outcome, blocks=blocks)
     return one
 
@@ -85,45 +102,43 @@ LADDER: Speeds = [
 def test_a_case_is_pooled_over_its_ladder_and_has_its_cells() -> None:
     case = only(LADDER)
     assert case.case == {"workload": "w", "tls": "1.3"}
-    assert (case.sides, case.across_servers, case.connections) == (("mysql-9.7",), False, (1, 8))
+    assert (case.word("servers"), case.more["across_servers"]) == ("mysql-9.7", False)
+    assert case.more["pooled_connections"] == (1, 8)
     assert case.ratio.point == pytest.approx(exp(0.3))
     assert (case.ratio.low, case.ratio.high) == pytest.approx((exp(0.3 - HALF), exp(0.3 + HALF)), rel=1e-5)
     assert (case.ratio.blocks, case.ratio.confidence) == (3, 0.95)
-    assert (case.noise_floor, case.noise_from, case.chosen) == (None, "", False)
-    assert (case.outcome, case.cells) == ("held", Tally(held=2, opposite=0, alike=0, inconclusive=0))
+    assert (case.noise_floor, case.word("noise_from"), case.more["chosen"]) == (None, "", False)
+    assert (case.judgement, counts(case)) == ("held", (2, 0, 0, 0))
 
 
 def test_the_opposite_is_told_and_what_cannot_be_told_is() -> None:
     slower = [(levels, -log if levels["tls_library"] == "new" else log) for levels, log in LADDER[:2]]
-    assert only(slower).outcome == "opposite"
+    assert only(slower).judgement == "opposite"
     even = [(levels, 0.0) for levels, _ in LADDER[:2]]
     stricter = Statement(**{**dict(BETTER), "alike_within": exp(0.9 * HALF)})
-    assert (only(even, stricter).outcome, only(even, stricter).cells) == (
-        "inconclusive",
-        Tally(held=0, opposite=0, alike=0, inconclusive=1),
-    )
-    assert only(LADDER, blocks=1).outcome == "inconclusive", "one block has no interval"
+    assert (only(even, stricter).judgement, counts(only(even, stricter))) == ("inconclusive", (0, 0, 0, 1))
+    assert only(LADDER, blocks=1).judgement == "inconclusive", "one block has no interval"
 
 
 @pytest.mark.parametrize("log_speed", [0.0, 0.01, -0.01])
 def test_what_is_known_to_differ_by_less_than_counts_is_alike(log_speed: float) -> None:
     """The interval reaches a third of a half-width beyond 0.01; a factor of e to the 0.05 counts."""
     near = [(levels_of("old"), 0.0), (levels_of("new"), log_speed)]
-    assert only(near, Statement(**{**dict(BETTER), "alike_within": exp(0.05)})).outcome == "alike"
-    assert only(near, Statement(**{**dict(BETTER), "by": 1.0001})).outcome != "alike", "a size is claimed"
-    assert only(near, blocks=1).outcome == "inconclusive"
+    assert only(near, Statement(**{**dict(BETTER), "alike_within": exp(0.05)})).judgement == "alike"
+    assert only(near, Statement(**{**dict(BETTER), "by": 1.0001})).judgement != "alike", "a size is claimed"
+    assert only(near, blocks=1).judgement == "inconclusive"
 
 
 def test_a_clear_difference_is_told_though_it_is_small() -> None:
     small = [(levels_of("old"), 0.0), (levels_of("new"), 0.04)]
-    assert only(small, Statement(**{**dict(BETTER), "alike_within": 1.2})).outcome == "held"
+    assert only(small, Statement(**{**dict(BETTER), "alike_within": 1.2})).judgement == "held"
 
 
 @pytest.mark.parametrize(("strays", "outcome"), [(0.02, "alike"), (0.03, "inconclusive")])
 def test_twins_that_differ_by_what_counts_may_hide_it(strays: float, outcome: str) -> None:
     """The floor is what twins may differ by: twice what one of them strays."""
     alike = [(levels_of("old"), 0.0), (levels_of("new"), 0.0), (levels_of("old", instance=2), strays)]
-    assert only(alike).outcome == outcome
+    assert only(alike).judgement == outcome
 
 
 @pytest.mark.parametrize(
@@ -141,31 +156,33 @@ def test_no_worse_holds_where_worse_by_what_counts_is_ruled_out(
 ) -> None:
     claim = {**dict(BETTER), "kind": "no worse", "alike_within": within}
     speeds = [(levels_of("old"), 0.0), (levels_of("new"), log_speed)]
-    assert only(speeds, Statement(**claim)).outcome == outcome
+    assert only(speeds, Statement(**claim)).judgement == outcome
     cost = Statement(**{**claim, "outcome": "server_cpu_us_per_op"})
-    assert only([(levels, -log) for levels, log in speeds], cost, "server_cpu_us_per_op").outcome == outcome
-    assert only(speeds, Statement(**claim), blocks=1).outcome == "inconclusive"
+    assert only([(levels, -log) for levels, log in speeds], cost, "server_cpu_us_per_op").judgement == outcome
+    assert only(speeds, Statement(**claim), blocks=1).judgement == "inconclusive"
     twin = [*speeds, (levels_of("old", instance=2), 0.3)]
-    assert only(twin, Statement(**claim)).outcome == "inconclusive"
+    assert only(twin, Statement(**claim)).judgement == "inconclusive"
 
 
 def test_of_what_is_better_lower_less_is_more() -> None:
     cheap = Statement(**{**dict(BETTER), "outcome": "server_cpu_us_per_op"})
-    assert only(LADDER, cheap, "server_cpu_us_per_op").outcome == "opposite"
+    assert only(LADDER, cheap, "server_cpu_us_per_op").judgement == "opposite"
     fewer = [(levels, -log) for levels, log in LADDER]
-    assert only(fewer, cheap, "server_cpu_us_per_op").outcome == "held"
+    assert only(fewer, cheap, "server_cpu_us_per_op").judgement == "held"
 
 
 @pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "inconclusive"), (1.6, "opposite")])
 def test_a_statement_may_say_by_how_much(by: float, outcome: str) -> None:
     """The new library is 1.35 times as fast."""
-    assert only(LADDER, Statement(**{**dict(BETTER), "by": by})).outcome == outcome
+    assert only(LADDER, Statement(**{**dict(BETTER), "by": by})).judgement == outcome
 
 
 @pytest.mark.parametrize(("by", "outcome"), [(1.2, "held"), (1.35, "inconclusive"), (1.6, "opposite")])
 def test_by_how_much_less_counts_where_lower_is_better(by: float, outcome: str) -> None:
     cheap = Statement(**{**dict(BETTER), "outcome": "server_cpu_us_per_op", "by": by})
-    assert only([(levels, -log) for levels, log in LADDER], cheap, "server_cpu_us_per_op").outcome == outcome
+    assert (
+        only([(levels, -log) for levels, log in LADDER], cheap, "server_cpu_us_per_op").judgement == outcome
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,13 +200,13 @@ def test_by_how_much_less_counts_where_lower_is_better(by: float, outcome: str) 
 def test_alike_is_within_a_factor_and_unlike_beyond_it(log_speed: float, outcome: str) -> None:
     """A tenth is 0.0953; an interval is 0.0358 wide to each side."""
     alike = Statement(**{**dict(BETTER), "kind": "alike", "by": 1.1})
-    assert only([(levels_of("old"), 0.0), (levels_of("new"), log_speed)], alike).outcome == outcome
+    assert only([(levels_of("old"), 0.0), (levels_of("new"), log_speed)], alike).judgement == outcome
     single = only([(levels_of("old"), 0.0), (levels_of("new"), log_speed)], alike, blocks=1)
-    assert single.outcome == "inconclusive"
+    assert single.judgement == "inconclusive"
 
 
 def test_only_steps_that_both_sides_have_are_compared() -> None:
-    assert only([*LADDER, (levels_of("new", connections=64), 9.0)]).connections == (1, 8)
+    assert only([*LADDER, (levels_of("new", connections=64), 9.0)]).more["pooled_connections"] == (1, 8)
     assert found([LADDER[0], LADDER[3]]) == (), "no step in common"
     assert found(LADDER[:1]) == found([]) == (), "one side alone"
 
@@ -197,54 +214,58 @@ def test_only_steps_that_both_sides_have_are_compared() -> None:
 def test_the_twins_are_the_floor_and_no_case() -> None:
     twin = [(levels_of("new", instance=2), 0.35), (levels_of("new", instance=2, connections=8), 1.55)]
     case = only([*LADDER, *twin])
-    assert (case.noise_floor, case.noise_from) == (pytest.approx(expm1(2 * 0.15)), "the twins of mysql-9.7")
-    assert case.outcome == "inconclusive", "0.3 is not more than twice what a twin strays"
+    assert (case.noise_floor, case.word("noise_from")) == (
+        pytest.approx(expm1(2 * 0.15)),
+        "the twins of mysql-9.7",
+    )
+    assert case.judgement == "inconclusive", "0.3 is not more than twice what a twin strays"
     assert case.ratio.point == pytest.approx(exp(0.3)), "the twin itself is not counted"
 
 
 def test_only_cases_that_it_is_said_of_bear_on_a_statement() -> None:
     other = [(levels_of("old", workload="v"), 0.0), (levels_of("new", workload="v"), -0.5)]
     said = Statement(**{**dict(BETTER), "within": {"workload": "v"}})
-    assert [case.outcome for case in found([*LADDER, *other])] == ["held", "opposite"]
+    assert [case.judgement for case in found([*LADDER, *other])] == ["held", "opposite"]
     assert [case.case["workload"] for case in found([*LADDER, *other], said)] == ["v"]
     nameless = {name: level for name, level in levels_of("old").items() if name != "tls_library"}
     bare = series_of(LADDER)
     cases = {**bare.cases, frozen(nameless): Case(levels=nameless, role="treatment")}
-    (result,) = statements(Series(study=bare.study, cases=cases, values=bare.values, controls={}))
-    assert len(result.cases) == 1, "a case without the factor has no side"
+    series = Series(study=bare.study, cases=cases, values=bare.values, controls={})
+    assert len(of(CASE, series)) == 1, "a case without the factor has no side"
 
 
 def test_of_a_library_plaintext_is_told_apart() -> None:
     plain = [(levels_of("old", tls="off"), 0.0), (levels_of("new", tls="off"), -0.5)]
-    (result,) = statements(series_of([*LADDER, *plain]))
-    assert [(case.case["tls"], case.outcome) for case in result.cases] == [("1.3", "held")]
-    assert [(case.case["tls"], case.outcome) for case in result.plaintext] == [("off", "opposite")]
-    assert result.pooled == Tally(held=1, opposite=0, alike=0, inconclusive=0)
+    series = series_of([*LADDER, *plain])
+    assert [(case.case["tls"], case.judgement) for case in of(CASE, series)] == [("1.3", "held")]
+    assert [(case.case["tls"], case.judgement) for case in of(PLAINTEXT, series)] == [("off", "opposite")]
+    assert counts(*of(STATEMENT, series)) == (1, 0, 0, 0)
 
 
 def test_what_processes_differ_by_in_plaintext_too_is_not_the_librarys() -> None:
     """The new library's process is faster by 0.5 with TLS and by 0.3 without: 0.2 are TLS."""
     plain = [(levels_of("old", tls="off"), 1.0), (levels_of("new", tls="off"), 1.3)]
-    (result,) = statements(series_of([(levels_of("old"), 0.0), (levels_of("new"), 0.5), *plain]))
-    (case,) = result.cases
-    assert (case.to_own_baseline, case.across_servers) == (True, False)
+    result, case, _ = statement_rows(
+        series_of([(levels_of("old"), 0.0), (levels_of("new"), 0.5), *plain]), BETTER
+    )
+    assert (case.more["to_own_baseline"], case.more["across_servers"]) == (True, False)
     assert case.ratio.point == pytest.approx(exp(0.2))
     assert any("ratio to its own plaintext" in caveat for caveat in result.caveats)
-    (alone,) = statements(series_of([(levels_of("old"), 0.0), (levels_of("new"), 0.5)]))
-    assert alone.cases[0].ratio.point == pytest.approx(exp(0.5)), "without plaintext the values are compared"
-    assert not alone.cases[0].to_own_baseline
+    alone = only([(levels_of("old"), 0.0), (levels_of("new"), 0.5)])
+    assert alone.ratio.point == pytest.approx(exp(0.5)), "without plaintext the values are compared"
+    assert not alone.more["to_own_baseline"]
 
 
 def test_of_anything_else_plaintext_is_a_case_like_others() -> None:
     by_tls = Statement(says="so", source="s", factor="tls", better=("off",), than=("1.3",))
     case = only([(levels_of("old", tls="off"), 0.5), (levels_of("old"), 0.0)], by_tls)
-    assert (case.case, case.outcome) == ({"workload": "w", "tls_library": "old"}, "held")
+    assert (case.case, case.judgement) == ({"workload": "w", "tls_library": "old"}, "held")
 
 
 def test_servers_may_be_the_sides_themselves() -> None:
     by_server = Statement(says="so", source="s", factor="server", better=("a",), than=("b",))
     case = only([(levels_of("old", server="a"), 0.5), (levels_of("old", server="b"), 0.0)], by_server)
-    assert (case.sides, case.outcome, case.noise_floor) == ((), "held", None)
+    assert (case.word("servers"), case.judgement, case.noise_floor) == ("", "held", None)
 
 
 ACROSS: Speeds = [
@@ -259,13 +280,11 @@ ACROSS: Speeds = [
 
 
 def test_across_servers_of_a_family_ratios_to_their_own_baselines_are_compared() -> None:
-    (result,) = statements(series_of(ACROSS))
-    (case,) = result.cases
-    assert (case.sides, case.across_servers) == (("mysql-9.7", "mysql-8.0"), True)
+    result, case = statement_rows(series_of(ACROSS), BETTER)
+    assert (case.word("servers"), case.more["across_servers"]) == ("mysql-9.7 against mysql-8.0", True)
     assert case.ratio.point == pytest.approx(exp(0.3))
-    assert case.outcome == "held"
-    assert result.plaintext == ()
-    assert result.across_servers
+    assert case.judgement == "held"
+    assert result.more["across_servers"]
 
 
 def test_across_servers_the_larger_floor_of_both_holds() -> None:
@@ -277,7 +296,10 @@ def test_across_servers_the_larger_floor_of_both_holds() -> None:
 
     # Against their own baselines, the twins are 0.1 and 0.02 off.
     case = only([*ACROSS, *twin("mysql-9.7", "new", 0.9, 1.0), *twin("mysql-8.0", "old", -0.48, 0.0)])
-    assert (case.noise_floor, case.noise_from) == (pytest.approx(expm1(0.2)), "the twins of mysql-9.7")
+    assert (case.noise_floor, case.word("noise_from")) == (
+        pytest.approx(expm1(0.2)),
+        "the twins of mysql-9.7",
+    )
 
 
 def test_a_family_is_what_stands_before_the_version() -> None:
@@ -314,19 +336,18 @@ def test_only_blocks_that_all_candidates_have_are_chosen_from() -> None:
 def test_that_the_best_was_chosen_is_told() -> None:
     several = Statement(**{**dict(BETTER), "better": ("new", "newer")})
     case = only([*LADDER[:2], (levels_of("newer"), 0.5)], several)
-    assert case.chosen
+    assert case.more["chosen"]
     assert case.ratio.point == pytest.approx(exp(0.5))
-    assert not only(LADDER[:2], several).chosen, "one of them was run"
+    assert not only(LADDER[:2], several).more["chosen"], "one of them was run"
     other_way = Statement(**{**dict(BETTER), "than": ("old", "older")})
     worse = only([*LADDER[:2], (levels_of("older"), 0.1)], other_way)
-    assert worse.chosen
+    assert worse.more["chosen"]
     assert worse.ratio.point == pytest.approx(exp(0.1))
 
 
 def test_a_tally_counts_each_outcome() -> None:
-    assert tally(["held", "opposite", "held", "inconclusive", "held", "alike", "alike"]) == Tally(
-        held=3, opposite=1, alike=2, inconclusive=1
-    )
+    outcomes = ["held", "opposite", "held", "inconclusive", "held", "alike", "alike"]
+    assert counts_of(outcomes) == {"held": 3, "opposite": 1, "alike": 2, "inconclusive": 1}
 
 
 def test_a_study_of_one_number_of_connections_is_a_ladder_of_one_step() -> None:
@@ -334,7 +355,7 @@ def test_a_study_of_one_number_of_connections_is_a_ladder_of_one_step() -> None:
         ({name: level for name, level in levels.items() if name != "connections"}, log)
         for levels, log in LADDER[:2]
     ]
-    assert only(bare).connections == (1,)
+    assert only(bare).more["pooled_connections"] == (1,)
 
 
 def bare(library: str) -> dict[str, Level]:
@@ -351,11 +372,12 @@ def test_a_study_of_the_statements_factors_alone_has_one_case_of_no_server() -> 
     )
     speeds: Speeds = [(bare("old"), 0.0), (bare("new"), 0.2)]
     case = only(speeds, both)
-    assert (case.case, case.sides, case.connections, case.outcome) == ({}, (), (1,), "held")
+    assert (case.case, case.word("servers"), case.judgement) == ({}, "", "held")
+    assert case.more["pooled_connections"] == (1,)
     without = series_of(speeds, both)
     study = without.study.model_copy(update={"contrasts": ()})
-    (result,) = statements(Series(study=study, cases=without.cases, values=without.values, controls={}))
-    assert len(result.cases) == 1
+    series = Series(study=study, cases=without.cases, values=without.values, controls={})
+    assert len(of(CASE, series)) == 1
 
 
 def test_the_best_of_several_is_the_cheapest_where_lower_is_better() -> None:
@@ -375,7 +397,7 @@ def test_the_best_of_several_is_the_cheapest_where_lower_is_better() -> None:
     ]
     case = only(speeds, several, "server_cpu_us_per_op")
     assert case.ratio.point == pytest.approx(exp(-0.5 - 0.3))
-    assert (case.outcome, case.cells) == ("held", Tally(held=1, opposite=0, alike=0, inconclusive=0))
+    assert (case.judgement, counts(case)) == ("held", (1, 0, 0, 0))
 
 
 @pytest.mark.parametrize("lacking", ["new", "old"])
@@ -387,7 +409,6 @@ def test_blocks_that_one_side_lacks_are_passed_over(lacking: str) -> None:
         }
         for levels, blocks in series.values.items()
     }
-    (result,) = statements(Series(study=series.study, cases=series.cases, values=values, controls={}))
-    (case,) = result.cases
+    (case,) = of(CASE, Series(study=series.study, cases=series.cases, values=values, controls={}))
     assert case.ratio.blocks == 2
     assert case.ratio.point == pytest.approx(exp(0.2 + 0.005))

@@ -13,13 +13,12 @@ from fake_openssl_study import GAIN, openssl_run, openssl_study, small_openssl_r
 from fake_trials import crashed
 from tlstax.findings.core.series import pooled
 from tlstax.records.trial import StoredRun
-from tlstax.results.document import RunDocument, StatementResult, Tally
+from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
 from tlstax.study import Statement
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
-from tlstax.topics.answer.statement_words import verdict_of
-from tlstax.topics.answer.statements import best_without_hindsight
+from tlstax.topics.statements import CASE, COUNTED, PLAINTEXT, STATEMENT, best_without_hindsight, verdict_of
 
 BETTER = "OpenSSL 3.5 is better than 3.0"
 PLANTED = ("reconnect", "1.3", "off")
@@ -39,8 +38,18 @@ def mode(levels: dict[str, str | int]) -> tuple[str | int, ...]:
     return levels["workload"], levels["tls"], levels["resumption"]
 
 
-def result_of(found: RunDocument, says: str) -> StatementResult:
-    return next(result for result in found.statements if result.says.startswith(says))
+def result_of(found: RunDocument, says: str) -> Row:
+    return next(row for row in found.rows_of("statements", role=STATEMENT) if row.label.startswith(says))
+
+
+def cases_of(found: RunDocument, statement: Row, role: str = CASE) -> list[Row]:
+    rows = found.rows_of("statements", role=role)
+    return [row for row in rows if row.word("statement") == statement.label]
+
+
+def counts(row: Row) -> tuple[float | None, ...]:
+    """How often a statement held, the opposite did, both were alike, and nothing could be told."""
+    return tuple(map(row.number, COUNTED))
 
 
 def narrowed(run: StoredRun, *, keep_connections: int) -> StoredRun:
@@ -98,33 +107,36 @@ def test_a_difference_as_large_as_the_twins_is_none() -> None:
 
 def test_a_statement_that_holds_in_some_cases_held_in_part() -> None:
     result = result_of(shown(), BETTER)
-    assert result.verdict == "held in part"
-    assert result.pooled == Tally(held=2, opposite=0, alike=10, inconclusive=0)
-    assert re.search(r"; 10 were alike within 5 % \(", result.sentence)
-    assert result.cells.held >= 6
-    assert result.cells.opposite == 0
-    assert not result.across_servers
-    assert re.search(r"mysql-9\.7, reconnecting, TLS 1\.3: \+(9|10|11)\.\d", result.sentence)
+    (sentence,) = (said for said in shown().topics["statements"].sentences if BETTER in said)
+    assert result.judgement == "held in part"
+    assert counts(result) == (2, 0, 10, 0)
+    assert re.search(r"; 10 were alike within 5 % \(", sentence)
+    cells = [counts(case) for case in cases_of(shown(), result)]
+    assert sum(held or 0 for held, *_ in cells) >= 6
+    assert {opposite for _, opposite, *_ in cells} == {0}
+    assert not result.more["across_servers"]
+    assert re.search(r"mysql-9\.7, reconnecting, TLS 1\.3: \+(9|10|11)\.\d", sentence)
     assert any("no difference was seen" in caveat for caveat in result.caveats)
-    assert {case.outcome for case in result.plaintext} == {"alike"}
+    assert {case.judgement for case in cases_of(shown(), result, PLAINTEXT)} == {"alike"}
 
 
 def test_a_statement_whose_opposite_is_seen_did_not_hold() -> None:
-    assert result_of(shown(), "OpenSSL 3.6").verdict == "did not hold"
+    assert result_of(shown(), "OpenSSL 3.6").judgement == "did not hold"
 
 
 def test_across_servers_only_ratios_to_plaintext_are_compared_and_marked() -> None:
     result = result_of(shown(), "OpenSSL 1.1.1")
-    assert result.across_servers
+    assert result.more["across_servers"]
     assert any("compared across servers" in caveat for caveat in result.caveats)
-    assert {case.sides for case in result.cases} == {
-        ("mysql-8.0.33", "mysql-9.7"),
-        ("mariadb-10.5", "mariadb-11.8"),
+    cases = cases_of(shown(), result)
+    assert {case.word("servers") for case in cases} == {
+        "mysql-8.0.33 against mysql-9.7",
+        "mariadb-10.5 against mariadb-11.8",
     }
-    alike = [case for case in result.cases if mode(case.case) != PLANTED]
+    alike = [case for case in cases if mode(case.case) != PLANTED]
     # The older servers are a fifth slower as a whole; that must not be taken for the library's.
     assert all(abs(log(case.ratio.point)) < 0.04 for case in alike)
-    assert not result.plaintext
+    assert not cases_of(shown(), result, PLAINTEXT)
 
 
 def test_a_library_that_seems_to_matter_in_plaintext_is_told() -> None:
@@ -143,13 +155,14 @@ def test_nothing_measured_is_a_verdict_too() -> None:
     run = openssl_run(openssl_study(connections=(2,)), blocks=1)
     nothing = run.model_copy(update={"trials": tuple(crashed(record.trial) for record in run.trials)})
     found = document(nothing)
-    assert {result.verdict for result in found.statements} == {"inconclusive"}
-    assert all(result.sentence == "nothing that was measured bears on it" for result in found.statements)
+    told = found.topics["statements"]
+    assert {row.judgement for row in told.rows} == {"inconclusive"}
+    assert all(said.endswith(": nothing that was measured bears on it") for said in told.sentences)
 
 
 def test_one_block_tells_no_verdict() -> None:
     found = document(openssl_run(openssl_study(connections=(2,)), blocks=1))
-    assert {result.verdict for result in found.statements} == {"inconclusive"}
+    assert {row.judgement for row in found.rows_of("statements", role=STATEMENT)} == {"inconclusive"}
 
 
 def test_the_answer_of_such_a_study_is_its_verdicts() -> None:
@@ -201,9 +214,7 @@ def test_verdicts(kind: str, tally: tuple[int, int, int, int], verdict: str) -> 
     statement = Statement.model_validate(
         {"says": "x", "source": "y", "kind": kind, "factor": "tls_library", "better": ["a"], "than": ["b"]}
     )
-    held, opposite, alike, inconclusive = tally
-    counts = Tally(held=held, opposite=opposite, alike=alike, inconclusive=inconclusive)
-    assert verdict_of(statement, counts) == verdict
+    assert verdict_of(statement, dict(zip(COUNTED, tally, strict=True))) == verdict
 
 
 def test_the_best_of_several_equals_is_not_better_than_one_of_them() -> None:
@@ -235,7 +246,7 @@ def test_a_missing_step_does_not_tilt_its_block() -> None:
 
 def test_one_number_of_connections_needs_no_ladder() -> None:
     found = document(narrowed(small_openssl_run(), keep_connections=8))
-    assert result_of(found, BETTER).verdict == "held in part"
+    assert result_of(found, BETTER).judgement == "held in part"
 
 
 def test_the_floor_of_a_ladder_comes_from_all_controls_of_its_workload() -> None:

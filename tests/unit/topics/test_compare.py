@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from math import exp, log, sqrt
@@ -14,13 +15,14 @@ from scipy import stats
 from fake_trials import Truth, fake_run, tax_truth, whole_tax
 from tlstax.findings.core.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.records.trial import Specimen, StoredRun
+from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.comparison import Measure, RunComparison
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 from tlstax.topics.compare.compare import compared, gated
 from tlstax.topics.compare.headers import is_same_thing
-from tlstax.topics.compare.text import comparison_text, gate_text
+from tlstax.topics.compare.text import gate_text, sections
 from tlstax.topics.compare.two_runs import (
     BETWEEN_RUNS,
     PRIOR_FREEDOM,
@@ -358,9 +360,15 @@ def test_on_a_terminal_every_case_has_its_line(width: int) -> None:
     assert sum(line.startswith("PASS") for line in lines) == 6
     plain = " ".join(text.split())
     assert "All 12 intervals hold together with 95 %" in plain
-    shown = comparison_text(compared([run(1), run(2), run(3)], (CPU,)), width=width, colour=False)
+    shown = printed_sections(sections(compared([run(1), run(2), run(3)], (CPU,))), width=width, colour=False)
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("nothing that is known of them") == 2
+    told = compared([run(1), run(2, tls_costs=1.8)], (CPU,), others=others())
+    lines = printed_sections(sections(told)).splitlines()
+    first = next(line for line in lines if line.startswith("TLS 1.3, point selects"))
+    assert re.fullmatch(
+        r"TLS 1\.3, point selects on kept +1\.\d{3} × +1\.9\d{2} × +\+\d\d\.\d % \[.*\]", first
+    )
 
 
 def test_the_document_is_read_back_as_it_was_written() -> None:
@@ -387,7 +395,7 @@ def test_a_case_that_one_run_lacks_is_named_and_the_others_are_compared() -> Non
         assert all(label.startswith("TLS 1.2") for label in lacking)
         assert {"before": found.only_after, "after": found.only_before}[in_one] == ()
         assert len(found.changes) == 6
-        text = comparison_text(compared(runs, (CPU,)), width=200, colour=False)
+        text = printed_sections(sections(compared(runs, (CPU,))), width=200, colour=False)
         assert f"Only the {'earlier' if in_one == 'before' else 'later'} run has 2 cases: TLS 1.2" in text
 
 
@@ -418,6 +426,7 @@ def test_what_one_run_alone_has_is_listed_with_nothing_beside_it() -> None:
         ("what engine was made from", "a1" * 8, "b2" * 8),
         ("TLS library openssl-3.6", "", "openssl-3.6 3.6.3"),
     ]
-    assert "none" in comparison_text(
-        compared([first, changed(second, specimens=(library,))], (CPU,)), width=80, colour=False
-    )
+    found = compared([first, changed(second, specimens=(library,))], (CPU,))
+    text = printed_sections(sections(found))
+    assert "TLS library openssl-3.6: openssl-3.6 3.6.1-1 → openssl-3.6 3.6.3" in text
+    assert "client tlstax-engine: tlstax-engine 0.1.0 → none" in text

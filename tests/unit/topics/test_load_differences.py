@@ -9,9 +9,8 @@ from observed_windows import seconds, ticks
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row
 from tlstax.study import Claim, Column, Part, ProcessorTable, load_study
-from tlstax.topics.tables.answers import said, sentence_of, verdict_of
-from tlstax.topics.tables.loads import load_differences
-from tlstax.topics.tables.sides import Measured
+from tlstax.topics.tables.differences import load_differences, said, sentence_of, verdict_of
+from tlstax.topics.tables.measured import Measured
 from watched_trials import system, unwatched, watched
 
 STUDY = load_study("crud-tls")

@@ -94,20 +94,20 @@ def test_what_tls_adds_is_told_of_both_ways_and_not_of_plaintext() -> None:
 
 
 def test_the_statements_of_2013_are_judged() -> None:
-    verdicts = {result.says: result for result in shown().statements}
-    alike, halves, *falls = verdicts.values()
-    assert (alike.kind, alike.verdict) == ("alike", "held")
-    assert halves.verdict == "held in part", "on the old server alone"
-    assert "less was seen in 2 (" in halves.sentence
-    assert {result.verdict for result in falls} == {"held"}
+    alike, halves, *falls = shown().rows_of("statements", role="statement")
+    assert STUDY.statements[0].kind == "alike"
+    assert alike.judgement == "held"
+    assert halves.judgement == "held in part", "on the old server alone"
+    assert "less was seen in 2 (" in shown().topics["statements"].sentences[1]
+    assert {row.judgement for row in falls} == {"held"}
 
 
 def test_a_difference_within_the_noise_does_not_make_two_keys_alike() -> None:
     """Two blocks that scatter: no difference is seen, and likeness is not shown."""
     small = override(override(STUDY, "connections", ["1"]), "server", ["mysql-9.7"])
     noisy = fake_run(small, number_of_blocks=2, noise=0.1, truth=truth, invalid=False)
-    (alike, *_) = document(noisy).statements
-    assert alike.verdict == "inconclusive"
+    (alike, *_) = document(noisy).rows_of("statements")
+    assert alike.judgement == "inconclusive"
 
 
 def test_keys_that_differ_by_more_than_is_allowed_are_not_alike() -> None:
@@ -117,8 +117,9 @@ def test_keys_that_differ_by_more_than_is_allowed_are_not_alike() -> None:
 
     small = override(override(STUDY, "connections", ["1"]), "server", ["mysql-9.7"])
     found = document(fake_run(small, number_of_blocks=8, noise=0.004, truth=slower, invalid=False))
-    assert found.statements[0].verdict == "did not hold"
-    assert "a larger difference was seen in 1 (" in found.statements[0].sentence
+    told = found.topics["statements"]
+    assert told.rows[0].judgement == "did not hold"
+    assert "a larger difference was seen in 1 (" in told.sentences[0]
 
 
 def test_the_answer_says_it_in_words() -> None:

@@ -17,6 +17,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake
+from tlstax.support.grouping import grouped
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
 
@@ -103,14 +104,16 @@ def test_where_the_plant_costs_nothing_no_fix_is_seen(planted: float, words: str
 
 
 def test_the_words_of_the_report_are_put_to_the_test() -> None:
-    taken, kernel, released = shown().statements
-    assert (taken.verdict, kernel.verdict) == ("held", "held")
-    assert [case.case["tls"] for case in taken.cases] == ["off", "1.3"]
-    assert (taken.plaintext, taken.across_servers) == ((), False)
-    assert released.verdict == "held", "the two are equal in this world, and as many or more are claimed"
-    assert len(released.cases) == 2
+    taken, kernel, released = shown().rows_of("statements", role="statement")
+    assert (taken.judgement, kernel.judgement) == ("held", "held")
+    by_statement = grouped(shown().rows_of("statements"), lambda row: row.word("statement"))
+    assert [row.case["tls"] for row in by_statement[taken.label] if row is not taken] == ["off", "1.3"]
+    assert {row.role for row in shown().rows_of("statements")} == {"statement", "statement case"}
+    assert not taken.more["across_servers"]
+    assert released.judgement == "held", "the two are equal in this world, and as many or more are claimed"
+    assert len(by_statement[released.label]) == 1 + 2
     assert [word for word in headline(shown()) if "Matsunobu" in word]
-    assert document(run(planted=1.6)).statements[0].verdict == "did not hold"
+    assert document(run(planted=1.6)).rows_of("statements")[0].judgement == "did not hold"
 
 
 def test_a_study_without_the_stand_in_says_so() -> None:

@@ -19,11 +19,9 @@ from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
 from tlstax.topics.answer.document import document
-from tlstax.topics.tables.answers import DIFFERENCE, said, sentence_of, verdict_of
+from tlstax.topics.tables.differences import DIFFERENCE, reading, said, sentence_of, verdict_of
 from tlstax.topics.tables.layout import Place, View
-from tlstax.topics.tables.loads import MEMORY, steps
-from tlstax.topics.tables.sides import PART_ROLE, Shown
-from tlstax.topics.tables.times import reading
+from tlstax.topics.tables.measured import MEMORY, PART_ROLE, Shown, steps
 
 
 def of_line(found: RunDocument, label: str) -> list[Row]:
@@ -102,19 +100,19 @@ def test_a_method_that_compares_tls_with_tls_tests_nothing_and_is_shown_all_the_
     plain, encrypted = times(found, "SELECT", "a")
     assert (plain.shown.standing, plain.shown.why, plain.shown.ran) == ("invalid", REASON, "TLSv1.3")
     assert (encrypted.shown.standing, encrypted.shown.ran) == ("valid", "TLSv1.3")
-    seconds_here = plain.measured("round_s")
+    seconds_here = plain.figure("round_s")
     assert seconds_here is not None
     assert seconds_here.value == pytest.approx(QUERIES / 160 * 1.1, rel=0.01)
     assert said(of_line(found, "SELECT")[0]) == "not tested: TLS was compared with TLS"
     (plain_load, encrypted_load) = loads(found, "II", "a")
     for column in ("user", "system", "idle"):
         plain_mean, encrypted_mean = (
-            side.measured(f"machine_{column}_percent") for side in (plain_load, encrypted_load)
+            side.figure(f"machine_{column}_percent") for side in (plain_load, encrypted_load)
         )
         assert plain_mean is not None
         assert encrypted_mean is not None
         assert plain_mean.value == encrypted_mean.value
-    memory = plain_load.measured(MEMORY)
+    memory = plain_load.figure(MEMORY)
     assert memory is not None
     assert memory.value == 400_000_000
     part = found.topics["tables"].of(role=PART_ROLE)[0]
@@ -293,6 +291,6 @@ def test_a_run_that_was_watched_by_nobody_has_times_and_no_loads() -> None:
 
     found: StoredRun = changed(crud_run(blocks=2), blind)
     shown = document(found)
-    assert loads(shown, "II", "b")[0].measured("machine_system_percent") is None
+    assert loads(shown, "II", "b")[0].figure("machine_system_percent") is None
     assert said(of_load(shown, "II")[1]).startswith("not tested: nobody watched")
     assert of_line(shown, "SELECT")[1].interval is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intervals import known
-from tlstax.topics.tables.answers import answer_to_difference, answer_to_ratio
+from tlstax.topics.tables.differences import answer_to
 
 INCONCLUSIVE = "inconclusive"
 
@@ -30,7 +30,7 @@ INCONCLUSIVE = "inconclusive"
 def test_a_ratio(
     ends: tuple[float, float | None, float | None], floor: float | None, published: float, answer: str
 ) -> None:
-    assert answer_to_ratio(known(*ends, 3), floor, published=published) == answer
+    assert answer_to(known(*ends, 3), floor, published=published, is_ratio=True) == answer
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_ratio(
 def test_a_difference(
     ends: tuple[float, float | None, float | None], floor: float | None, published: float, answer: str
 ) -> None:
-    assert answer_to_difference(known(*ends, 3), floor, published=published) == answer
+    assert answer_to(known(*ends, 3), floor, published=published, is_ratio=False) == answer

@@ -11,8 +11,7 @@ from observed_windows import seconds, ticks
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.study import Column, Part, ProcessorTable, load_study
-from tlstax.topics.tables.loads import load_rows, steps, window_mean
-from tlstax.topics.tables.sides import Measured, Shown
+from tlstax.topics.tables.measured import Measured, Shown, load_rows, steps, window_mean
 from watched_trials import system, unwatched, watched
 
 STUDY = load_study("crud-tls")

@@ -9,7 +9,7 @@ from tlstax.contract import Handshakes, Negotiated, TlsView
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord, Verdict
 from tlstax.study import Case, Level, Part, load_study
 from tlstax.study.design import Role
-from tlstax.topics.tables.sides import Measured, Shown, Side, measured, part_row, parts_of, why_not_tested
+from tlstax.topics.tables.measured import Measured, Shown, Side, part_row, parts_of, why_not_tested
 
 STUDY = load_study("crud-tls")
 TRUTH = Truth(100.0, {}, 20.0, 10.0)
@@ -32,7 +32,7 @@ def record(
 
 
 def side(*records: TrialRecord) -> Side:
-    return measured(STUDY, records).side({})
+    return Measured(STUDY, STUDY.parts, records).side({})
 
 
 def shown(*records: TrialRecord) -> Shown:
@@ -41,15 +41,16 @@ def shown(*records: TrialRecord) -> Shown:
 
 def test_a_side_is_the_trials_that_have_all_its_levels_but_controls() -> None:
     wanted = record(tls="1.3")
-    run = measured(
+    run = Measured(
         STUDY,
-        [
+        STUDY.parts,
+        (
             wanted,
             record(tls="off"),
             record(tls="1.3", role="control"),
             record(tls="1.3", client="mysqlslap-9.7"),
             record(tls="1.3", block=1, role="baseline", queries=500),
-        ],
+        ),
     )
     found = run.side({"client": "engine"}, {"tls": ("1.2", "1.3")})
     assert [(kept.trial.block, kept.trial.case.role) for kept in found.records] == [
@@ -137,8 +138,6 @@ def test_a_study_without_parts_is_one() -> None:
     (whole,) = parts_of(STUDY.model_copy(update={"parts": ()}))
     assert (whole.key, whole.title, whole.within) == ("all", "this run", {})
     assert parts_of(STUDY) == STUDY.parts
-    run = measured(STUDY, iter([record()]))
-    assert (run.study, run.parts, run.records) == (STUDY, STUDY.parts, (record(),))
 
 
 def test_a_part_counts_its_trials_and_tells_why_some_are_not_valid() -> None:

@@ -11,8 +11,8 @@ from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.results.rows import Row
 from tlstax.study import Case, Column, Level, Part, TimeRow, TimeTable, load_study
-from tlstax.topics.tables.sides import Measured, Shown
-from tlstax.topics.tables.times import reading, time_rows
+from tlstax.topics.tables.differences import reading
+from tlstax.topics.tables.measured import Measured, Shown, time_rows
 
 STUDY = load_study("crud-tls")
 TRUTH = Truth(100.0, {}, 20.0, 10.0)

@@ -10,9 +10,8 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import Column, Part, TimeRow, TimeTable
 from tlstax.support.grouping import grouped
-from tlstax.topics.tables.answers import said, sentence_of, verdict_of
-from tlstax.topics.tables.sides import Shown
-from tlstax.topics.tables.times import RATIO, time_differences
+from tlstax.topics.tables.differences import said, sentence_of, time_differences, verdict_of
+from tlstax.topics.tables.measured import RATIO, Shown
 
 PLAIN, TLS, OLD = "plain", "TLS", "old TLS"
 VALID, NOT_RUN = Shown(standing="valid", trials=3, ran="TLSv1.3"), Shown(standing="not run")

@@ -14,7 +14,6 @@ from tlstax.findings.core.series import Series
 from tlstax.results.rows import Told
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
 from tlstax.topics.answer.document import document
-from tlstax.topics.answer.statements import statements
 from tlstax.topics.distance.tunnels import (
     LOST,
     NOT_FROM,
@@ -28,6 +27,7 @@ from tlstax.topics.distance.tunnels import (
     when,
     worths_of,
 )
+from tlstax.topics.statements import statement_rows
 from told_runs import run_of
 
 STUDY = override(load_study("tunnels"), "server", ["mysql-9.7"])
@@ -227,13 +227,13 @@ def test_a_statement_sets_two_sides_apart_in_several_factors() -> None:
         rate = {"direct": 1000.0, "tunnel": 700.0, "rsa-4096": 300.0, "rsa-2048": 500.0, "rsa-1024": 600.0}
         return {"ops_per_s": price(levels, rate) * wobble(block, 0.001)}
 
-    told = {result.says: result for result in statements(planted_series(whole, storms))}
-    fewer, by_much, alike, fastest = told.values()
-    assert (fewer.verdict, len(fewer.cases)) == ("held", 3)
-    assert fewer.cases[0].ratio.point == pytest.approx(700 / 300, rel=0.01)
-    assert by_much.verdict == "did not hold"
-    assert (alike.kind, alike.verdict) == ("alike", "held")
-    assert fastest.verdict == "held"
+    series = planted_series(whole, storms)
+    fewer, by_much, alike, fastest = (statement_rows(series, statement) for statement in whole.statements)
+    assert (fewer[0].judgement, len(fewer)) == ("held", 1 + 3)
+    assert fewer[1].ratio.point == pytest.approx(700 / 300, rel=0.01)
+    assert by_much[0].judgement == "did not hold"
+    assert (whole.statements[2].kind, alike[0].judgement) == ("alike", "held")
+    assert fastest[0].judgement == "held"
 
 
 @pytest.mark.parametrize(

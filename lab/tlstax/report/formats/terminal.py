@@ -21,11 +21,11 @@ from rich.text import Text
 from tlstax.findings.core.wording import capitalised, percent
 from tlstax.records.trial import OTHERS_RAN, StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
-from tlstax.report.overview import notes_of_statements, where_the_rest_is
+from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import counted, enumerated, some_of
-from tlstax.topics import hello_retry
+from tlstax.topics import hello_retry, statements
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
@@ -462,7 +462,7 @@ def notes(stored: StoredRun, document: RunDocument) -> list[str]:
     machines = stored.header.all_machines.values()
     return [
         *(text for text in document.caveats if not text.startswith(NOT_REACHED)),
-        *notes_of_statements(document),
+        *statements.notes(document),
         *published_notes(document),
         *(note for machine in machines for note in machine.notes if note.startswith(OTHERS_RAN)),
     ]

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from tlstax.findings.core.outcomes import asks_for_counts, is_large
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
-from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
 from tlstax.study import Study
-from tlstax.topics import hello_retry, round_trips
+from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
 from tlstax.topics.core.section import Items, Section
@@ -38,6 +37,7 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
     """The same on the page, with an overview that is drawn, also without a finding."""
     if tables.TOPIC.name in document.topics:
         yield from tables.page_sections(document.topics[tables.TOPIC.name], document)
+    yield from _of([statements.TOPIC], document)
     yield from overview.page_sections(stored, document)
     yield from _of(COMPARED, document)
 
@@ -68,7 +68,7 @@ def last_section(stored: StoredRun, document: RunDocument, *, shortened: bool = 
     `shortened`: of a large study only the first of each.
     """
     failures = tuple(facts.failures(stored))
-    caveats = (*notes_of_statements(document), *published_notes(document), *document.caveats)
+    caveats = (*statements.notes(document), *published_notes(document), *document.caveats)
     if shortened:
         failures, caveats = (facts.shortened(texts, document.design) for texts in (failures, caveats))
     return Section((Items(failures, "Trials that were not used"), Items(caveats, "Bear in mind")))

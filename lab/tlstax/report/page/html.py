@@ -29,12 +29,12 @@ from tlstax.topics.advice.advise import Advice
 from tlstax.topics.advice.sections import advice_sections, share_words, use_words
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.headline import causes, headline, said_of
-from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.core import facts, figures, outcome_names, palette
 from tlstax.topics.core.groups import Cell, Group, Row, arranged, cell, main_columns
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.distance.curves import claim_verdicts
 from tlstax.topics.flames import Draw
+from tlstax.topics.statements import verdict_lines
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|µs|ms|s|GiB|connections?|blocks?)\b|%)")
 
@@ -177,8 +177,7 @@ def _answer(stored: StoredRun, document: RunDocument) -> tuple[str, ...]:
     """The answer in words; of statements only the verdicts, as their figures follow at once."""
     if not document.findings:
         return (facts.nothing_to_show(stored),)
-    if document.statements:
-        verdicts = (verdict_line(result) for result in document.statements)
+    if verdicts := verdict_lines(document):
         distance = document.topics.get("distance")
         claims = claim_verdicts(distance.rows) if distance is not None else ()
         lost = tuple(never_valid_words(document.never_valid))

@@ -61,90 +61,89 @@ def busy_clients(study: Study, found: Iterable[Estimate], values: Values) -> Bus
 
 def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) -> tuple[str, ...]:
     """What bears on one finding, the gravest first."""
-    comparison = estimate.comparison
+    comparison, outcome = estimate.comparison, estimate.outcome
     found = [*_few_blocks(ratio), *_lost(comparison)]
-    if _limited_by_client(estimate.outcome):
+    if outcome == "ops_per_s" or outcome.endswith(("_p50_us", "_p99_us", "_p999_us")):
         found += busy[comparison.key]
     if comparison.case.role != "baseline":
         found += _disturbed(estimate)
         found += _control_differs(estimate.control)
-        found += _imprecise(study, ratio) if estimate.outcome == study.deciding_outcome else []
-    if _bears_on_connecting(estimate):
-        found += [HELLO_RETRY] if comparison.always_hello_retry else []
-    return (*found, *_notes(comparison))
+        width = ratio.half_width
+        if outcome == study.deciding_outcome and width is not None and width > study.precision:
+            found.append(f"{known_to(width)}, not to the ±{percent(study.precision)} that were wanted")
+    connects = comparison.case.typed.workload in {*RECONNECTING, STORM}
+    if comparison.always_hello_retry and (connects or outcome.startswith(("connect_", "tls_handshake_"))):
+        found.append(HELLO_RETRY)
+    # What the checks noted of valid trials, each note with the number of trials that have it.
+    trials = len(comparison.records)
+    found += (
+        note if times == trials else f"{note} (in {times} of {counted(trials, 'trial')})"
+        for note, times in comparison.notes.items()
+    )
+    return tuple(found)
 
 
 def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[str, ...]:
     """What bears on the whole run: how it ended, what was lost, what its deciding outcome suffers from."""
     study = stored.header.study
     deciding = [estimate for estimate in found if estimate.outcome == study.deciding_outcome]
-    controls = [estimate for estimate in deciding if estimate.comparison.case.role == "control"]
     return (
         *_ended_early(stored),
         *_resumed(stored),
         *_not_valid(study, stored.measured),
         *_without_ratio(stored, deciding),
         *of_machine(stored.measured),
-        *(
-            f"{_of_group(study, e.comparison)}{text}"
-            for e in controls
-            for text in _control_differs(e.control)
-        ),
+        *_controls_differ(study, deciding),
         *_too_wide(study, deciding),
         *_most_disturbed(study, deciding),
         *dict.fromkeys(text for estimate in deciding for text in busy[estimate.comparison.key]),
     )
 
 
-def _resumed(stored: StoredRun) -> list[str]:
-    if not stored.resumed_at:
-        return []
-    times = "once" if len(stored.resumed_at) == 1 else f"{len(stored.resumed_at)} times"
-    return [
-        f"the run was cut off and resumed {times} (last at {stored.resumed_at[-1]}), its servers started "
-        "anew: a block that was cut through was measured on two sets of processes"
-    ]
+def _resumed(stored: StoredRun) -> Iterator[str]:
+    if stored.resumed_at:
+        times = "once" if len(stored.resumed_at) == 1 else f"{len(stored.resumed_at)} times"
+        yield (
+            f"the run was cut off and resumed {times} (last at {stored.resumed_at[-1]}), its servers started "
+            "anew: a block that was cut through was measured on two sets of processes"
+        )
 
 
-def _few_blocks(ratio: Interval) -> list[str]:
+def _few_blocks(ratio: Interval) -> Iterator[str]:
     if ratio.blocks == 1:
-        return ["one block only: there is no interval"]
-    if ratio.low is None:
-        return ["one block on each machine only: there is no interval"]
-    if ratio.blocks < FEW_BLOCKS:
-        return [f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"]
-    return []
+        yield "one block only: there is no interval"
+    elif ratio.low is None:
+        yield "one block on each machine only: there is no interval"
+    elif ratio.blocks < FEW_BLOCKS:
+        yield f"{ratio.blocks} blocks only: the interval rests on hardly any evidence"
 
 
-def _lost(comparison: Comparison) -> list[str]:
-    if not comparison.lost_blocks:
-        return []
-    left_out = f"{comparison.lost_blocks} of {counted(comparison.tried_blocks, 'block')} left out"
-    return [f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"]
+def _lost(comparison: Comparison) -> Iterator[str]:
+    if comparison.lost_blocks:
+        left_out = f"{comparison.lost_blocks} of {counted(comparison.tried_blocks, 'block')} left out"
+        yield f"{left_out}, because a trial was not valid ({_why(comparison.lost[0])})"
 
 
-def _client_bound(study: Study, comparison: Comparison, values: Values) -> list[str]:
-    sides = {
-        full_label(comparison.case, study): comparison.records,
-        full_label(comparison.baseline, study): [pair.baseline for pair in comparison.pairs],
-    }
-    return [text for name, records in sides.items() for text in _who_was_busy(name, records, values)]
-
-
-def _who_was_busy(name: str, records: Sequence[TrialRecord], values: Values) -> list[str]:
-    client = _mean_share(records, values, "client_cpu_share", otherwise=0.0)
-    server = _mean_share(records, values, "server_cpu_share", otherwise=1.0)
-    if client > CLIENT_BOUND_SHARE:
-        return [
-            f"client-bound: in {name} the client's busiest thread used {percent(client)} of a core, so that "
-            "the server could have done more"
-        ]
-    if client > BUSY_CLIENT_SHARE and server < BUSY_SERVER_SHARE:
-        return [
-            f"in {name} the client's busiest thread used {percent(client)} of a core and the server "
-            f"{percent(server)}: the rate shows the work of both, server CPU per operation the server's alone"
-        ]
-    return []
+def _client_bound(study: Study, comparison: Comparison, values: Values) -> Iterator[str]:
+    """Of either side, where its client was busier than a client should be."""
+    for case, records in (
+        (comparison.case, comparison.records),
+        (comparison.baseline, [pair.baseline for pair in comparison.pairs]),
+    ):
+        name = full_label(case, study)
+        client = _mean_share(records, values, "client_cpu_share", otherwise=0.0)
+        server = _mean_share(records, values, "server_cpu_share", otherwise=1.0)
+        if client > CLIENT_BOUND_SHARE:
+            yield (
+                f"client-bound: in {name} the client's busiest thread used {percent(client)} of a core, so "
+                "that the server could have done more"
+            )
+        elif client > BUSY_CLIENT_SHARE and server < BUSY_SERVER_SHARE:
+            yield (
+                f"in {name} the client's busiest thread used {percent(client)} of a core and the server "
+                f"{percent(server)}: the rate shows the work of both, server CPU per operation the server's "
+                "alone"
+            )
 
 
 def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, otherwise: float) -> float:
@@ -152,111 +151,81 @@ def _mean_share(records: Sequence[TrialRecord], values: Values, name: str, *, ot
     return fmean(shares) if shares else otherwise
 
 
-def _control_differs(control: Interval | None) -> list[str]:
-    if control is None or not control.excludes_one:
-        return []
-    difference = percent(stats.relative_difference(control.point))
-    return [f"the control differs from the baseline by {difference}: the machine drifted or is too noisy"]
+def _control_differs(control: Interval | None) -> Iterator[str]:
+    if control is not None and control.excludes_one:
+        difference = percent(stats.relative_difference(control.point))
+        yield f"the control differs from the baseline by {difference}: the machine drifted or is too noisy"
 
 
-def _disturbed(estimate: Estimate) -> list[str]:
+def _controls_differ(study: Study, deciding: Iterable[Estimate]) -> Iterator[str]:
+    """The same of the run, by the groups that have a control."""
+    for estimate in deciding:
+        if estimate.comparison.case.role == "control":
+            group = group_label(estimate.comparison.case.levels, study)
+            for text in _control_differs(estimate.control):
+                yield f"{group}: {text}" if group else text
+
+
+def _disturbed(estimate: Estimate) -> Iterator[str]:
     totals = estimate.ratio_of_totals
-    if totals is None or not estimate.is_disturbed:
-        return []
-    return [
-        f"over all slices together it is {signed_percent(totals - 1)}, outside the interval: in some of one "
-        "case's turns something else took time, other work on the machine or rare work of its own, which the "
-        "median of neighbouring slices leaves out"
-    ]
+    if totals is not None and estimate.is_disturbed:
+        yield (
+            f"over all slices together it is {signed_percent(totals - 1)}, outside the interval: in some of "
+            "one case's turns something else took time, other work on the machine or rare work of its own, "
+            "which the median of neighbouring slices leaves out"
+        )
 
 
-def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> list[str]:
+def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> Iterator[str]:
     """The same of the run, by the case where the two are farthest apart."""
     disturbed = [e for e in deciding if e.comparison.case.role != "baseline" and e.is_disturbed]
-    if not disturbed:
-        return []
-    worst = max(
-        disturbed, key=lambda estimate: abs(fmean(total - own for total, own in estimate.totals.values()))
-    )
-    others = f" (one of {len(disturbed)} such cases)" if len(disturbed) > 1 else ""
-    return [f"{full_label(worst.comparison.case, study)}{others}: {text}" for text in _disturbed(worst)]
+    if disturbed:
+        worst = max(disturbed, key=lambda e: abs(fmean(total - own for total, own in e.totals.values())))
+        others = f" (one of {len(disturbed)} such cases)" if len(disturbed) > 1 else ""
+        label = full_label(worst.comparison.case, study)
+        yield from (f"{label}{others}: {text}" for text in _disturbed(worst))
 
 
-def _imprecise(study: Study, ratio: Interval) -> list[str]:
-    if ratio.half_width is None or ratio.half_width <= study.precision:
-        return []
-    return [f"{known_to(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
-
-
-def _notes(comparison: Comparison) -> list[str]:
-    """What the checks noted of valid trials, each note with the number of trials that have it."""
-    trials = len(comparison.records)
-    return [
-        note if times == trials else f"{note} (in {times} of {counted(trials, 'trial')})"
-        for note, times in comparison.notes.items()
-    ]
-
-
-def _ended_early(stored: StoredRun) -> list[str]:
+def _ended_early(stored: StoredRun) -> Iterator[str]:
     blocks = counted(len({record.trial.block for record in stored.measured}), "block")
-    if stored.status == "complete":
-        return []
     if stored.status == "running":
-        return [f"the run is still going on: {blocks} so far"]
-    why = f" ({stored.stopped_because})" if stored.stopped_because else ""
-    return [
-        f"the run {'failed' if stored.status == 'failed' else 'was interrupted'}{why}: {blocks} were kept"
-    ]
+        yield f"the run is still going on: {blocks} so far"
+    elif stored.status != "complete":
+        why = f" ({stored.stopped_because})" if stored.stopped_because else ""
+        how = "failed" if stored.status == "failed" else "was interrupted"
+        yield f"the run {how}{why}: {blocks} were kept"
 
 
-def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> list[str]:
+def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> Iterator[str]:
     bad = [record for record in trials if record.verdict.value != "valid"]
-    if not bad:
-        return []
-    how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
-    return [f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"]
+    if bad:
+        how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
+        yield f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"
 
 
-def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> list[str]:
+def _without_ratio(stored: StoredRun, deciding: Iterable[Estimate]) -> Iterator[str]:
     known = {estimate.comparison.key for estimate in deciding if estimate.ratio is not None}
     tried = {record.trial.case.key(): record.trial.case for record in stored.measured}
-    study = stored.header.study
-    return [
-        f"{full_label(case, study)}: nothing to compare, no block has a valid trial of it and of its baseline"
-        for key, case in tried.items()
-        if key not in known and case.role != "baseline"
-    ]
+    for key, case in tried.items():
+        if key not in known and case.role != "baseline":
+            label = full_label(case, stored.header.study)
+            yield f"{label}: nothing to compare, no block has a valid trial of it and of its baseline"
 
 
-def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
-    widths = [
-        (estimate.ratio.half_width, estimate.comparison.case)
+def _too_wide(study: Study, deciding: Iterable[Estimate]) -> Iterator[str]:
+    wide = [
+        (width, estimate.comparison.case)
         for estimate in deciding
-        if estimate.ratio is not None and estimate.ratio.half_width is not None
+        if estimate.ratio is not None
+        and (width := estimate.ratio.half_width) is not None
+        and width > study.precision
     ]
-    wide = [(width, case) for width, case in widths if width > study.precision]
-    if not wide:
-        return []
-    width, case = max(wide, key=lambda found: found[0])
-    return [
-        f"{NOT_REACHED}±{percent(study.precision)} was not reached: the widest ratio is "
-        f"{known_to(width)} ({full_label(case, study)})"
-    ]
-
-
-def _bears_on_connecting(estimate: Estimate) -> bool:
-    phases = ("connect_", "tls_handshake_")
-    workload = estimate.comparison.case.typed.workload
-    return workload in {*RECONNECTING, STORM} or estimate.outcome.startswith(phases)
-
-
-def _limited_by_client(name: str) -> bool:
-    return name == "ops_per_s" or name.endswith(("_p50_us", "_p99_us", "_p999_us"))
-
-
-def _of_group(study: Study, comparison: Comparison) -> str:
-    group = group_label(comparison.case.levels, study)
-    return f"{group}: " if group else ""
+    if wide:
+        width, case = max(wide, key=lambda both: both[0])
+        yield (
+            f"{NOT_REACHED}±{percent(study.precision)} was not reached: the widest ratio is "
+            f"{known_to(width)} ({full_label(case, study)})"
+        )
 
 
 def _why(record: TrialRecord) -> str:
@@ -281,46 +250,37 @@ def of_machine(trials: Sequence[TrialRecord]) -> list[str]:
     return [*_beside_another(trials), *_stolen(trials), *_retransmitted(trials)]
 
 
-def _beside_another(trials: Sequence[TrialRecord]) -> list[str]:
-    disturbed = sum(record.beside_another for record in trials)
-    if not disturbed:
-        return []
-    return [f"{BESIDE_ANOTHER} ({disturbed} of {counted(len(trials), 'trial')})"]
+def _beside_another(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    if disturbed := sum(record.beside_another for record in trials):
+        yield f"{BESIDE_ANOTHER} ({disturbed} of {counted(len(trials), 'trial')})"
 
 
-def _stolen(trials: Sequence[TrialRecord]) -> list[str]:
+def _stolen(trials: Sequence[TrialRecord]) -> Iterator[str]:
     everything = together(window_slices(trials))
     all_trials = shares(everything) if everything is not None else None
-    if all_trials is None or all_trials.steal / 100 <= MUCH_STEAL:
-        return []
-    return [
-        f"the host took {percent(all_trials.steal / 100)} of the processors' time for others while trials "
-        "ran: times are longer than they need be, and scatter"
-    ]
+    if all_trials is not None and all_trials.steal / 100 > MUCH_STEAL:
+        yield (
+            f"the host took {percent(all_trials.steal / 100)} of the processors' time for others while "
+            "trials ran: times are longer than they need be, and scatter"
+        )
 
 
-def _retransmitted(trials: Sequence[TrialRecord]) -> list[str]:
+def _retransmitted(trials: Sequence[TrialRecord]) -> Iterator[str]:
     seen = [record.window.wire for record in trials if record.window is not None and record.window.wire]
+    # Of at least one segment, so that retransmissions alone are many.
     bad = [
         wire
         for wire in seen
-        if wire.tcp_segments_retransmitted > MUCH_RETRANSMITTED * _sent(wire.tcp_segments_sent)
+        if wire.tcp_segments_retransmitted > MUCH_RETRANSMITTED * max(1, wire.tcp_segments_sent)
     ]
-    if not bad:
-        return []
-    again, sent = (
-        sum(wire.tcp_segments_retransmitted for wire in bad),
-        sum(wire.tcp_segments_sent for wire in bad),
-    )
-    return [
-        f"in {len(bad)} of {counted(len(seen), 'trial')} more than {percent(MUCH_RETRANSMITTED)} of the TCP "
-        f"segments were sent again ({again:,} of {sent:,}, on the whole machine): lost, or answered late"
-    ]
-
-
-def _sent(segments: int) -> int:
-    """At least one, so that retransmissions alone are many."""
-    return max(1, segments)
+    if bad:
+        again = sum(wire.tcp_segments_retransmitted for wire in bad)
+        sent = sum(wire.tcp_segments_sent for wire in bad)
+        yield (
+            f"in {len(bad)} of {counted(len(seen), 'trial')} more than {percent(MUCH_RETRANSMITTED)} of the "
+            f"TCP segments were sent again ({again:,} of {sent:,}, on the whole machine): lost, or answered "
+            "late"
+        )
 
 
 COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
@@ -336,27 +296,27 @@ def of_external(stored: StoredRun) -> tuple[str, ...]:
     header = stored.header
     if not header.guest or not stored.measured:
         return ()
-    if header.external:
-        no_tables = [
+    if not header.external:
+        return _of_older(stored)
+    return (
+        *(_no_plaintext(own, stored) for own in header.external if own.no_plaintext),
+        *(
             f"statements that read nothing took the place of point selects: {own.no_tables}"
             for own in header.external
             if own.no_tables
-        ]
-        less = (*_of_plaintext(stored), *no_tables, *without_room(header.study, header.external))
-        return (*less, *_of_others(stored), *_legs(stored))
-    return _of_older(stored)
+        ),
+        *without_room(header.study, header.external),
+        *_of_others(stored),
+        *_legs(stored),
+    )
 
 
-def _of_plaintext(stored: StoredRun) -> Iterator[str]:
-    """Of each server that rules it out a sentence that says why, and what is known of it elsewhere."""
-    return (_why_none(own, stored) for own in stored.header.external if own.no_plaintext)
-
-
-def _why_none(external: ExternalServer, stored: StoredRun) -> str:
+def _no_plaintext(external: ExternalServer, stored: StoredRun) -> str:
+    """Why a server rules plaintext out, and what is known of it elsewhere."""
     why = f"plaintext was not measured: {external.no_plaintext}"
-    servers = (one for one in stored.header.specimens if one.kind == "server")
-    own = next((one for one in servers if external.server in {None, one.name}), None)
-    specimen = None if own is None else stand_in_for(own.version)
+    servers = (own for own in stored.header.specimens if own.kind == "server")
+    server = next((own for own in servers if external.server in {None, own.name}), None)
+    specimen = None if server is None else stand_in_for(server.version)
     if specimen is None:
         return why
     version = "1.2" if str(stored.header.study.baseline.get("tls")) == "1.2" else "1.3"

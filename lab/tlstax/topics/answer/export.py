@@ -1,10 +1,92 @@
-"""A run with everything in it, for whoever wants to do the arithmetic anew."""
+"""A run with everything in it, for whoever wants to do the arithmetic anew: what `runs export` prints."""
 
 from __future__ import annotations
 
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
 from tlstax.findings.core.outcomes import outcomes
-from tlstax.records.trial import StoredRun, TrialRecord
-from tlstax.results.exported_run import ExportedRun, ExportedTrial, Proof
+from tlstax.profiles.stacks import Profile
+from tlstax.records.burned import Burned
+from tlstax.records.capture import Capture
+from tlstax.records.slices import Slices, Together
+from tlstax.records.trial import (
+    MappedLibrary,
+    RunHeader,
+    ServerObservation,
+    StoredRun,
+    TrialRecord,
+)
+from tlstax.records.window import Window
+from tlstax.study import Level, Role
+
+
+class Proof(Frozen):
+    """What both sides said and were seen to be; `window` and `lifetime` are the client's counts."""
+
+    client: Ready | None
+    client_mapped_tls_libraries: tuple[MappedLibrary, ...]
+    server: ServerObservation | None
+    window: Counts | None
+    lifetime: Counts | None
+    row_mismatches: tuple[str, ...]
+
+
+class ExportedTrial(Frozen):
+    """One trial: its case and place, the verdict on it with its reasons, and all that was measured.
+
+    `slices` is what it did in turns with others, `together` what the server counted of all of them meanwhile;
+    None of a trial that had the servers to itself. `burned` is what the fault `burn` did, None where that is
+    not planted. `machine` is the one that it ran on, empty where the run has one. Latencies in
+    `histograms_ns` are nanoseconds, in HdrHistogram's V2 encoding, base64, one for each phase.
+    `job` has no password; `failure` says why the trial did not come to its end, empty when it did.
+    """
+
+    case: dict[str, Level]
+    role: Role
+    block: int
+    position: int
+    profiled: bool
+    captured: bool
+    machine: str
+    started_at: str
+    took_s: float
+    verdict: Literal["valid", "invalid", "unknown"]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    proof: Proof
+    observed: Window | None
+    outcomes: dict[str, float]
+    slices: Slices | None
+    together: Together | None
+    burned: Burned | None
+    profile: Profile | None
+    capture: Capture | None
+    why_no_profile: str
+    histograms_ns: dict[str, str]
+    phase_wire: dict[str, PhaseWire]
+    rounds_s: tuple[float, ...]
+    job: Job | None
+    errors: tuple[ErrorEvent | ErrorCount, ...]
+    failure: str
+    client_log: str
+    server_log: str
+
+
+class _Versioned(Frozen):
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+
+
+class ExportedRun(RunHeader, _Versioned):
+    """The document that `runs export` prints: the run's header and every trial as it is kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    status: Literal["running", "complete", "interrupted", "failed"]
+    stopped_because: str
+    trials: tuple[ExportedTrial, ...]
 
 
 def exported(stored: StoredRun) -> ExportedRun:

@@ -18,11 +18,8 @@ from tlstax.findings.core.wording import (
     with_sign,
     without_scatter,
 )
-from tlstax.results.document import (
-    Finding,
-    RunDocument,
-)
-from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.document import Finding, RunDocument
+from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import workloads
 from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
@@ -31,7 +28,6 @@ from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
 from tlstax.support.text import counted, duration
 from tlstax.topics.answer.document import never_valid_words
-from tlstax.topics.answer.statement_words import verdict_line
 from tlstax.topics.distance.curves import claim_sentences
 from tlstax.topics.distance.curves import pool_sentences as kept_sentences
 from tlstax.topics.explain.explanation import by_rank, explanations
@@ -49,6 +45,14 @@ _WORK = {
     "reconnect-ping": "connections a second",
 }
 
+WAYS = {
+    (True, True): ("faster", "slower"),
+    (True, False): ("as high", "lower"),
+    (False, True): ("more", "fewer"),
+    (False, False): ("higher", "lower"),
+}
+"""What more and less of an outcome is called: by whether it is so many times, and whether of a rate."""
+
 
 def headline(document: RunDocument) -> list[str]:
     """What the run answers, a sentence for each treatment, in the order of the findings.
@@ -63,38 +67,35 @@ def headline(document: RunDocument) -> list[str]:
     of its own.
     """
     lost = list(never_valid_words(document.never_valid))
-    if document.statements:
-        said = (f"{verdict_line(result)}: {result.sentence}" for result in document.statements)
-        of_drivers = said_of(document, "drivers")
+    if verdicts := said_of(document, "statements"):
+        drivers = said_of(document, "drivers")
         return [
-            *(() if of_drivers else lost),
-            *said,
+            *(() if drivers else lost),
+            *verdicts,
             *reached(document),
-            *of_drivers,
-            *(document.topics["pool"].sentences if "pool" in document.topics else ()),
+            *drivers,
+            *said_of(document, "pool"),
             *causes(document),
             *said_of(document, "published"),
-            *(lost if of_drivers else ()),
+            *(lost if drivers else ()),
         ]
-    of_its_kind = _of_its_kind(document)
-    if of_its_kind is not None:
-        return [*lost, *(of_its_kind or [_nothing(document)])]
+    if topic := _of_its_kind(document):
+        counts = topic == "round_trips"
+        answer = [*said_of(document, topic), *(() if counts else causes(document))]
+        return [*lost, *(answer or _nothing(document))]
     if is_large(document.design):
-        return [*lost, *reached(document), *(_pooled(document) or [_nothing(document)])]
+        return [*lost, *reached(document), *(_pooled(document) or _nothing(document))]
     decided = [f for f in document.findings if f.outcome == document.design.deciding_outcome]
     treatments = [finding for finding in decided if finding.role == "treatment"]
     sentences = []
     for finding in treatments:
-        sentences.append(
-            f"{_subject(finding, document)}: {_difference(finding, document.design.alike_within)}"
-        )
-        backs = _given_back(finding, treatments)
-        sentences += [
-            f"{_server(finding, document)}{back}{_apart_words(finding, document)}" for back in backs
-        ]
+        subject = _subject(finding, document)
+        sentences.append(f"{subject}: {_difference(finding, document.design.alike_within)}")
+        if back := _given_back(finding, treatments):
+            sentences.append(f"{_server(finding, document)}{back}{_apart_words(finding, document)}")
     return [
         *lost,
-        *(sentences or [_nothing(document)]),
+        *(sentences or _nothing(document)),
         *made_anew(document),
         *said_of(document, "drivers"),
         *reached(document),
@@ -103,25 +104,23 @@ def headline(document: RunDocument) -> list[str]:
     ]
 
 
-def _nothing(document: RunDocument) -> str:
+def _of_its_kind(document: RunDocument) -> str:
+    """The topic that answers a run which asks of something else than treatments one by one; else empty."""
+    if document.design.sides is not None:
+        return "two_sides"
+    if "agreement" in document.topics and "client" in document.design.baseline:
+        # Clients are what is compared: operations a second tell of them, not of what they measure.
+        return "agreement"
+    if asks_for_counts(document.design):
+        return "round_trips"
+    return "hello_retry" if is_answer(document) else ""
+
+
+def _nothing(document: RunDocument) -> list[str]:
     """Why a run has no sentence: no comparison was valid, or its study has none."""
     study = document.design
     compares = any(not study.is_baseline(levels) for levels in study.included())
-    return NOTHING_TO_TELL if compares else NOTHING_COMPARED
-
-
-def _of_its_kind(document: RunDocument) -> list[str] | None:
-    """What a run answers that asks of something else than treatments one by one; None for any other."""
-    if document.design.sides is not None:
-        return [*said_of(document, "two_sides"), *causes(document)]
-    if "agreement" in document.topics and "client" in document.design.baseline:
-        # Clients are what is compared: operations a second tell of them, not of what they measure.
-        return [*said_of(document, "agreement"), *causes(document)]
-    if asks_for_counts(document.design):
-        return [*said_of(document, "round_trips")]
-    if is_answer(document):
-        return [*said_of(document, "hello_retry"), *causes(document)]
-    return None
+    return [NOTHING_TO_TELL if compares else NOTHING_COMPARED]
 
 
 def said_of(document: RunDocument, topic: str) -> tuple[str, ...]:
@@ -144,39 +143,32 @@ def reached(document: RunDocument) -> list[str]:
 
 
 def _pooled(document: RunDocument) -> list[str]:
-    outcome = document.design.deciding_outcome
-    return [
-        f"{subject_label(found.case, document.design)}, {mode_label(found.case)}: {_what_changes(outcome)} "
-        f"{change_words(found.ratio)}{_unless_seen(found.judgement, document.design.alike_within)}, "
-        f"pooled over {counted(_steps(found), 'number')} of connections"
-        for found in document.rows_of("contrasts", outcome, role="pooled")
-        if not found.word("factor")
-    ]
-
-
-def _steps(row: Row) -> int:
-    """Over how many numbers of connections a row is pooled."""
-    steps = row.more["pooled_connections"]
-    return len(steps) if isinstance(steps, tuple) else 0
+    """What every case changes beside its own baseline, pooled over connections."""
+    sentences = []
+    for row in document.rows_of("contrasts", document.design.deciding_outcome, role="pooled"):
+        steps = row.more["pooled_connections"]
+        if not row.word("factor") and isinstance(steps, tuple):
+            subject = f"{subject_label(row.case, document.design)}, {mode_label(row.case)}"
+            over = counted(len(steps), "number")
+            sentences.append(f"{subject}: {_changed(row, document)}, pooled over {over} of connections")
+    return sentences
 
 
 def made_anew(document: RunDocument) -> list[str]:
     """What connections made anew come to beside kept ones, in each TLS mode, where a study asks for that."""
-    within, outcome = document.design.alike_within, document.design.deciding_outcome
+    contrasts = document.rows_of("contrasts", document.design.deciding_outcome, role="contrast")
     return [
-        f"reconnecting under {tls_label(found.case)} instead of keeping connections: "
-        f"{_what_changes(outcome)} {change_words(found.ratio)}{_unless_seen(found.judgement, within)}"
-        for found in document.rows_of("contrasts", outcome, role="contrast")
-        if found.word("factor") == "workload"
+        f"reconnecting under {tls_label(row.case)} instead of keeping connections: {_changed(row, document)}"
+        for row in contrasts
+        if row.word("factor") == "workload"
     ]
 
 
-def _unless_seen(judgement: str, within: float) -> str:
-    return "" if judgement in DIFFERENCES else f", {verdict_words(judgement, within)}"
-
-
-def _what_changes(outcome: str) -> str:
-    return OUTCOMES[outcome].words if outcome in OUTCOMES else outcome
+def _changed(row: Row, document: RunDocument) -> str:
+    """An outcome, its change, and what is judged of it unless a difference is seen."""
+    is_seen = row.judgement in DIFFERENCES
+    judged = "" if is_seen else f", {verdict_words(row.judgement, document.design.alike_within)}"
+    return f"{OUTCOMES[row.outcome].words} {change_words(row.ratio)}{judged}"
 
 
 def _subject(finding: Finding, document: RunDocument) -> str:
@@ -220,29 +212,18 @@ def _difference(finding: Finding, within: float) -> str:
     if finding.judgement == "alike":
         return f"{_what(finding)} {verdict_words('alike', within)} ({_evidence(finding)})"
     if finding.judgement == "inconclusive" or ratio.low is None or ratio.high is None:
-        return f"inconclusive in {_what(finding)}: {_why(finding, within)}{_wait(finding.more_s)}"
-    more = ratio.point > 1
-    throughput = finding.outcome == "ops_per_s"
-    if max(ratio.point, 1 / ratio.point) >= MANY_TIMES:
-        size, sure = _times(ratio.point, ratio.low, ratio.high)
-        words = ("faster" if more else "slower") if throughput else ("as high" if more else "lower")
-    else:
-        size, sure = _percents(ratio.point, ratio.low, ratio.high)
-        words = ("more" if more else "fewer") if throughput else ("higher" if more else "lower")
-        words = f"{words} {_what(finding)}" if throughput else words
-    said = f"{size} {words} ({sure} at {percent(ratio.confidence)})"
-    return said if throughput else f"{_what(finding)} {said}"
-
-
-def _times(point: float, low: float, high: float) -> tuple[str, str]:
-    size, start, end = alike(*((1 / point, 1 / high, 1 / low) if point < 1 else (point, low, high)))
-    return f"{size}×", f"{start} to {end}×"
-
-
-def _percents(point: float, low: float, high: float) -> tuple[str, str]:
-    sign, first, last = (-100, high, low) if point < 1 else (100, low, high)
-    size, start, end = alike(*(sign * (ratio - 1) for ratio in (point, first, last)))
-    return f"{size} %", f"{start} to {end} %"
+        wait = f"; about {duration(finding.more_s)} more would tell" if finding.more_s is not None else ""
+        return f"inconclusive in {_what(finding)}: {_why(finding, within)}{wait}"
+    is_more, of_rate = ratio.point > 1, finding.outcome == "ops_per_s"
+    is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
+    unit, sign = "×" if is_many else " %", 1 if is_more else -1
+    ends = (ratio.point, ratio.low, ratio.high) if is_more else (ratio.point, ratio.high, ratio.low)
+    size, start, end = alike(*(value**sign if is_many else sign * 100 * (value - 1) for value in ends))
+    words = WAYS[is_many, of_rate][0 if is_more else 1]
+    sure = f"({start} to {end}{unit} at {percent(ratio.confidence)})"
+    if not of_rate:
+        return f"{_what(finding)} {size}{unit} {words} {sure}"
+    return f"{size}{unit} {words}{'' if is_many else f' {_what(finding)}'} {sure}"
 
 
 def _why(finding: Finding, within: float) -> str:
@@ -260,11 +241,6 @@ def _why(finding: Finding, within: float) -> str:
     return _evidence(finding)
 
 
-def _wait(more_s: float | None) -> str:
-    """How much longer would tell."""
-    return f"; about {duration(more_s)} more would tell" if more_s is not None else ""
-
-
 def _evidence(finding: Finding) -> str:
     """The interval, and the noise floor where it is known: "−0.4 to +1.2 % at 95 %, noise floor 1.1 %"."""
     ratio = finding.ratio
@@ -278,30 +254,25 @@ def _evidence(finding: Finding) -> str:
 def _what(finding: Finding) -> str:
     if finding.outcome == "ops_per_s":
         return _WORK.get(str(finding.case.get("workload")), "operations a second")
-    return OUTCOMES[finding.outcome].words if finding.outcome in OUTCOMES else finding.outcome
+    return OUTCOMES[finding.outcome].words
 
 
-def _given_back(resumed: Finding, treatments: list[Finding]) -> list[str]:
-    """What resumption gives back of the time that TLS adds to a reconnect; nothing where it cannot be told.
+def _given_back(resumed: Finding, treatments: list[Finding]) -> str:
+    """What resumption gives back of the time that TLS adds to a reconnect; empty where it cannot be told.
 
     With as many connections at work, the time of an operation goes as the inverse of the throughput.
     """
-    levels = resumed.case
-    case = CaseLevels.of(levels)
+    case = CaseLevels.of(resumed.case)
     if not case.resumes or case.workload not in RECONNECTING:
-        return []
-    sibling = {**levels, "resumption": "off"}
+        return ""
+    sibling = {**resumed.case, "resumption": "off"}
     full = next((finding for finding in treatments if finding.case == sibling), None)
     if full is None or resumed.outcome != "ops_per_s" or full.judgement != "lower":
-        return []
-    if full.baseline.get("tls") != "off" or not _apart(full.ratio, resumed.ratio):
-        return []
-    if not resumed.ratio.is_telling:
-        return []
+        return ""
+    highest, lowest = full.ratio.high, resumed.ratio.low
+    is_apart = highest is not None and lowest is not None and highest < lowest
+    if full.baseline.get("tls") != "off" or not is_apart or not resumed.ratio.is_telling:
+        return ""
     share = 1 - (1 / resumed.ratio.point - 1) / (1 / full.ratio.point - 1)
     back = "all" if resumed.judgement == "alike" or share >= 1 else percent(share)
-    return [f"resumption gives back {back} of the time that {label_levels(sibling)} adds to a reconnect"]
-
-
-def _apart(lower: Interval, higher: Interval) -> bool:
-    return lower.high is not None and higher.low is not None and lower.high < higher.low
+    return f"resumption gives back {back} of the time that {label_levels(sibling)} adds to a reconnect"

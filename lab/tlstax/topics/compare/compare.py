@@ -26,7 +26,7 @@ from tlstax.topics.compare.headers import (
     is_same_machine,
     is_same_thing,
 )
-from tlstax.topics.compare.two_runs import Scatter, change_between, scatter_of
+from tlstax.topics.compare.two_runs import change_between, scatter_of
 
 Key = tuple[object, ...]
 """What makes two runs' cases the same case."""
@@ -61,35 +61,29 @@ def compared(
 ) -> RunComparison:
     """Each run beside the first. UserMistake where they have no case in common, or comparing is unfair.
 
-    `others` are other runs that are kept: those of the same things show how far runs differ.
+    Ratios to the baseline are compared, and where both ran on one machine the baselines themselves. `others`
+    are other runs that are kept: those of the same things show how far runs differ.
     """
     first, *later = runs
     sure = first.header.study.confidence if confidence is None else confidence
-    return RunComparison(
-        confidence=sure,
-        beside=tuple(beside(first, run, outcomes, others=others, confidence=sure) for run in later),
-    )
-
-
-def beside(
-    before: StoredRun,
-    after: StoredRun,
-    outcomes: Sequence[str],
-    *,
-    others: Sequence[StoredRun] = (),
-    confidence: float,
-) -> RunBeside:
-    """The later run beside the earlier one. UserMistake as of `compared`."""
-    both = Both.of(before, after, others)
-    old, new = both.old, both.new
-    figures = list(both.all_shared(outcomes))
-    each = confidence_of_each(confidence, len(figures))
-    return RunBeside(
-        **both.headers,
-        changes=tuple(both.change(own, each) for own in figures),
-        only_before=tuple(old.label(key) for key in old.cases if key not in new.cases),
-        only_after=tuple(new.label(key) for key in new.cases if key not in old.cases),
-    )
+    beside = []
+    for run in later:
+        both = Both.of(first, run, others)
+        baseline: Measure | None = "itself" if both.same_machine else None
+        shared = [
+            figures for outcome in outcomes for figures in both.shared(outcome, baseline, "to the baseline")
+        ]
+        each = confidence_of_each(sure, len(shared))
+        old, new = both.old, both.new
+        beside.append(
+            RunBeside(
+                **both.headers,
+                changes=tuple(both.change(figures, each) for figures in shared),
+                only_before=tuple(old.label(key) for key in old.cases if key not in new.cases),
+                only_after=tuple(new.label(key) for key in new.cases if key not in old.cases),
+            )
+        )
+    return RunComparison(confidence=sure, beside=tuple(beside))
 
 
 def gated(
@@ -114,14 +108,18 @@ def gated(
             remedy="leave --absolute out: then each is compared with its own baseline",
         )
     every = limits.of(new.header.study.deciding_outcome)
-    found = [(limit, own) for limit in every for own in both.limited(limit.outcome, measure)]
+    limited = [
+        (limit, figures)
+        for limit in every
+        for figures in both.shared(limit.outcome, "itself" if measure == "itself" else None, measure)
+    ]
     limits.check_each_has_a_case(
-        [limit for limit, _ in found],
+        [limit for limit, _ in limited],
         "case that both runs have beside their baselines",
         old.series.outcomes & new.series.outcomes,
     )
-    each = confidence_of_each(CONFIDENCE, len(found))
-    cases = tuple(limit.judged(both.change(own, each)) for limit, own in found)
+    each = confidence_of_each(CONFIDENCE, len(limited))
+    cases = tuple(limit.judged(both.change(figures, each)) for limit, figures in limited)
     return GateResult(**both.headers, confidence=CONFIDENCE, changes=cases, verdict=worst(cases))
 
 
@@ -155,15 +153,12 @@ class Both:
                 remedy="compare runs of one study, or of one set of options",
             )
         names = {before.header.run, after.header.run}
+        again = [run for run in others if run.header.run not in names]
         headers = [before.header]
         if not is_same_thing(before.header, after.header):
             headers.append(after.header)
         things = tuple(
-            tuple(
-                _measured(run, same)
-                for run in others
-                if run.header.run not in names and is_same_thing(header, run.header)
-            )
+            tuple(_measured(run, same) for run in again if is_same_thing(header, run.header))
             for header in headers
         )
         return cls(old, new, things)
@@ -184,36 +179,21 @@ class Both:
             "same_again": tuple(run.header.run for runs in self.things for run in runs),
         }
 
-    def all_shared(self, outcomes: Sequence[str]) -> Iterator[Shared]:
-        """Each outcome of each case that both runs have.
-
-        Ratios to the baseline are compared, and where both ran on one machine the baselines themselves.
-        """
-        for outcome in outcomes:
-            for key, case in self.old.cases.items():
-                measure: Measure = "itself" if case.role == "baseline" else "to the baseline"
-                if measure == "to the baseline" or self.same_machine:
-                    yield from self._shared(key, outcome, measure)
-
-    def limited(self, outcome: str, measure: Measure) -> Iterator[Shared]:
-        """What a limit is for: of ratios to the baseline all but the baselines'."""
+    def shared(self, outcome: str, baseline: Measure | None, others: Measure) -> Iterator[Shared]:
+        """An outcome of each case that both have: so measured of a `baseline`, if at all, and of others."""
         for key, case in self.old.cases.items():
-            if measure == "itself" or case.role != "baseline":
-                yield from self._shared(key, outcome, measure)
-
-    def _shared(self, key: Key, outcome: str, measure: Measure) -> Iterator[Shared]:
-        """What both have of a case of the first; nothing where one has not the case, or not the outcome."""
-        if key in self.new.cases:
-            old, new = (run.logs(key, outcome, measure) for run in (self.old, self.new))
-            if old and new:
-                yield Shared(key, outcome, measure, old, new)
+            measure = baseline if case.role == "baseline" else others
+            if measure is not None and key in self.new.cases:
+                before, after = (run.logs(key, outcome, measure) for run in (self.old, self.new))
+                if before and after:
+                    yield Shared(key, outcome, measure, before, after)
 
     def change(self, figures: Shared, confidence: float) -> Row:
         """By how much a case changed."""
         key, outcome, measure, before, after = figures
-        change = change_between(
-            before, after, confidence=confidence, measure=measure, known=self._scatter(figures)
-        )
+        logs = ([run.logs(key, outcome, measure) for run in runs if key in run.cases] for runs in self.things)
+        scatter = scatter_of([own for own in several if own] for several in logs)
+        change = change_between(before, after, confidence=confidence, measure=measure, known=scatter)
         return Row(
             outcome=outcome,
             unit=OUTCOMES[outcome].unit if measure == "itself" else "1",
@@ -226,12 +206,6 @@ class Both:
             of="ratio",
             judgement=judge(change, None, self.old.header.study.alike_within),
         )
-
-    def _scatter(self, figures: Shared) -> Scatter:
-        """How the means of this figure differ from run to run of the same thing."""
-        key, outcome, measure = figures.key, figures.outcome, figures.measure
-        logs = ([run.logs(key, outcome, measure) for run in runs if key in run.cases] for runs in self.things)
-        return scatter_of([own for own in several if own] for several in logs)
 
 
 def _measured(stored: StoredRun, same_throughout: frozenset[str]) -> Measured:

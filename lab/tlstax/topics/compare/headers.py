@@ -20,14 +20,15 @@ _MACHINE: dict[str, Tell] = {
 }
 """What makes a machine another one."""
 
-_SYSTEM: dict[str, Tell] = {
+_KNOWN: dict[str, Tell] = {
+    **_MACHINE,
     "kernel": lambda own: own.kernel,
     "distribution": lambda own: own.distribution,
     "microcode": lambda own: own.microcode or "",
     "the server's CPUs": lambda own: as_ranges(own.server_cpus),
     "the client's CPUs": lambda own: as_ranges(own.client_cpus),
 }
-"""What may change on one machine."""
+"""All that is known of one: what may change on it too."""
 
 _LENGTH = "length of a trial"
 
@@ -42,11 +43,13 @@ def different(before: RunHeader, after: RunHeader) -> tuple[HeaderChange, ...]:
     return tuple(
         HeaderChange(what=what, before=old, after=new)
         for what, old, new in (
-            *_machines(before.machine, after.machine),
+            *((what, tell(before.machine), tell(after.machine)) for what, tell in _KNOWN.items()),
             *_specimens(before, after),
             ("tlstax", before.tlstax_version, after.tlstax_version),
             *_levels(before.study, after.study),
-            *_plans(before, after),
+            ("study", before.study.name, after.study.name),
+            (_LENGTH, f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"),
+            ("external server", str(before.guest), str(after.guest)),
         )
         if old != new
     )
@@ -75,28 +78,22 @@ def check_fair(before: RunHeader, after: RunHeader) -> None:
                 "to compare",
                 remedy=f"`tlstax report {header.run}` compares its machines",
             )
-    for what, old, new in _unfair(before.study, after.study):
-        if old != new:
+    old, new = before.study, after.study
+    for what, *both in (
+        ("the baseline", _words(old.baseline), _words(new.baseline)),
+        ("the number of rows in a table", f"{old.rows:,}", f"{new.rows:,}"),
+        ("the schedule", str(old.schedule), str(new.schedule)),
+    ):
+        if both[0] != both[1]:
             raise UserMistake(
-                f"runs {before.run} and {after.run} cannot be compared: {what} is {old} in one and {new} in "
-                "the other",
+                f"runs {before.run} and {after.run} cannot be compared: {what} is {both[0]} in one and "
+                f"{both[1]} in the other",
                 remedy="measure one of them again as the other was",
             )
 
 
-def _unfair(before: Study, after: Study) -> Iterator[tuple[str, str, str]]:
-    yield "the baseline", _words(before.baseline), _words(after.baseline)
-    yield "the number of rows in a table", f"{before.rows:,}", f"{after.rows:,}"
-    yield "the schedule", str(before.schedule), str(after.schedule)
-
-
 def _words(levels: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={level}" for name, level in sorted(levels.items()))
-
-
-def _machines(before: Machine, after: Machine) -> Iterator[tuple[str, str, str]]:
-    for what, tell in (_MACHINE | _SYSTEM).items():
-        yield what, tell(before), tell(after)
 
 
 def _specimens(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
@@ -146,9 +143,3 @@ def constant(before: Study, after: Study) -> frozenset[str]:
     old, new = before.levels_of(), after.levels_of()
     one = [{factor for factor, levels in own.items() if len(levels) == 1} for own in (old, new)]
     return frozenset((one[0] - (new.keys() - one[1])) | (one[1] - (old.keys() - one[0])))
-
-
-def _plans(before: RunHeader, after: RunHeader) -> Iterator[tuple[str, str, str]]:
-    yield "study", before.study.name, after.study.name
-    yield _LENGTH, f"{before.trial_duration_s:g} s", f"{after.trial_duration_s:g} s"
-    yield "external server", str(before.guest), str(after.guest)

@@ -1,60 +1,67 @@
-"""Runs beside one another and limits that were kept or not, for a terminal."""
+"""Runs beside one another as sections, and limits that were kept or not, for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from tlstax.findings.core.wording import alike, capitalised, change_words, percent, signed_percent
 from tlstax.results.comparison import GateResult, HeaderChange, RunBeside, RunComparison
-from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics.core import figures
 from tlstax.topics.core.printed import aligned, printed, styled
+from tlstax.topics.core.section import Block, Items, Section, Words
+from tlstax.topics.core.table import Table
 
 STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
-
-def comparison_text(found: RunComparison, *, width: int, colour: bool) -> str:
-    """Each run beside the first, `width` columns wide."""
-    parts = [part for own in found.beside for part in _beside(own)]
-    parts.append(styled(f"All intervals beside a run hold together with {percent(found.confidence)}.", "dim"))
-    return printed(parts, width=width, colour=colour)
+MARKS = f"{figures.ALIKE}: alike; {figures.UNKNOWN}: inconclusive."
 
 
-def _beside(found: RunBeside) -> Iterator[RenderableType]:
-    yield styled(f"{found.run} beside {found.against}", "bold")
-    yield Text()
-    yield from _different(found.different, same_machine=found.same_machine)
-    for outcome, changes in grouped(found.changes, lambda own: own.outcome).items():
-        yield styled(capitalised(OUTCOMES[outcome].words), "bold")
-        yield from _changes(changes)
-        yield Text()
-    unclear = any(own.judgement == "inconclusive" for own in found.changes)
-    yield styled(_again(found.same_again, unclear=unclear), "dim")
-    yield Text()
-    for words, labels in (
-        ("Only the earlier run", found.only_before),
-        ("Only the later run", found.only_after),
-    ):
+def sections(found: RunComparison) -> Iterator[Section]:
+    """Each run beside the first."""
+    for own in found.beside:
+        yield Section(tuple(_beside(own)), f"{own.run} beside {own.against}")
+    together = f"All intervals beside a run hold together with {percent(found.confidence)}."
+    yield Section((Words(together, aside=True),))
+
+
+def _beside(own: RunBeside) -> Iterator[Block]:
+    changes = (f"{change.what}: {_from_to(change)}" for change in own.different)
+    different = tuple(changes) or ("nothing that is known of them",)
+    yield Items(different, "What is different", all_of_them=True)
+    if not own.same_machine:
+        yield Words(
+            "These are two machines, so only ratios to each run's own baseline are compared.", aside=True
+        )
+    for outcome, rows in grouped(own.changes, lambda row: row.outcome).items():
+        title = capitalised(OUTCOMES[outcome].words)
+        yield Table(title, ("earlier", "later", "change"), tuple(map(_line, rows)), ())
+    unclear = any(row.judgement == "inconclusive" for row in own.changes)
+    yield Words(f"{MARKS} {_again(own.same_again, unclear=unclear)}", aside=True)
+    for words, labels in (("earlier", own.only_before), ("later", own.only_after)):
         if labels:
-            yield styled(f"{words} has {counted(len(labels), 'case')}: {'; '.join(labels)}", "dim")
-            yield Text()
+            cases = f"{counted(len(labels), 'case')}: {'; '.join(labels)}"
+            yield Words(f"Only the {words} run has {cases}", aside=True)
 
 
-def _different(found: tuple[HeaderChange, ...], *, same_machine: bool) -> Iterator[RenderableType]:
-    yield styled("What is different", "bold")
-    rows = ((own.what, own.before or "none", own.after or "none") for own in found)
-    table = aligned(("words",) * 3, rows)
-    yield Padding(table if found else styled("nothing that is known of them"), (0, 0, 0, 2))
-    if not same_machine:
-        yield styled("These are two machines, so only ratios to each run's own baseline are compared.", "dim")
-    yield Text()
+def _from_to(change: HeaderChange) -> str:
+    return f"{change.before or 'none'} → {change.after or 'none'}"
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    """Both figures, ratios to the baseline as such and values in their unit, and the change."""
+    before, after = row.baseline_value or 0.0, row.value or 0.0
+    is_ratio = row.role == "to the baseline"
+    both = (f"{before:.3f}", f"{after:.3f}") if is_ratio else alike(before, after)
+    unit = figures.TIMES if is_ratio else row.unit
+    change = f"{figures.mark(row.judgement)} {figures.change_with_interval(row.known)}".strip()
+    return row.label, *(f"{words} {unit}" for words in both), change
 
 
 def _again(others: tuple[str, ...], *, unclear: bool) -> str:
@@ -74,23 +81,6 @@ def _again(others: tuple[str, ...], *, unclear: bool) -> str:
     return f"{words}. What two runs cannot tell `tlstax ab` can, in which both take turns; {more}."
 
 
-def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:
-    for own in changes:
-        seen = own.judgement in DIFFERENCES
-        yield Padding(styled(own.label), (0, 0, 0, 2))
-        words = f"{_figures(own)}: {_change(own)}, {own.judgement}"
-        yield Padding(styled(words, "bold" if seen else "dim"), (0, 0, 0, 6))
-
-
-def _figures(own: Row) -> str:
-    """Both figures: ratios to the baseline as such, values in their unit."""
-    before, after = own.baseline_value or 0.0, own.value or 0.0
-    if own.role == "to the baseline":
-        return f"{before:.3f} ×, then {after:.3f} ×"
-    before_words, after_words = alike(before, after)
-    return f"{before_words} {own.unit}, then {after_words} {own.unit}"
-
-
 def _change(own: Row) -> str:
     return change_words(own.interval) if own.interval is not None else ""
 
@@ -104,9 +94,7 @@ def gate_text(found: GateResult, *, width: int, colour: bool) -> str:
     )
     parts: list[RenderableType] = [aligned(("name", "words"), cases), Text()]
     if found.different:
-        words = "; ".join(
-            f"{own.what} {own.before or 'none'} → {own.after or 'none'}" for own in found.different
-        )
+        words = "; ".join(f"{change.what} {_from_to(change)}" for change in found.different)
         parts.append(styled(f"Different beside: {words}", "dim"))
     parts.append(styled(_sum(found), "dim"))
     if found.run != found.against:

@@ -51,6 +51,7 @@ MACHINE = Column("machine", "TEXT", "the machine that the row is of")
 FUNCTION = Column("function", "TEXT", "the function; empty: it has no name there")
 LIBRARY = Column("library", "TEXT", "the file that the function is in")
 POOLED = Column("pooled_connections", "TEXT", "the numbers of connections that a ratio is pooled over")
+NOISE_FROM = Column("noise_from", "TEXT", "whose processes show the noise floor")
 KEPT = Column("kept_workload", "TEXT", "the workload on kept connections that one which makes them is beside")
 PUBLISHED = Column("published", "REAL", "the same ratio or share of figures that others published", "1")
 AGAINST = Column(

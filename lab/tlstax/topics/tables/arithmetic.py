@@ -15,7 +15,7 @@ from tlstax.study import (
     ProcessorTable,
     TimeTable,
 )
-from tlstax.topics.tables.sides import SIDE, TABLE, UNTIL
+from tlstax.topics.tables.measured import SIDE, TABLE, UNTIL
 
 CLAIM, FAULT = "table, claim", "table, fault"
 """Roles of rows. The judgement of a claim is "right" or "wrong", that of a fault its kind."""
@@ -140,17 +140,15 @@ def _idle_words(table: ProcessorTable, rows: Sequence[Cells]) -> str:
     idle = [place for place, row in enumerate(kept) if (_cell(row, "idle") or 0.0) >= IDLE]
     if not idle:
         return ""
-    busy = [row for place, row in enumerate(kept) if place not in idle]
     times = " and ".join(f"{(place + 1) * table.step_s:g} s" for place in idle)
-    which = f"its row of {times} is" if len(idle) == 1 else f"its rows of {times} are"
-    all_of_it, rest = _mean(kept, SHOWN), _mean(busy, SHOWN)
-    without = (
-        f": without {'it' if len(idle) == 1 else 'them'}, %{SHOWN} is {_figure(rest)} on average instead of "
-        f"{_figure(all_of_it)}"
-        if rest is not None and all_of_it is not None
-        else ""
-    )
-    return f"{which} idle, so that the load had not begun or was over{without}"
+    rows_are, them = ("row of {} is", "it") if len(idle) == 1 else ("rows of {} are", "them")
+    words = f"its {rows_are.format(times)} idle, so that the load had not begun or was over"
+    all_of_it = _mean(kept, SHOWN)
+    rest = _mean([row for place, row in enumerate(kept) if place not in idle], SHOWN)
+    if rest is None or all_of_it is None:
+        return words
+    instead = f"%{SHOWN} is {_figure(rest)} on average instead of {_figure(all_of_it)}"
+    return f"{words}: without {them}, {instead}"
 
 
 def _sum_words(table: ProcessorTable, rows: Sequence[Cells]) -> str:
@@ -184,12 +182,8 @@ def _short_words(table: ProcessorTable, side: Column, times: Sequence[TimeTable]
 
 
 def _mean(rows: Sequence[Cells], column: ProcessorColumn) -> float | None:
-    values = _column(rows, column)
+    values = [value for row in rows if (value := _cell(row, column)) is not None]
     return fmean(values) if values else None
-
-
-def _column(rows: Sequence[Cells], column: ProcessorColumn) -> list[float]:
-    return [value for row in rows if (value := _cell(row, column)) is not None]
 
 
 def _cell(row: Cells, column: ProcessorColumn) -> float | None:

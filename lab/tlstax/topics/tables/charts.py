@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.results.interval import Interval
-from tlstax.study import PROCESSOR_COLUMNS, Column, Part, ProcessorColumn, ProcessorTable, TimeRow, TimeTable
+from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, TimeRow, TimeTable
 from tlstax.topics.core import charts, figures, palette
 from tlstax.topics.core.charts import (
     NARROW,
@@ -21,8 +21,8 @@ from tlstax.topics.core.charts import (
     at_one_width,
     quantitative,
 )
-from tlstax.topics.tables.layout import PRINTED, Place, View, as_ratio, change_words
-from tlstax.topics.tables.times import RATIO
+from tlstax.topics.tables.layout import Place, View, as_ratio, change_words
+from tlstax.topics.tables.measured import RATIO
 
 DRAWN: ProcessorColumn = "system"
 HEIGHT = 150
@@ -40,11 +40,11 @@ def load_chart(lines: Sequence[Line], *, highest: float, width: int = NARROW) ->
 def load_panels(table: ProcessorTable, view: View) -> Iterator[Panel]:
     """The column over time: as published, then in every part that was long enough, all on one scale."""
     styles = side_styles(table.sides)
-    drawn = [(PRINTED, _printed_lines(table, styles), "")]
-    for part in view.parts:
+    drawn = []
+    for part in (None, *view.parts):
         sides = view.sides(table, part)
         marks = "; ".join(f"{side.side}: {side.mark}" for side in sides if side.mark)
-        drawn.append((view.name(part), [_measured_line(side, styles) for side in sides], marks))
+        drawn.append((view.name(part), [_line(side, styles[side.side]) for side in sides], marks))
     points = (point.y for _, lines, _ in drawn for line in lines for point in line.points)
     highest = max(points, default=1.0)
     keys = tuple(Key(style.label, style.colour) for style in styles.values())
@@ -67,14 +67,12 @@ def side_styles(sides: Sequence[Column]) -> dict[str, Style]:
 def bar_panels(table: TimeTable, view: View) -> Iterator[Panel]:
     """Times as bars: as published, then of every part that has any, each on a scale of its own."""
     styles = side_styles(table.sides)
-    printed = {(line.label, side): (value, "") for line in table.rows for side, value in line.values.items()}
-    yield _bars(PRINTED, printed, styles)
-    for part in view.parts:
+    for part in (None, *view.parts):
         times = {
             (line.label, side.side): (own.value or 0.0, side.mark)
             for line in table.rows
             for side in view.sides(table, part, line.label)
-            if (own := side.measured(table.outcome)) is not None
+            if (own := side.figure(table.outcome)) is not None
         }
         if times:
             yield _bars(view.name(part), times, styles)
@@ -96,28 +94,14 @@ def ratio_panels(table: TimeTable, view: View) -> Iterator[Panel]:
         yield Panel(label, "", (at_one_width(words, chart),))
 
 
-def _printed_lines(table: ProcessorTable, styles: dict[str, Style]) -> list[Line]:
-    index = PROCESSOR_COLUMNS.index(DRAWN)
-    lines = []
-    for side in table.sides:
-        cells = [row[index] for row in table.rows[side.name]]
-        points = tuple(
-            _point(side.name, (place + 1) * table.step_s, cell)
-            for place, cell in enumerate(cells)
-            if not isinstance(cell, str)
-        )
-        lines.append(Line(styles[side.name], points))
-    return lines
-
-
-def _measured_line(side: Place, styles: dict[str, Style]) -> Line:
-    rows = [(end_s, side.measured(f"machine_{DRAWN}_percent", end_s)) for end_s in side.ends_s]
-    points = (_point(side.side, end_s, row.value or 0.0) for end_s, row in rows if row is not None)
-    return Line(styles[side.side], tuple(points))
-
-
-def _point(side: str, at_s: float, percent: float) -> Point:
-    return Point(at_s, percent, f"{side}: {percent:.2f} % at {at_s:g} s")
+def _line(side: Place, style: Style) -> Line:
+    shares = ((end_s, side.share(DRAWN, end_s)) for end_s in side.ends_s)
+    points = (
+        Point(end_s, share, f"{side.side}: {share:.2f} % at {end_s:g} s")
+        for end_s, share in shares
+        if share is not None
+    )
+    return Line(style, tuple(points))
 
 
 def _told(line: Line) -> str:

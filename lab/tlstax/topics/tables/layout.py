@@ -17,21 +17,34 @@ from tlstax.support.text import counted
 from tlstax.topics.core import figures
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.table import Table
-from tlstax.topics.tables.answers import DIFFERENCE
-from tlstax.topics.tables.loads import LENGTH, MEMORY
-from tlstax.topics.tables.sides import PART, SIDE, SIDE_ROLE, TABLE, UNTIL, Shown, parts_of
-from tlstax.topics.tables.times import MEASURED, RATIO
+from tlstax.topics.tables.differences import DIFFERENCE
+from tlstax.topics.tables.measured import (
+    LENGTH,
+    MEASURED,
+    MEMORY,
+    PART,
+    PRINTED,
+    RATIO,
+    SIDE,
+    SIDE_ROLE,
+    TABLE,
+    TRIALS,
+    UNTIL,
+    Shown,
+    parts_of,
+)
 
 MEAN = "mean"
-PRINTED = "as published"
+AS_PUBLISHED = "as published"
 
 
 @dataclass(frozen=True)
 class Place:
-    """What was measured of a side of a table, or of a line of it, in one part."""
+    """What was measured of a side of a table, or of a line of it, in one part; or what was published."""
 
     side: str
     rows: Sequence[Row]
+    is_published: bool = False
 
     @cached_property
     def shown(self) -> Shown:
@@ -41,11 +54,20 @@ class Place:
     @property
     def mark(self) -> str:
         """What is wrong with it in a word; empty where nothing is."""
-        return "" if self.shown.standing == "valid" else self.shown.standing
+        return "" if self.is_published or self.shown.standing == "valid" else self.shown.standing
 
-    def measured(self, outcome: str, until_s: float | None = None) -> Row | None:
-        """What was measured of an outcome, until a time or over the whole window."""
+    def figure(self, outcome: str, until_s: float | None = None) -> Row | None:
+        """The figure of an outcome, until a time or over the whole window."""
         return self._by_outcome.get((outcome, until_s))
+
+    def share(self, column: str, until_s: float | None = None) -> float | None:
+        """A column's share, until a time or on average; what was published is averaged here."""
+        outcome = f"machine_{column}_percent"
+        if self.is_published and until_s is None:
+            cells = [row.value for row in self.rows if row.outcome == outcome and row.value is not None]
+            return fmean(cells) if cells else None
+        row = self.figure(outcome, until_s)
+        return row.value if row is not None else None
 
     @cached_property
     def ends_s(self) -> list[float]:
@@ -64,7 +86,7 @@ class Place:
 
     @cached_property
     def _by_outcome(self) -> dict[tuple[str, float | None], Row]:
-        own = (row for row in self.rows if row.role == MEASURED)
+        own = (row for row in self.rows if row.role in {PRINTED, MEASURED})
         return {(row.outcome, row.number(UNTIL)): row for row in own}
 
 
@@ -80,18 +102,23 @@ class View:
         """The study's parts."""
         return parts_of(self.study)
 
-    def name(self, part: Part) -> str:
-        """What a part is called: "(a) as published"; a single one by its title."""
+    def name(self, part: Part | None) -> str:
+        """What a part is called: "(a) as published"; a single one by its title. None is the publication."""
+        if part is None:
+            return AS_PUBLISHED
         return part.title if len(self.parts) == 1 else f"({part.key}) {part.title}"
 
     def prefix(self, part: str) -> str:
         """A part's key before what it shows; nothing where there is but one."""
         return "" if len(self.parts) == 1 else f"({part}) "
 
-    def sides(self, table: ProcessorTable | TimeTable, part: Part, line: str = "") -> list[Place]:
-        """What was measured of each side."""
-        names = [column.name for column in table.sides]
-        return [Place(name, self._by_place.get((table.number, line, part.key, name), ())) for name in names]
+    def sides(self, table: ProcessorTable | TimeTable, part: Part | None, line: str = "") -> list[Place]:
+        """What was measured of each side in a part; without a part, what was published of it."""
+        key = part.key if part is not None else ""
+        return [
+            Place(side.name, self._by_place.get((table.number, line, key, side.name), ()), part is None)
+            for side in table.sides
+        ]
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, str, str, str], list[Row]]:
@@ -116,101 +143,62 @@ def table_title(table: ProcessorTable | TimeTable) -> str:
 class Grid:
     """A processor table in its published layout: for each column a cell for each side, then how many trials.
 
-    Rows begin with the time at which a step ends; the last one is the mean, computed here. `trials` is empty
-    where the table is a published one. `captions` say what each side is, `marks` what is wrong with it.
+    Rows begin with the time at which a step ends; the last one is the mean, computed here. `captions` say
+    what each side is. A published table has no number of trials.
     """
 
     title: str
-    sides: tuple[str, ...]
-    marks: tuple[str, ...]
+    sides: Sequence[Place]
     rows: tuple[tuple[str, ...], ...]
-    trials: tuple[str, ...]
     captions: tuple[str, ...]
 
     def whole(self, of_table: str) -> Table:
         """All of it as one table of text, each head with its column and side."""
-        heads = [f"%{column} {side}" for column in PROCESSOR_COLUMNS for side in self.sides]
-        return Table(
-            title=f"{of_table}: {self.title}",
-            heads=(*heads, *(["trials"] if self.trials else [])),
-            rows=self._rows(),
-            notes=tuple(f"{caption}." for caption in self.captions),
-            of="until (s)",
-        )
+        heads = [f"%{column} {own.side}" for column in PROCESSOR_COLUMNS for own in self.sides]
+        notes = tuple(f"{caption}." for caption in self.captions)
+        trials = [TRIALS] * (not self.sides[0].is_published)
+        return Table(f"{of_table}: {self.title}", (*heads, *trials), self.rows, notes, of="until (s)")
 
     def as_printed(self) -> Table:
         """The same with a column over its sides, each with what is wrong with it."""
-        sides = tuple(
-            f"{side}, {bad}" if bad else side for side, bad in zip(self.sides, self.marks, strict=True)
-        )
-        over = tuple((f"%{column}", len(sides)) for column in PROCESSOR_COLUMNS)
-        return Table(
-            title="",
-            heads=(*sides * len(over), *(("",) if self.trials else ())),
-            rows=self._rows(),
-            notes=(),
-            of="Until (s)",
-            literal=True,
-            over=(*over, *((("Trials", 1),) if self.trials else ())),
-        )
-
-    def _rows(self) -> tuple[tuple[str, ...], ...]:
-        return tuple((*row, *self.trials[place : place + 1]) for place, row in enumerate(self.rows))
+        sides = [f"{own.side}, {own.mark}" if own.mark else own.side for own in self.sides]
+        over = [(f"%{column}", len(sides)) for column in PROCESSOR_COLUMNS]
+        heads = sides * len(over)
+        if not self.sides[0].is_published:
+            heads, over = [*heads, ""], [*over, (TRIALS.capitalize(), 1)]
+        return Table("", tuple(heads), self.rows, (), of="Until (s)", literal=True, over=tuple(over))
 
 
-def processor_grids(table: ProcessorTable, view: View) -> tuple[Grid, ...]:
+def processor_grids(table: ProcessorTable, view: View) -> Iterator[Grid]:
     """The published table, then the measured one of every part."""
-    return (_printed(table), *(_measured(view.sides(table, part), view.name(part)) for part in view.parts))
+    for part in (None, *view.parts):
+        sides = view.sides(table, part)
+        ends = sorted({end for side in sides for end in side.ends_s})
+        rows = tuple((MEAN if end is None else f"{end:g}", *_cells(sides, end)) for end in (*ends, None))
+        captions = [table.source] if part is None else [f"{side.side}: {_words(side)}" for side in sides]
+        yield Grid(view.name(part), sides, rows, tuple(captions))
 
 
-def _printed(table: ProcessorTable) -> Grid:
-    sides = tuple(side.name for side in table.sides)
-    places = [(side, index) for index in range(len(PROCESSOR_COLUMNS)) for side in sides]
-    most = max(len(rows) for rows in table.rows.values())
-    rows = [
-        (
-            f"{(step + 1) * table.step_s:g}",
-            *(
-                _cell(table.rows[side][step][index]) if step < len(table.rows[side]) else NOTHING
-                for side, index in places
-            ),
-        )
-        for step in range(most)
-    ]
-    means = (MEAN, *(_printed_mean(table, side, index) for side, index in places))
-    return Grid(PRINTED, sides, ("",) * len(sides), (*rows, means), (), (table.source,))
-
-
-def _measured(sides: Sequence[Place], name: str) -> Grid:
-    ends = sorted({end for side in sides for end in side.ends_s})
-    rows = [
-        (f"{end:g}", *(_share(side, column, end) for column in PROCESSOR_COLUMNS for side in sides))
-        for end in ends
-    ]
-    means = (MEAN, *(_share(side, column) for column in PROCESSOR_COLUMNS for side in sides))
-    steps = [[side.measured("machine_idle_percent", end) for side in sides] for end in ends]
-    trials = [" and ".join(dict.fromkeys(row.word("trials") for row in own if row)) for own in steps]
-    everything = " and ".join(dict.fromkeys(str(side.shown.trials) for side in sides))
-    return Grid(
-        title=name,
-        sides=tuple(side.side for side in sides),
-        marks=tuple(side.mark for side in sides),
-        rows=(*rows, means),
-        trials=(*trials, everything),
-        captions=tuple(f"{side.side}: {_words(side)}" for side in sides),
-    )
+def _cells(sides: Sequence[Place], end_s: float | None) -> Iterator[str]:
+    """A row of a grid: the shares until a time, or their means, and of how many trials they are."""
+    yield from (_share(side, column, end_s) for column in PROCESSOR_COLUMNS for side in sides)
+    if sides[0].is_published:
+        return
+    if end_s is None:
+        yield " and ".join(dict.fromkeys(str(side.shown.trials) for side in sides))
+    else:
+        steps = (side.figure("machine_idle_percent", end_s) for side in sides)
+        yield " and ".join(dict.fromkeys(row.word(TRIALS) for row in steps if row))
 
 
 def mean_table(table: ProcessorTable, view: View) -> Table:
     """The means alone: a row for each side as published, then for each part's: columns and memory."""
     rows = []
-    for side in table.sides:
-        means = (_printed_mean(table, side.name, index) for index in range(len(PROCESSOR_COLUMNS)))
-        rows.append((f"published, {side.name}", *means, ""))
-    for part in view.parts:
+    for part in (None, *view.parts):
+        prefix = "published, " if part is None else view.prefix(part.key)
         for own in view.sides(table, part):
-            name = f"{view.prefix(part.key)}{own.side}{f', {own.mark}' if own.mark else ''}"
-            memory = own.measured(MEMORY)
+            name = f"{prefix}{own.side}{f', {own.mark}' if own.mark else ''}"
+            memory = own.figure(MEMORY)
             held = figures.quantity(memory.value or 0.0, "B") if memory else ""
             rows.append((name, *(_share(own, column) for column in PROCESSOR_COLUMNS), held))
     title = f"{table_title(table)}: means, in per cent"
@@ -320,7 +308,7 @@ def shown_words(shown: Shown) -> str:
 
 
 def _words(side: Place) -> str:
-    length, memory = side.measured(LENGTH), side.measured(MEMORY)
+    length, memory = side.figure(LENGTH), side.figure(MEMORY)
     window = f"; {figures.quantity((length.value or 0.0) * 1e6, 'us')} long" if length else ""
     held = f"; the server held {figures.quantity(memory.value or 0.0, 'B')}" if memory else ""
     return f"{shown_words(side.shown)}{window}{held}"
@@ -334,18 +322,9 @@ def _seconds(side: Place) -> str:
     return f"{figures.quantity((own.value or 0.0) * 1e6, 'us')}{bad}"
 
 
-def _printed_mean(table: ProcessorTable, side: str, index: int) -> str:
-    values = [value for row in table.rows[side] if not isinstance(value := row[index], str)]
-    return _cell(fmean(values)) if values else NOTHING
-
-
 def _share(side: Place, column: str, until_s: float | None = None) -> str:
-    row = side.measured(f"machine_{column}_percent", until_s)
-    return NOTHING if row is None or row.value is None else _cell(row.value)
-
-
-def _cell(value: float | str) -> str:
-    return NOTHING if isinstance(value, str) else f"{value:.2f}"
+    share = side.share(column, until_s)
+    return NOTHING if share is None else f"{share:.2f}"
 
 
 def as_ratio(point: float) -> Interval:

@@ -25,36 +25,10 @@ from tlstax.topics.core.section import (
 )
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run, Topic
-from tlstax.topics.tables.answers import DIFFERENCE, sentence_of, verdict_of
+from tlstax.topics.tables import charts, differences, layout, measured
 from tlstax.topics.tables.arithmetic import CLAIM, FAULT, claim_row, fault_rows
-from tlstax.topics.tables.charts import bar_panels, load_panels, ratio_panels
-from tlstax.topics.tables.layout import (
-    Grid,
-    Place,
-    View,
-    mean_table,
-    processor_grids,
-    short_time_table,
-    table_title,
-    time_table,
-    time_tables,
-)
-from tlstax.topics.tables.loads import load_differences, load_rows
-from tlstax.topics.tables.sides import (
-    COLUMNS,
-    INVALID,
-    PART,
-    PART_ROLE,
-    SIDE,
-    STANDING,
-    TABLE,
-    UNKNOWN,
-    UNTIL,
-    WHY,
-    measured,
-    part_row,
-)
-from tlstax.topics.tables.times import reading, time_differences, time_rows
+from tlstax.topics.tables.layout import Grid, Place, View
+from tlstax.topics.tables.measured import COLUMNS, PART, SIDE, STANDING, TABLE, UNTIL
 
 HERE = "table, claim here"
 """The role of a row that has what a part shows in the place of what a claim is about."""
@@ -86,15 +60,15 @@ def rows(run: Run) -> Iterator[Row]:
     study = run.study
     if not (study.processor_tables or study.time_tables):
         return
-    own = measured(study, run.stored.measured)
-    yield from (part_row(part, own) for part in own.parts)
-    loads = [row for table in study.processor_tables for row in load_rows(table, own)]
-    times = [row for table in study.time_tables for row in time_rows(table, own, run.series)]
+    own = measured.Measured(study, measured.parts_of(study), tuple(run.stored.measured))
+    yield from (measured.part_row(part, own) for part in own.parts)
+    loads = [row for table in study.processor_tables for row in measured.load_rows(table, own)]
+    times = [row for table in study.time_tables for row in measured.time_rows(table, own, run.series)]
     yield from (*loads, *times)
     for timed in study.time_tables:
-        yield from time_differences(timed, own.parts, times)
+        yield from differences.time_differences(timed, own.parts, times)
     for table in study.processor_tables:
-        yield from load_differences(table, own)
+        yield from differences.load_differences(table, own)
     view = View(Told(title="", rows=tuple(loads)), study)
     for table in study.processor_tables:
         for claim in table.claims:
@@ -128,16 +102,17 @@ def _claims_here(claim: PublishedClaim, table: ProcessorTable, view: View) -> It
 
 def _value_here(claim: PublishedClaim, side: Place, outcome: str) -> Row | None:
     if claim.kind == "mean":
-        return side.measured(outcome)
-    steps = [row for end_s in side.ends_s if (row := side.measured(outcome, end_s)) is not None]
+        return side.figure(outcome)
+    steps = [row for end_s in side.ends_s if (row := side.figure(outcome, end_s)) is not None]
     return max(steps, key=lambda row: row.value or 0.0, default=None)
 
 
 def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
     """What was published, whether it is right, and why that can be said: differences, then claims."""
     for parts in _differences(shown):
-        says, first = parts[0].caveats[0], parts[0]
-        yield f"{says} (Table {first.word(TABLE)}): {_once(verdict_of(parts), sentence_of(parts))}"
+        says, verdict, sentence = _judgement(parts)
+        once = sentence if sentence.startswith(verdict) else f"{verdict}: {sentence}"
+        yield f"{says} (Table {parts[0].word(TABLE)}): {once}"
     claims = [row for row in shown if row.role == CLAIM]
     wrong = [row for row in claims if row.judgement == "wrong"]
     for row in wrong:
@@ -152,13 +127,13 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 def _differences(shown: Iterable[Row]) -> list[list[Row]]:
     """What all parts say of each published difference."""
-    own = (row for row in shown if row.role == DIFFERENCE)
+    own = (row for row in shown if row.role == differences.DIFFERENCE)
     return list(grouped(own, lambda row: (row.word(TABLE), row.word(SIDE), row.caveats[0])).values())
 
 
-def _once(verdict: str, sentence: str) -> str:
-    """The verdict before the sentence, unless that begins with it."""
-    return sentence if sentence.startswith(verdict) else f"{verdict}: {sentence}"
+def _judgement(parts: Sequence[Row]) -> tuple[str, str, str]:
+    """A published difference in words, the verdict over all parts, and what they say of it."""
+    return parts[0].caveats[0], differences.verdict_of(parts), differences.sentence_of(parts)
 
 
 def sections(told: Told, document: RunDocument) -> Iterator[Section]:
@@ -166,9 +141,11 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     study = document.design
     view = View(told, study)
     verdicts = tuple(map(capitalised, told.sentences))
-    readings = tuple(f"Table {table.number}: {reading(table, told.rows)}" for table in study.time_tables)
-    short: list[Block] = [short_time_table(table, view) for table in study.time_tables]
-    short += [mean_table(table, view) for table in study.processor_tables]
+    readings = tuple(
+        f"Table {table.number}: {differences.reading(table, told.rows)}" for table in study.time_tables
+    )
+    short: list[Block] = [layout.short_time_table(table, view) for table in study.time_tables]
+    short += [layout.mean_table(table, view) for table in study.processor_tables]
     faults = tuple(map(capitalised, _faults(told)))
     parts = tuple(_parts(told, view))
     whole = (
@@ -201,11 +178,13 @@ def _whole_text(told: Told, view: View) -> Iterator[Block]:
 def _whole_tables(view: View, study: Study) -> Iterator[Table]:
     """Every row of them, as published and part by part."""
     for timed in study.time_tables:
-        for table in time_tables(timed, view):
+        for table in layout.time_tables(timed, view):
             heads = tuple(head.replace(", ", "\n") for head in table.heads)
-            yield Table(f"{table_title(timed)}: {table.title}", heads, table.rows, table.notes, of=table.of)
+            yield Table(
+                f"{layout.table_title(timed)}: {table.title}", heads, table.rows, table.notes, of=table.of
+            )
     for loads in study.processor_tables:
-        yield from (grid.whole(table_title(loads)) for grid in processor_grids(loads, view))
+        yield from (grid.whole(layout.table_title(loads)) for grid in layout.processor_grids(loads, view))
 
 
 def _faults(told: Told) -> Iterator[str]:
@@ -239,14 +218,14 @@ def _every_claim(told: Told, view: View) -> Iterator[str]:
 
 def _parts(told: Told, view: View) -> Iterator[str]:
     """Each part, and how its trials came out."""
-    for row, part in zip(told.of(role=PART_ROLE), view.parts, strict=True):
+    for row, part in zip(told.of(role=measured.PART_ROLE), view.parts, strict=True):
         numbers = (
             ("valid", row.value or 0),
-            ("invalid", row.number(INVALID)),
-            ("unknown", row.number(UNKNOWN)),
+            ("invalid", row.number(measured.INVALID)),
+            ("unknown", row.number(measured.UNKNOWN)),
         )
         counts = ", ".join(f"{number:.0f} {word}" for word, number in numbers if number)
-        why = f": {row.word(WHY)}" if row.word(WHY) else ""
+        why = f": {row.word(measured.WHY)}" if row.word(measured.WHY) else ""
         yield f"{view.name(part)}: trials {counts or 'none'}{why}"
 
 
@@ -263,9 +242,9 @@ def _judged(told: Told, view: View) -> Iterator[Block]:
 
 def _claim(parts: Sequence[Row]) -> Claim:
     """Lines that give the verdict's own answer do not say it again."""
-    verdict = verdict_of(parts)
-    lines = (line.removeprefix(f"{verdict}: ") for line in sentence_of(parts).split("; "))
-    return Claim(parts[0].caveats[0], verdict, tuple(lines), f"Table {parts[0].word(TABLE)}")
+    says, verdict, sentence = _judgement(parts)
+    lines = (line.removeprefix(f"{verdict}: ") for line in sentence.split("; "))
+    return Claim(says, verdict, tuple(lines), f"Table {parts[0].word(TABLE)}")
 
 
 def _sentences(texts: Iterable[str], heading: str = "") -> Items:
@@ -276,14 +255,14 @@ def _time_section(table: TimeTable, told: Told, view: View) -> Section:
     """A time table as every part has it, its ratios and its bars."""
     return Section(
         (
-            Words(f"{table.source}. {reading(table, told.rows)}", aside=True),
-            time_table(table, view),
+            Words(f"{table.source}. {differences.reading(table, told.rows)}", aside=True),
+            layout.time_table(table, view),
             Heading("Ratios, published and here"),
             Words(RATIOS, aside=True),
-            Charts(tuple(ratio_panels(table, view)), small=True),
-            Charts(tuple(bar_panels(table, view)), "Times, published and here"),
+            Charts(tuple(charts.ratio_panels(table, view)), small=True),
+            Charts(tuple(charts.bar_panels(table, view)), "Times, published and here"),
         ),
-        table_title(table),
+        layout.table_title(table),
     )
 
 
@@ -295,10 +274,10 @@ def _processor_section(table: ProcessorTable, told: Told, view: View) -> Section
             _sentences(f"{row.word(SIDE)}: {row.caveats[0]}" for row in faults),
             Heading("%system over time"),
             Words(OVER_TIME, aside=True),
-            Charts(tuple(load_panels(table, view)), small=True),
-            *map(_folded, processor_grids(table, view)),
+            Charts(tuple(charts.load_panels(table, view)), small=True),
+            *map(_folded, layout.processor_grids(table, view)),
         ),
-        table_title(table),
+        layout.table_title(table),
     )
 
 
