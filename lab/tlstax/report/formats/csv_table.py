@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tlstax.findings.core.series import BlockRow
+from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Of, Row, text_of
 from tlstax.study import Level
 from tlstax.study.labels import without_mark
-from tlstax.topics.core.columns import Value, Values
+from tlstax.topics.core.columns import Column, Value, Values
 from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
@@ -35,14 +36,35 @@ JUDGED = ("confidence", "blocks", "noise_floor", "judgement", "negotiated", "cav
 
 def csv_table(document: RunDocument) -> str:
     """All that the document shows."""
-    rows = [
-        {**values, **_levels("case", row.case), **_levels("baseline", row.baseline)}
-        for row, values in shown_rows(document)
-    ]
     factors = [f"{side}_{name}" for side in ("case", "baseline") for name in document.design.levels_of()]
-    own = [column.name for column in own_columns() if any(row.get(column.name) is not None for row in rows)]
+    return _table(shown_rows(document), ("run", "study", "topic"), factors, own_columns())
+
+
+def bench_table(document: BenchDocument, columns: Iterable[Column]) -> str:
+    """All rows of a bench, whose own columns are these."""
+    rows = document.told.rows
+    common: Values = {"bench": document.bench, "started_at": document.started_at}
+    factors = [
+        *dict.fromkeys(f"case_{name}" for row in rows for name in row.case),
+        *dict.fromkeys(f"baseline_{name}" for row in rows for name in row.baseline),
+    ]
+    shown = ((row, {**common, **_values(row), "label": row.label}) for row in rows)
+    return _table(shown, common, ("label", *factors), columns)
+
+
+def _table(
+    shown: Iterable[tuple[Row, Values]],
+    first: Iterable[str],
+    factors: Iterable[str],
+    columns: Iterable[Column],
+) -> str:
+    """Rows below the names of their columns; of a topic's own columns those that have anything."""
+    rows = [
+        {**values, **_levels("case", row.case), **_levels("baseline", row.baseline)} for row, values in shown
+    ]
+    own = [column.name for column in columns if any(row.get(column.name) is not None for row in rows)]
     text = io.StringIO()
-    names = ["run", "study", "topic", "outcome", "unit", "role", *factors, *NUMBERS, *JUDGED, *own]
+    names = [*first, "outcome", "unit", "role", *factors, *NUMBERS, *JUDGED, *own]
     writer = csv.DictWriter(text, fieldnames=names)
     writer.writeheader()
     for row in rows:

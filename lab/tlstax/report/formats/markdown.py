@@ -36,14 +36,14 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
         f"## {escaped(stored.header.study.title)}",
         _bullets(facts.shortened([*map(capitalised, headline(document))], document.design)),
     ]
-    parts += _sections(before_groups(document))
+    parts += of_sections(before_groups(document))
     if document.findings:
         parts += _cases(stored, document)
     else:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    parts += _sections(after_groups(document))
+    parts += of_sections(after_groups(document))
     parts += ["**What ran**", _bullets(f"{fact.name}: {fact.text}" for fact in facts.facts(stored, document))]
-    parts += _sections([last_section(stored, document, shortened=True)])
+    parts += of_sections([last_section(stored, document, shortened=True)])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -54,7 +54,8 @@ def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
     return [part for group in arranged(stored, document) for part in _group(group, document)]
 
 
-def _sections(sections: Iterable[Section]) -> list[str]:
+def of_sections(sections: Iterable[Section]) -> list[str]:
+    """Their titles and blocks, one after another; what says nothing here is left out."""
     parts = []
     for section in sections:
         own = [part for block in opened(section.blocks, roomy=True) for part in _block(block)]
