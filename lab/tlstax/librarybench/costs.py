@@ -149,7 +149,7 @@ def document(run: Run) -> BenchDocument:
     return BenchDocument(
         bench=TOPIC.name,
         status=run.status,
-        stopped_because=run.why,
+        stopped_because=run.why if run.status == "failed" else "",
         started_at=run.started_at,
         tlstax_version=run.tlstax_version,
         seed=run.seed,
