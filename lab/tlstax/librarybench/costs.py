@@ -49,12 +49,12 @@ def rows(run: Run) -> Iterator[Row]:
     for library in run.libraries:
         names = ("version", "libssl_sha256", "libcrypto_sha256")
         yield Row(role=LIBRARY, label=library.name, more={name: getattr(library, name) for name in names})
-    found = [row for number in range(len(run.subjects)) for row in _of_subject(run, number)]
-    yield from found
+    of_subjects = [row for number in range(len(run.subjects)) for row in _of_subject(run, number)]
+    yield from of_subjects
     if run.beside is not None:
         costs = {
             (row.label, str(row.case["library"])): row.known
-            for row in found
+            for row in of_subjects
             if (row.role, row.outcome) == (COST, OUTCOMES["server"])
         }
         yield from beside(run.beside, costs)

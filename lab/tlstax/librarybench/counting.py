@@ -84,10 +84,10 @@ def _per_operation(place: Workplace, contestant: Contestant, number: int) -> tup
                 done = bench.slice(Order(subject=0, operations=OPERATIONS))
         except ProgramFailure as failure:
             raise MachineFault(f"{contestant.name} under valgrind: {failure}") from None
-        found = _TOTALS.search(out.read_text(encoding="utf-8", errors="replace")) if out.is_file() else None
-    if found is None or not int(found[1]):
+        totals = _TOTALS.search(out.read_text(encoding="utf-8", errors="replace")) if out.is_file() else None
+    if totals is None or not int(totals[1]):
         raise MachineFault(f"valgrind counted nothing of {contestant.name}")
-    return int(found[1]) / done.operations, int(found[2] or 0) / done.operations
+    return int(totals[1]) / done.operations, int(totals[2] or 0) / done.operations
 
 
 SIDES: dict[Side, int] = {"client": 1, "server": 2}
@@ -101,8 +101,8 @@ def count_locks(
     for number, which, contestant in able(place, libraries):
         interruption.check()
         say(f"counting the locks of {contestant.name}: {place.subjects[number].label}")
-        for side, found in _of_sides(place, contestant, number, counter).items():
-            yield Locks(subject=number, library=which, side=side, takers=found)
+        for side, takers in _of_sides(place, contestant, number, counter).items():
+            yield Locks(subject=number, library=which, side=side, takers=takers)
 
 
 def _of_sides(

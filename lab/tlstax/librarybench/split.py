@@ -37,14 +37,14 @@ def libraries_of(run: RunDocument) -> tuple[str, ...]:
 
     UserMistake where there are none.
     """
-    found = tuple(dict.fromkeys(str(finding.case[LIBRARY]) for finding, _ in _split(run)))
-    if not found:
+    names = tuple(dict.fromkeys(str(finding.case[LIBRARY]) for finding, _ in _split(run)))
+    if not names:
         raise UserMistake(
             f"run {run.run} has no reconnecting case under TLS over a TLS library by name, of which the "
             "server's CPU time is known",
             remedy="take one with `study run tax --set workload=reconnect --set tls_library=openssl-3.5.5`",
         )
-    return found
+    return names
 
 
 def subjects_of(run: RunDocument) -> tuple[Subject, ...]:
@@ -124,14 +124,14 @@ def _sentence(row: Row) -> str:
 _us = partial(quantity, unit="us")
 
 
-def _minus(one: Interval, other: Interval) -> Interval:
+def _minus(own: Interval, other: Interval) -> Interval:
     """The difference of two that were measured beside each other, as if they scattered independently."""
-    point = one.point - other.point
-    ends = [(each.low, each.high) for each in (one, other)]
+    point = own.point - other.point
+    ends = [(each.low, each.high) for each in (own, other)]
     if any(low is None or high is None for low, high in ends):
-        return one.model_copy(update={"point": point, "low": None, "high": None})
+        return own.model_copy(update={"point": point, "low": None, "high": None})
     half = hypot(*((high - low) / 2 for low, high in ends if low is not None and high is not None))
-    return one.model_copy(update={"point": point, "low": point - half, "high": point + half})
+    return own.model_copy(update={"point": point, "low": point - half, "high": point + half})
 
 
 def _words(run: RunDocument, finding: Finding, subject: Subject) -> Iterator[str]:

@@ -94,9 +94,9 @@ OUTCOMES: dict[str, tuple[str, Callable[[Reading], float]]] = {
 """MiB of TCP payload a second, and the CPU time of a MiB at both ends of the connection: unit, and value."""
 
 
-def rows(found: Pairs) -> Iterator[Row]:
+def rows(readings: Pairs) -> Iterator[Row]:
     """Both sides reading results of each shape, then the engine's ratios to the bare loop, within pairs."""
-    for shape, pairs in found.items():
+    for shape, pairs in readings.items():
         sides = {
             "engine": [pair.engine for pair in pairs],
             "bare": [pair.bare for pair in pairs],
@@ -104,8 +104,8 @@ def rows(found: Pairs) -> Iterator[Row]:
         case = {side: {**shape.model_dump(), "reader": side} for side in sides}
         of_shape = partial(Row, label=f"rows of {shape.row_bytes:,} B")
         values = {
-            (side, outcome): [value(reading) for reading in readings]
-            for side, readings in sides.items()
+            (side, outcome): [value(reading) for reading in own]
+            for side, own in sides.items()
             for outcome, (_, value) in OUTCOMES.items()
         }
         for (side, outcome), own in values.items():
@@ -160,8 +160,7 @@ def sections(told: Told, document: BenchDocument) -> Iterator[Section]:
 
 
 def _ratio(row: Row) -> Number:
-    found = row.ratio
-    return Number(found.point, found.low, found.high, "{:.2f}".format, is_whole=True)
+    return Number(row.ratio.point, row.ratio.low, row.ratio.high, "{:.2f}".format, is_whole=True)
 
 
 FACTS = (
@@ -200,19 +199,19 @@ def measure(request: BytesRequest, watcher: Watcher) -> BenchDocument:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     pairs = max(FEWEST_PAIRS, int(request.budget_s / (2 * SLICE_S * len(ROW_BYTES))))
     cpus = {"server_cpus": machine.server_cpus, "client_cpus": machine.client_cpus[:1]}
-    found: dict[Shape, tuple[Pair, ...]] = {}
+    readings: dict[Shape, tuple[Pair, ...]] = {}
     interrupted = False
     with turn(watcher.warn, beside_others=request.beside_others) as mine:
         try:
             for shape in shapes():
                 watcher.step(f"results of 16 MiB in rows of {shape.row_bytes:,} bytes")
-                found[shape] = tuple(_pairs(shape, pairs, cpus))
+                readings[shape] = tuple(_pairs(shape, pairs, cpus))
         except Interrupted:
-            if not found:
+            if not readings:
                 raise
             interrupted = True
         beside_another = [BESIDE_ANOTHER] if mine.others() else []
-    told = TOPIC.told(found)
+    told = TOPIC.told(readings)
     return BenchDocument(
         bench=TOPIC.name,
         status="interrupted" if interrupted else "complete",

@@ -258,11 +258,11 @@ def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> Be
     begun_s = time.monotonic()
     try:
         while still := [kind for kind in kinds if not kind.is_found]:
-            kind = min(still, key=lambda one: one.spent_s)
+            kind = min(still, key=lambda kind: kind.spent_s)
             left_s = begun_s + budget_s - time.monotonic()
             if left_s < kind.try_s:
                 return "budget"
-            left_s = min(left_s, sum(one.left_s for one in still)) if _are_begun(still) else left_s
+            left_s = min(left_s, sum(each.left_s for each in still)) if _are_begun(still) else left_s
             spent_s = time.monotonic() - begun_s
             watcher.now(kind.words(), share=spent_s / (spent_s + left_s), left_s=left_s)
             kind.go_on()
