@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from tlstax.librarybench.messages import Negotiated, Slice
 from tlstax.librarybench.order import blocks
-from tlstax.librarybench.records import Library, Run, Turns
+from tlstax.librarybench.records import Library, Negotiated, Run, Slice, Turns
 from tlstax.librarybench.subjects import Subject
 from tlstax.records.trial import Machine
 

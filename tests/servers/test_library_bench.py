@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from tlstax.librarybench.document import LibraryBenchDocument
+from tlstax.librarybench.costs import COST, RATIO, TAKER
+from tlstax.results.bench import BenchDocument
+from tlstax.results.rows import by_label
 from tlstax.support.directories import cache_dir
 from typed import sentence_for
 
@@ -38,46 +40,44 @@ def library_bench(*words: str, **variables: str) -> subprocess.CompletedProcess[
 
 
 @pytest.fixture(scope="module")
-def found() -> LibraryBenchDocument:
+def found() -> BenchDocument:
     """The machine's own library against itself, in every kind of work."""
     words = ("--library", "machine", "--certificate", "ec-p256", "--group", "X25519", "--size", "1k")
     done = library_bench(*words, "--resumption", "off,on", "--budget", "3s", "--json")
     assert done.returncode == 0, done.stderr
-    return LibraryBenchDocument.model_validate_json(done.stdout)
+    return BenchDocument.model_validate_json(done.stdout)
 
 
-def test_every_kind_of_work_was_done_as_it_was_asked_for(found: LibraryBenchDocument) -> None:
+def test_every_kind_of_work_was_done_as_it_was_asked_for(found: BenchDocument) -> None:
     assert found.status == "complete"
-    assert [library.name for library in found.libraries] == ["machine", "machine again"]
-    assert [subject.label for subject in found.subjects] == [
+    assert [row.label for row in found.told.of(role="library")] == ["machine", "machine again"]
+    costs = by_label(found.told.of("server_cpu_us_per_op", role=COST))
+    assert list(costs) == [
         "TLS 1.3 handshake, EC P-256, X25519",
         "TLS 1.3 resumed handshake, EC P-256, X25519",
         "TLS 1.3 record, AES-128-GCM, 1 KiB",
         "signature, EC P-256",
         "key exchange, X25519",
     ]
-    full, resumed, record, *_ = (subject.libraries[0].negotiated for subject in found.subjects)
-    assert full is not None
-    assert (full.version, full.group, full.resumed) == ("TLSv1.3", "x25519", False)
-    assert resumed is not None
-    assert resumed.resumed
-    assert record is not None
-    assert record.cipher == "TLS_AES_128_GCM_SHA256"
+    full, resumed, record, *_ = (own[0].negotiated for own in costs.values())
+    assert full.startswith("TLSv1.3 ")
+    assert full.endswith(" x25519")
+    assert resumed.endswith(", resumed")
+    assert "TLS_AES_128_GCM_SHA256" in record
 
 
-def test_a_full_handshake_costs_the_server_more_than_its_signature(found: LibraryBenchDocument) -> None:
-    full, _, _, signature, _ = (subject.libraries[0] for subject in found.subjects)
-    assert full.server_cpu_us is not None
-    assert signature.server_cpu_us is not None
-    assert full.server_cpu_us.point > signature.server_cpu_us.point
+def test_a_full_handshake_costs_the_server_more_than_its_signature(found: BenchDocument) -> None:
+    costs = found.told.of("server_cpu_us_per_op", role=COST)
+    full, _, _, signature, _ = (row.known for row in costs if row.case["library"] == "machine")
+    assert full.point > signature.point
 
 
-def test_a_library_is_about_as_dear_as_itself(found: LibraryBenchDocument) -> None:
+def test_a_library_is_about_as_dear_as_itself(found: BenchDocument) -> None:
     """Chance alone is between the two: far less than a tenth on an idle machine, and this one may be busy."""
-    for subject in found.subjects:
-        again = subject.libraries[-1]
-        assert again.server_ratio is not None
-        assert 0.5 < again.server_ratio.point < 2, subject.label
+    again = found.told.of("server_cpu_us_per_op", role=RATIO)
+    assert [row.case["library"] for row in again] == ["machine again"] * 5
+    for row in again:
+        assert 0.5 < row.ratio.point < 2, row.label
 
 
 @pytest.mark.long
@@ -87,17 +87,17 @@ def test_locks_come_again_and_a_context_for_each_connection_takes_more() -> None
     for _ in range(2):
         done = library_bench(*words, "--count", "locks", "--json")
         assert done.returncode == 0, done.stderr
-        found = LibraryBenchDocument.model_validate_json(done.stdout)
-        counted.append([subject.libraries[0] for subject in found.subjects])
-    (one, each), again = counted
-    assert one.client_locks is not None
-    assert each.client_locks is not None
-    assert one.server_locks
-    assert each.server_locks == pytest.approx(one.server_locks, rel=0.01)
-    assert each.client_locks > one.client_locks > 0
-    repeated = [figures.client_locks for figures in again]
-    assert repeated == pytest.approx([one.client_locks, each.client_locks], rel=0.01)
-    assert one.lock_takers["client"]
+        found = BenchDocument.model_validate_json(done.stdout)
+        locks = {(row.case["context"], row.outcome): row.value or 0.0 for row in found.told.of(role="locks")}
+        counted.append(locks)
+        takers = found.told.of("client_locks", role=TAKER)
+        assert {row.case["context"] for row in takers} == {"one", "each"}
+    locks, again = counted
+    assert locks["one", "server_locks"] > 0
+    assert locks["each", "server_locks"] == pytest.approx(locks["one", "server_locks"], rel=0.01)
+    assert locks["each", "client_locks"] > locks["one", "client_locks"] > 0
+    for context in ("one", "each"):
+        assert again[context, "client_locks"] == pytest.approx(locks[context, "client_locks"], rel=0.01)
 
 
 COUNTED = ("--library", "machine", "--measure", "exchange", "--budget", "1s", "--instructions")
@@ -110,10 +110,10 @@ def test_instructions_come_again() -> None:
     for _ in range(2):
         done = library_bench(*COUNTED, "--json")
         assert done.returncode == 0, done.stderr
-        found = LibraryBenchDocument.model_validate_json(done.stdout)
-        of_first = [subject.libraries[0] for subject in found.subjects]
-        counted.append([figures.instructions for figures in of_first])
-        assert all(figures.atomic_instructions is not None for figures in of_first)
+        found = BenchDocument.model_validate_json(done.stdout)
+        counted.append([row.value or 0.0 for row in found.told.of("instructions", role="instructions")])
+        assert len(found.told.of("atomic_instructions", role="instructions")) == len(counted[0])
+    assert counted[0]
     assert all(counted[0])
     assert counted[1] == pytest.approx(counted[0], rel=0.005)
 

@@ -17,13 +17,11 @@ from load_jobs import ROWS, job
 from processes import family
 
 import tlstax
-from tlstax.clients.engine import engine_command, engine_specimen, tool_command
+from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.floor import floor_command
 from tlstax.clients.process import LoadClient
 from tlstax.mysql.database import TableContent
 from tlstax.selfbench import contestants, session
-from tlstax.selfbench.bytes_document import BytesDocument
-from tlstax.selfbench.bytes_measure import ROW_BYTES
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import HoldRequest, hold
@@ -204,38 +202,3 @@ def test_held_connections_are_all_there_on_every_server_that_can() -> None:
         assert plain is not None
         assert encrypted is not None
         assert plain < encrypted
-
-
-def test_long_results_are_read_beside_a_bare_loop(tmp_path: Path) -> None:
-    asked = ("self-bench", "--bytes", "--budget", "1s", "--json", "--beside-others")
-    done = start(*asked, data=tmp_path)
-    out, err = done.communicate(timeout=WITHIN_S)
-    assert done.returncode == 0, err
-    document = BytesDocument.model_validate_json(out)
-    assert [found.row_bytes for found in document.results] == list(ROW_BYTES)
-    for found in document.results:
-        assert found.rate_to_bare.blocks >= 2
-        for side in (found.engine, found.bare):
-            assert side.mib_per_s.point > 0
-            assert side.reader_cpu_us_per_mib.point > 0
-        ratio = found.engine.mib_per_s.point / found.bare.mib_per_s.point
-        assert found.rate_to_bare.point == pytest.approx(ratio)
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"rows": 0}, "rows of 1 byte to 8 MiB"),
-        ({"row_bytes": 9 << 20}, "rows of 1 byte to 8 MiB"),
-        ({"slice_s": 61}, "a slice lasts up to a minute"),
-        ({"client_cpus": [5000]}, "no core has that number"),
-        ({"colour": "red"}, "unknown field `colour`"),
-    ],
-)
-def test_the_reader_of_results_refuses_what_cannot_be(asked: dict[str, Any], words: str) -> None:
-    usual = {"rows": 2, "row_bytes": 100, "pairs": 1, "slice_s": 0.01, "server_cpus": [], "client_cpus": []}
-    line = json.dumps({**usual, **asked}) + "\n"
-    command = tool_command("bytes")
-    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=WITHIN_S, check=False)
-    assert done.returncode == 1
-    assert words in json.loads(done.stdout.splitlines()[-1])["message"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tlstax.cli.options import (
+    BenchOptions,
     BesideOthers,
     ClientCpus,
     DefaultsFile,
+    ExternalOptions,
     Json,
     LoginPath,
     MaxConnections,
@@ -20,6 +23,7 @@ from tlstax.cli.options import (
     SslCert,
     SslKey,
     SslMode,
+    command_of,
 )
 
 benches_app = typer.Typer()
@@ -98,154 +102,96 @@ def self_bench(
     )
 
 
-@benches_app.command("library-bench")
-def library_bench(
+@dataclass(frozen=True, kw_only=True)
+class LibraryBenchOptions(BenchOptions):
+    """TLS libraries alone: handshakes, records, signatures and key exchanges in one process, in turn."""
+
     library: Annotated[
         str | None,
         typer.Option(
             help="TLS libraries by name, the first is compared with; `machine` is this machine's own."
         ),
-    ] = None,
+    ] = None
     measure: Annotated[
         str | None, typer.Option(help="handshake, record, signature, exchange; comma-separated (all).")
-    ] = None,
-    tls: Annotated[str | None, typer.Option(help="1.3, 1.2; comma-separated.")] = None,
-    resumption: Annotated[str | None, typer.Option(help="off, on; comma-separated.")] = None,
+    ] = None
+    tls: Annotated[str | None, typer.Option(help="1.3, 1.2; comma-separated.")] = None
+    resumption: Annotated[str | None, typer.Option(help="off, on; comma-separated.")] = None
     certificate: Annotated[
         str | None, typer.Option(help="Keys, such as rsa-2048,ec-p256,ed25519; comma-separated.")
-    ] = None,
+    ] = None
     group: Annotated[
         str | None, typer.Option(help="Key exchange groups, such as P-256,X25519; comma-separated.")
-    ] = None,
+    ] = None
     cipher: Annotated[
         str | None, typer.Option(help="AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305; comma-separated.")
-    ] = None,
-    size: Annotated[str | None, typer.Option(help="Bytes in a record, such as 16,1k,16k.")] = None,
+    ] = None
+    size: Annotated[str | None, typer.Option(help="Bytes in a record, such as 16,1k,16k.")] = None
     context: Annotated[
         str | None, typer.Option(help="The client's context: one for all connections, each; comma-separated.")
-    ] = None,
+    ] = None
     count: Annotated[
         str | None, typer.Option(metavar="locks", help="Count the locks of every operation as well.")
-    ] = None,
+    ] = None
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Count instructions as well, with valgrind's callgrind.")
-    ] = False,
+    ] = False
     budget: Annotated[
         str | None, typer.Option(help="Time to spend, such as 2m (60s); at least one block is run.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write it here as well: .json, .md or .txt.", dir_okay=False),
-    ] = None,
+    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order.")] = None
     beside: Annotated[
         str | None,
         typer.Option("--beside", help="A run (`last`): what of its servers' TLS is the library's alone."),
-    ] = None,
-    client_cpus: ClientCpus = None,
-    format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
-    beside_others: BesideOthers = False,
-    json: Json = False,
-) -> None:
-    """TLS libraries alone: handshakes, records, signatures and key exchanges in one process, in turn."""
-    from tlstax.cli.library_bench_command import LibraryBenchOptions, library_bench_command
-
-    raise typer.Exit(
-        library_bench_command(
-            LibraryBenchOptions(
-                library=library,
-                measure=measure,
-                tls=tls,
-                resumption=resumption,
-                certificate=certificate,
-                group=group,
-                cipher=cipher,
-                size=size,
-                context=context,
-                count=count,
-                instructions=instructions,
-                beside_run=beside,
-                budget=budget,
-                seed=seed,
-                output=output,
-                format_name=format_name,
-                json=json,
-                client_cpus=client_cpus,
-                beside_others=beside_others,
-            )
-        )
-    )
+    ] = None
+    client_cpus: ClientCpus = None
 
 
-@benches_app.command("storm")
-def storm(
-    context: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class StormOptions(ExternalOptions, BenchOptions):
+    """The largest storm, or rate, of new connections that a server takes in time, by kind of TLS."""
+
     steady: Annotated[
         bool,
         typer.Option("--steady", help="Instead: the highest rate of new connections, an open loop."),
-    ] = False,
-    within: Annotated[str, typer.Option(help="How soon connections have to be up, such as 1s.")] = "1s",
-    share: Annotated[str, typer.Option(help="How many of them, such as 99%.")] = "99%",
+    ] = False
+    within: Annotated[str, typer.Option(help="How soon connections have to be up, such as 1s.")] = "1s"
+    share: Annotated[str, typer.Option(help="How many of them, such as 99%.")] = "99%"
     most: Annotated[
         int | None,
         typer.Option(min=16, help="The largest storm (2000) or highest rate (100000) that is tried."),
-    ] = None,
-    lasting: Annotated[str | None, typer.Option(help="With --steady: how long each rate lasts (3s).")] = None,
+    ] = None
+    lasting: Annotated[str | None, typer.Option(help="With --steady: how long each rate lasts (3s).")] = None
     budget: Annotated[
         str, typer.Option(help="Time to spend at the most, such as 90s; all kinds get as much of it.")
-    ] = "6m",
+    ] = "6m"
     server: Annotated[
         str | None,
         typer.Option(
             help="A private server, such as mysql-8.0.33; or mysql://user@host:port, an external one. "
             "Default: MySQL 9.7."
         ),
-    ] = None,
-    max_connections: MaxConnections = None,
+    ] = None
     back_log: Annotated[
         int | None, typer.Option(min=1, help="The server's back_log; 4096 where it is not said.")
-    ] = None,
-    ssl_mode: SslMode = None,
-    ssl_ca: SslCa = None,
-    ssl_cert: SslCert = None,
-    ssl_key: SslKey = None,
-    defaults_file: DefaultsFile = None,
-    login_path: LoginPath = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None,
-    beside_others: BesideOthers = False,
-    json: Json = False,
-) -> None:
-    """The largest storm, or rate, of new connections that a server takes in time, by kind of TLS."""
-    from tlstax.cli.storm_command import StormOptions, storm_command
-    from tlstax.guests.access import GuestOptions
+    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None
 
-    is_external = server is not None and "://" in server
-    external = GuestOptions(
-        url=server if server is not None and is_external else "",
-        ssl_mode=ssl_mode,
-        ssl_ca=ssl_ca,
-        ssl_cert=ssl_cert,
-        ssl_key=ssl_key,
-        defaults_file=defaults_file,
-        login_path=login_path,
-        given_password=context.obj,
-    )
-    options = StormOptions(
-        steady=steady,
-        within=within,
-        share=share,
-        most=most,
-        lasting=lasting,
-        budget=budget,
-        server=None if is_external else server,
-        max_connections=max_connections,
-        external=external,
-        back_log=back_log,
-        seed=seed,
-        beside_others=beside_others,
-        json=json,
-    )
-    raise typer.Exit(storm_command(options))
+
+def _library_bench(options: LibraryBenchOptions) -> int:
+    from tlstax.cli.library_bench_command import library_bench_command
+
+    return library_bench_command(options)
+
+
+def _storm(options: StormOptions) -> int:
+    from tlstax.cli.storm_command import storm_command
+
+    return storm_command(options)
+
+
+benches_app.command("library-bench")(command_of(LibraryBenchOptions, _library_bench))
+benches_app.command("storm")(command_of(StormOptions, _storm))
 
 
 @benches_app.command("memory")

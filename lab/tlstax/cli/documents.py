@@ -16,20 +16,22 @@ from pydantic import BaseModel, TypeAdapter
 
 from tlstax.contract.schemas import DIALECT
 from tlstax.doctor.check import Diagnosis
-from tlstax.librarybench.document import LibraryBenchDocument
+from tlstax.librarybench import costs as libraries
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
+from tlstax.probes import long_results
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.memory.document import MemoryDocument
 from tlstax.probes.specimen_list import Listing
-from tlstax.probes.storms.document import StormDocument
+from tlstax.probes.storms import limits as storms
+from tlstax.report.formats.bench import BenchTopic
 from tlstax.report.run_tables import TABLES
+from tlstax.results.bench import BenchDocument
 from tlstax.results.comparison import GateResult, RunComparison
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
-from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
@@ -70,12 +72,10 @@ PRINTED = (
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
     Printed("memory", MemoryDocument, ("memory --json",)),
-    Printed("storm", StormDocument, ("storm --json",)),
+    Printed("bench", BenchDocument, ("storm --json", "library-bench --json", "self-bench --bytes --json")),
     Printed("specimens-list", Listing, ("specimens list --json",)),
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
-    Printed("self-bench-bytes", BytesDocument, ("self-bench --bytes --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
-    Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("advise", Advice, ("advise URL --json",)),
     Printed("predict", Prediction, ("predict --json",)),
@@ -83,6 +83,13 @@ PRINTED = (
     Printed("doctor", Diagnosis, ("doctor --json",)),
     Printed("machines", MachineListing, ("machines --ray ADDRESS --json",)),
 )
+
+BENCHES: tuple[tuple[BenchTopic, tuple[Column, ...]], ...] = (
+    (storms.TOPIC, storms.FACTS),
+    (libraries.TOPIC, libraries.FACTS),
+    (long_results.TOPIC, long_results.FACTS),
+)
+"""What a bench's rows have of their own, and its facts."""
 
 BEGINNING = """\
 # JSON documents
@@ -161,10 +168,22 @@ def _page(schemas: Mapping[str, Schema]) -> str:
             f"{commands} ([schema]({file}))",
             *_described(_renamed(schema, titles)),
         ]
+        if printed.type is BenchDocument:
+            parts += _benches()
     parts.append("## Types")
     for name in sorted(types):
         parts += [f"### {name}", *_described(types[name])]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _benches() -> Iterator[str]:
+    """The facts of each bench, and the columns of its rows."""
+    for topic, facts in BENCHES:
+        yield f"`{topic.name}`, its `facts`:"
+        yield "\n".join(_column_lines(facts))
+        if topic.columns:
+            yield f"`{topic.name}`, what is in `more` of its rows:"
+            yield "\n".join(_column_lines(topic.columns))
 
 
 def _titles(own: Mapping[str, Schema], types: Mapping[str, Schema], printed: Printed) -> dict[str, str]:

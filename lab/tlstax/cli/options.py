@@ -1,9 +1,12 @@
-"""Options and arguments that several commands have, with their help."""
+"""Options and arguments that several commands have, with their help; and commands that are a dataclass."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar, get_type_hints
 
 import typer
 
@@ -151,3 +154,63 @@ Least = Annotated[
     list[str] | None,
     typer.Option("--min", help="By how much an outcome must rise, or may fall: 'ops_per_s -5%'; repeatable."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """What a bench shows and where, and whether it waits for others: the same for all of them."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write it here as well: .json, .md, .csv or .txt.", dir_okay=False
+        ),
+    ] = None
+    format_name: Annotated[str, typer.Option("--format", help="terminal, md, csv or json.")] = "terminal"
+    beside_others: BesideOthers = False
+    json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalOptions:
+    """How to get into an external server. `given_password` is what TLSTAX_PASSWORD held, and no option."""
+
+    max_connections: MaxConnections = None
+    ssl_mode: SslMode = None
+    ssl_ca: SslCa = None
+    ssl_cert: SslCert = None
+    ssl_key: SslKey = None
+    defaults_file: DefaultsFile = None
+    login_path: LoginPath = None
+    given_password: bytes | None = field(default=None, repr=False)
+
+
+Options = TypeVar("Options")
+
+
+def command_of(options: type[Options], run: Callable[[Options], int]) -> Callable[..., None]:
+    """A command for typer whose options are the dataclass's fields, and whose help is its docstring.
+
+    Its own fields come before those that it inherits. A field without an option gets what the program was
+    given besides (`context.obj`). `run` gets the options as they were typed, and gives the exit status.
+    """
+
+    def command(invocation: typer.Context, **typed: object) -> None:
+        given = {name: invocation.obj for name in names if name not in typed}
+        raise typer.Exit(run(options(**typed, **given)))
+
+    names = {each.name: each for each in fields(options)}  # type: ignore[arg-type]
+    hints = get_type_hints(options, include_extras=True)
+    order = dict.fromkeys(name for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
+    command.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            Parameter("invocation", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+            *(
+                Parameter(name, Parameter.KEYWORD_ONLY, annotation=hints[name], default=names[name].default)
+                for name in order
+                if hasattr(hints[name], "__metadata__")
+            ),
+        ]
+    )
+    command.__doc__ = options.__doc__
+    return command

@@ -9,15 +9,16 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.cli import quantities
+from tlstax.cli.bench_command import bench_command, show_bench
 from tlstax.cli.bench_formats import format_of, format_of_output
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.options import BenchOptions
 from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.selfbench import bytes_measure, plan, session
-from tlstax.selfbench.bytes_document import BytesDocument
-from tlstax.selfbench.bytes_measure import BytesRequest
-from tlstax.selfbench.bytes_table import bytes_markdown, bytes_terminal
+from tlstax.probes import long_results
+from tlstax.results.bench import BenchDocument
+from tlstax.selfbench import plan, session
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
@@ -31,7 +32,7 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.topics.core.untrusted import escaped_json
 
-Document = SelfBenchDocument | HoldDocument | BytesDocument
+Document = SelfBenchDocument | HoldDocument
 
 ALL = "all"
 DEFAULT_BUDGET_S = 600.0
@@ -86,14 +87,20 @@ def self_bench_command(options: SelfBenchOptions) -> int:
 
     MachineFault when the figures must not be used; what there is has been shown then.
     """
+    if options.bytes and options.show is None:
+        shown = BenchOptions(output=options.output, format_name=options.format_name, json=options.json)
+        request = _bytes_request(options)
+        return bench_command(long_results.TOPIC, shown, lambda line: long_results.measure(request, line))
     form = format_of(options.format_name, json=options.json)
     if options.show is not None:
-        _show(read_document(options.show), form)
+        kept = read_document(options.show)
+        if isinstance(kept, BenchDocument):
+            show_bench(long_results.TOPIC, kept, form)
+        else:
+            _show(kept, form)
         return 0
     format_of_output(options.output)
     line = ProgressLine(quiet=form == "json")
-    if options.bytes:
-        return _bytes(_bytes_request(options), options, line, form)
     if options.hold is not None:
         return _hold(_hold_request(options, options.hold), options, line, form)
     for name, value in (("--rate", options.rate), ("--server", options.server)):
@@ -110,12 +117,6 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         reason = next((r.reason for r in found.trials.rejected if r.contestant == "engine"), "none was run")
         raise MachineFault(f"no trial of the engine was valid: {reason}")
     return 0
-
-
-def _bytes(request: BytesRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
-    found = bytes_measure.measure(request, line.step, line.warn)
-    _show_and_keep(found, options.output, form)
-    return INTERRUPTED if found.status == "interrupted" else 0
 
 
 def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
@@ -152,17 +153,17 @@ def render(found: Document, form: str, *, colour: bool = False) -> str:
     """The document in one of FORMATS; `colour` is for the terminal alone."""
     if form == "json":
         return escaped_json(found.model_dump_json(indent=2) + "\n")
-    if isinstance(found, BytesDocument):
-        return bytes_markdown(found) if form == "md" else bytes_terminal(found)
     if isinstance(found, HoldDocument):
         return hold_markdown(found) if form == "md" else hold_terminal(found)
     return markdown(found) if form == "md" else terminal(found, colour=colour)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> Document | BenchDocument:
     """What `--output` wrote before. Raises UserMistake."""
     try:
-        return TypeAdapter[Document](Document).validate_json(path.read_text(encoding="utf-8"))
+        return TypeAdapter[Document | BenchDocument](Document | BenchDocument).validate_json(
+            path.read_text(encoding="utf-8")
+        )
     except (OSError, UnicodeDecodeError) as fault:
         raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
     except ValidationError as fault:
@@ -171,7 +172,7 @@ def read_document(path: Path) -> Document:
         ) from fault
 
 
-def _bytes_request(options: SelfBenchOptions) -> BytesRequest:
+def _bytes_request(options: SelfBenchOptions) -> long_results.BytesRequest:
     for name, value in (
         ("--workload", options.workload),
         ("--tls", options.tls),
@@ -185,9 +186,9 @@ def _bytes_request(options: SelfBenchOptions) -> BytesRequest:
             raise UserMistake(f"{name} does not go with --bytes", remedy="leave one of them out")
     cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     if options.budget is None:
-        return BytesRequest(cpus=cpus, beside_others=options.beside_others)
+        return long_results.BytesRequest(cpus=cpus, beside_others=options.beside_others)
     budget_s = quantities.seconds(options.budget, "--budget")
-    return BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
+    return long_results.BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
 
 
 def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:

@@ -1,20 +1,16 @@
-"""`tlstax storm`: its options into a request, what is shown meanwhile, and how it ends."""
+"""`tlstax storm`: its options into a request."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+import secrets
 
 from tlstax.cli import quantities
-from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.lent_server import external_of
-from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import show_found
+from tlstax.cli.bench_command import bench_command
+from tlstax.cli.benches_app import StormOptions
+from tlstax.cli.lent_server import external_of, guest_options
 from tlstax.contract import HIGHEST_RATE_PER_S
-from tlstax.guests.access import GuestOptions
-from tlstax.probes.storms.document import Sought
+from tlstax.probes.storms.limits import TOPIC, Sought
 from tlstax.probes.storms.measure import StormRequest, storm_limits
-from tlstax.probes.storms.table import storm_text
 from tlstax.support.errors import UserMistake
 
 LONGEST_S = 60.0
@@ -24,35 +20,10 @@ MOST: dict[Sought, int] = {"connections": 2000, "connections_per_s": 100_000}
 LASTING_S = 3.0
 
 
-@dataclass(frozen=True)
-class StormOptions:
-    """The options of `tlstax storm` as they were typed."""
-
-    steady: bool = False
-    within: str = "1s"
-    share: str = "99%"
-    most: int | None = None
-    lasting: str | None = None
-    budget: str = "6m"
-    server: str | None = None
-    max_connections: int | None = None
-    back_log: int | None = None
-    seed: int | None = None
-    beside_others: bool = False
-    json: bool = False
-    external: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
-
-
 def storm_command(options: StormOptions) -> int:
     """Search and show what was found; the exit status. UserMistake for an option that cannot be."""
     request = _request(options)
-    line = ProgressLine(quiet=options.json)
-    try:
-        found = storm_limits(request, line)
-    finally:
-        line.close()
-    show_found(found, partial(storm_text, found), as_json=options.json)
-    return INTERRUPTED if found.status == "interrupted" else 0
+    return bench_command(TOPIC, options, lambda line: storm_limits(request, line))
 
 
 def _request(options: StormOptions) -> StormRequest:
@@ -61,7 +32,8 @@ def _request(options: StormOptions) -> StormRequest:
         raise UserMistake(
             "--lasting goes with --steady", remedy="a storm lasts until all are up; leave it out"
         )
-    access = external_of(options.external, options.max_connections)
+    url = options.server if options.server is not None and "://" in options.server else None
+    access = external_of(guest_options(options, url), options.max_connections)
     if access is not None and options.back_log is not None:
         raise UserMistake(
             "--back-log starts a private server with it, and an external one keeps what it has",
@@ -75,9 +47,9 @@ def _request(options: StormOptions) -> StormRequest:
         most=_most(options.most, sought),
         budget_s=quantities.seconds(options.budget, "--budget"),
         lasting_s=LASTING_S if options.lasting is None else _short(options.lasting, "--lasting"),
-        server=options.server,
+        seed=secrets.randbelow(2**32) if options.seed is None else options.seed,
+        server=options.server if url is None else None,
         back_log=options.back_log,
-        seed=options.seed,
         beside_others=options.beside_others,
         external=access,
         max_connections=options.max_connections,

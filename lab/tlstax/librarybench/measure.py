@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlstax.clients.program import ProgramFailure
-from tlstax.librarybench.messages import Order, Ready, Slice
 from tlstax.librarybench.order import SLICE_S, Sitting
 from tlstax.librarybench.program import Bench, LibraryJob
-from tlstax.librarybench.records import Library, Turns
+from tlstax.librarybench.records import Library, Order, Ready, Slice, Turns
 from tlstax.librarybench.subjects import Subject
 from tlstax.observers import process
 from tlstax.run.sitting import undisturbed

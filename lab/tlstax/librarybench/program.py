@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import tool_command
 from tlstax.clients.program import LineProgram, ProgramFailure
-from tlstax.librarybench.messages import Error, Order, Ready, Said, Slice
+from tlstax.librarybench.records import Error, Order, Ready, Said, Slice
 from tlstax.librarybench.subjects import CIPHERS, Subject
 from tlstax.specimens.certificates import Certificates
 from tlstax.support.plain_words import plain

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from tlstax import __version__
-from tlstax.librarybench import instructions, locks
+from tlstax.librarybench import counting
 from tlstax.librarybench.measure import Contestant, Workplace, described, loadable, measure
 from tlstax.librarybench.order import Sitting, blocks
 from tlstax.librarybench.program import DEFAULT_KEY
@@ -19,6 +18,8 @@ from tlstax.librarybench.records import Instructions, Locks, Run, Status, Turns
 from tlstax.librarybench.subjects import Subject
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.probes.watcher import Watcher
+from tlstax.results.document import RunDocument
 from tlstax.run.cpus import machine_of
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
@@ -27,32 +28,12 @@ from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import Interrupted, MachineFault
 
 
-class Watcher(Protocol):
-    """Who is kept informed."""
-
-    def step(self, text: str) -> None:
-        """Something begins that may take a while."""
-        ...
-
-    def warn(self, text: str) -> None:
-        """Something the user should know although the work goes on."""
-        ...
-
-    def sitting(self, sitting: Sitting, subject: Subject, share: float, left_s: float) -> None:
-        """Libraries take turns at a subject; so much of the budget is spent, so much left."""
-        ...
-
-    def close(self) -> None:
-        """Nothing more comes."""
-        ...
-
-
 @dataclass(frozen=True)
 class Request:
     """What is to be compared, for how long. All libraries are compared with the first, itself among them.
 
     `seed` is None for a random one. With `instructions` those of every operation are counted as well, and
-    with a `lock_counter` its locks, after the budget.
+    with a `lock_counter` its locks, after the budget. `beside` is the run that they are set beside.
     """
 
     contestants: tuple[Contestant, ...]
@@ -61,6 +42,7 @@ class Request:
     seed: int | None = None
     instructions: bool = False
     lock_counter: Fault | None = None
+    beside: RunDocument | None = None
     cpus: AskedCpus = field(default_factory=AskedCpus)
     beside_others: bool = False
 
@@ -70,7 +52,7 @@ def run(request: Request, watcher: Watcher) -> Run:
 
     Ctrl-C ends it in order, and so does a failure: a subject that all libraries have had turns at is kept.
     """
-    counter = instructions.tool() if request.instructions else ""
+    counter = counting.valgrind() if request.instructions else ""
     machine = machine_of(request.cpus)
     with open_session() as session, turn(watcher.warn, beside_others=request.beside_others) as mine:
         watcher.step("making certificates")
@@ -92,6 +74,8 @@ def run(request: Request, watcher: Watcher) -> Run:
             cpu=place.cpu,
             subjects=request.subjects,
             libraries=libraries,
+            specimens=tuple(each.library.specimen for each in there if each.library is not None),
+            beside=request.beside,
             counted_by=counter,
         )
         found = _Found()
@@ -124,17 +108,17 @@ def _to_its_end(
     try:
         _measure(begun, place, found.turns, watcher)
         if request.lock_counter is not None:
-            found.locks.extend(locks.count(place, begun.libraries, request.lock_counter, watcher.step))
+            found.locks.extend(
+                counting.count_locks(place, begun.libraries, request.lock_counter, watcher.step)
+            )
         if begun.counted_by:
-            found.instructions.extend(instructions.count(place, begun.libraries, watcher.step))
+            found.instructions.extend(counting.count_instructions(place, begun.libraries, watcher.step))
     except Interrupted:
         return "interrupted", "Ctrl-C or a signal ended it"
     except MachineFault as fault:
         if not found.turns:
             raise
         return "failed", fault.message
-    finally:
-        watcher.close()
     return "complete", ""
 
 
@@ -145,7 +129,9 @@ def _measure(begun: Run, place: Workplace, turns: list[Turns], watcher: Watcher)
     def begins(sitting: Sitting) -> None:
         spent_s = time.monotonic() - started_s
         left_s = max(0.0, begun.budget_s - spent_s)
-        watcher.sitting(sitting, begun.subjects[sitting.subject], spent_s / (spent_s + left_s), left_s)
+        label = begun.subjects[sitting.subject].label
+        share = spent_s / (spent_s + left_s)
+        watcher.now(f"block {sitting.block + 1}: {label}", share=share, left_s=left_s)
 
     for number, block in enumerate(blocks(begun.subjects, len(begun.libraries), begun.seed), start=1):
         turns.extend(measure(block, place, begun.libraries, begins))

@@ -6,19 +6,25 @@ costs the library alone. What is left is what the server adds: memory, caches, l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import hypot
 
-from tlstax.librarybench.document import Difference, LibraryBenchDocument, Split
+from tlstax.findings.core.wording import percent
 from tlstax.librarybench.subjects import Subject
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.level_names import CERTIFICATES, GROUPS
 from tlstax.study.server_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.figures import quantity
+
+SPLIT, DIFFERENCE = "split", "difference"
 
 LIBRARY = "tls_library"
 OUTCOME = "server_cpu_us_per_op"
@@ -31,14 +37,14 @@ def libraries_of(run: RunDocument) -> tuple[str, ...]:
 
     UserMistake where there are none.
     """
-    found = tuple(dict.fromkeys(str(finding.case[LIBRARY]) for finding, _ in _split(run)))
-    if not found:
+    names = tuple(dict.fromkeys(str(finding.case[LIBRARY]) for finding, _ in _split(run)))
+    if not names:
         raise UserMistake(
             f"run {run.run} has no reconnecting case under TLS over a TLS library by name, of which the "
             "server's CPU time is known",
             remedy="take one with `study run tax --set workload=reconnect --set tls_library=openssl-3.5.5`",
         )
-    return found
+    return names
 
 
 def subjects_of(run: RunDocument) -> tuple[Subject, ...]:
@@ -46,35 +52,86 @@ def subjects_of(run: RunDocument) -> tuple[Subject, ...]:
     return tuple(dict.fromkeys(subject for _, subject in _split(run)))
 
 
-def beside(run: RunDocument, bench: LibraryBenchDocument) -> LibraryBenchDocument:
-    """The bench's document with what it tells of the run: cases over its libraries, and differences."""
-    each = (_beside(run, finding, subject, bench) for finding, subject in _split(run))
-    found = tuple(split for splits in each for split in splits)
-    told = {"run_beside": run.run, "splits": found, "differences": tuple(_differences(found))}
-    return bench.model_copy(update=told)
+def beside(run: RunDocument, costs: Mapping[tuple[str, str], Interval]) -> Iterator[Row]:
+    """A row for each case of the run that is over one of the libraries, then one for each difference.
+
+    `costs` are those of the server's side of a handshake, by its label and the library.
+    """
+    splits = [
+        _row(run, finding, subject, alone)
+        for finding, subject in _split(run)
+        if (alone := costs.get((subject.label, str(finding.case[LIBRARY])))) is not None
+    ]
+    yield from splits
+    yield from _differences(splits)
 
 
-def _differences(found: Sequence[Split]) -> Iterator[Difference]:
+def _row(run: RunDocument, finding: Finding, subject: Subject, alone: Interval) -> Row:
+    """How much more than plaintext: the ratio's interval, on the plaintext's own figure."""
+    added = finding.ratio.each(lambda ratio: finding.baseline_value * (ratio - 1))
+    return Row(
+        role=SPLIT,
+        outcome=OUTCOME,
+        unit="us",
+        label=", ".join(_words(run, finding, subject)),
+        case=finding.case,
+        baseline=finding.baseline,
+        interval=added,
+        of="difference",
+        more={"library_us": alone.point, "server_us": added.point - alone.point},
+    )
+
+
+def _differences(splits: Sequence[Row]) -> Iterator[Row]:
     """Of splits that differ in the library alone, each against the first of them."""
-    alike = grouped(found, lambda split: tuple((k, v) for k, v in split.case.items() if k != LIBRARY))
+    alike = grouped(splits, lambda split: tuple((k, v) for k, v in split.case.items() if k != LIBRARY))
     for first, *others in alike.values():
         for other in others:
-            yield Difference(
+            library_us = (other.number("library_us") or 0.0) - (first.number("library_us") or 0.0)
+            yield Row(
+                role=DIFFERENCE,
+                outcome=OUTCOME,
+                unit="us",
                 label=other.label,
-                against=str(first.case[LIBRARY]),
-                added_us=_minus(other.added_us, first.added_us),
-                library_us=other.library_us.point - first.library_us.point,
+                case=other.case,
+                baseline=first.case,
+                interval=_minus(other.difference, first.difference),
+                of="difference",
+                more={"library_us": library_us},
             )
 
 
-def _minus(one: Interval, other: Interval) -> Interval:
+def sentences(_: object, rows: Sequence[Row]) -> Iterator[str]:
+    """How much of what one library costs more or less than another under the same server is the library's."""
+    return (_sentence(row) for row in rows if row.role == DIFFERENCE)
+
+
+def _sentence(row: Row) -> str:
+    added, library_us = row.difference, row.number("library_us") or 0.0
+    more = "more" if added.point > 0 else "less"
+    size = added if added.point > 0 else -added
+    ends = "" if size.low is None or size.high is None else f" ({_us(size.low)} to {_us(size.high)})"
+    beginning = f"{row.label} costs {_us(size.point)} {more}{ends} than over {row.baseline[LIBRARY]}"
+    if not added.excludes_zero:
+        return f"{beginning}, which cannot be told from nothing"
+    share = library_us / added.point
+    alone = f"the library alone costs {_us(abs(library_us))} {'more' if library_us > 0 else 'less'}"
+    if share <= 0:
+        return f"{beginning}: {alone}, so that it is the server's"
+    return f"{beginning}: {alone}, so that {percent(min(share, 1.0))} of it is the library's"
+
+
+_us = partial(quantity, unit="us")
+
+
+def _minus(own: Interval, other: Interval) -> Interval:
     """The difference of two that were measured beside each other, as if they scattered independently."""
-    point = one.point - other.point
-    ends = [(each.low, each.high) for each in (one, other)]
+    point = own.point - other.point
+    ends = [(each.low, each.high) for each in (own, other)]
     if any(low is None or high is None for low, high in ends):
-        return one.model_copy(update={"point": point, "low": None, "high": None})
+        return own.model_copy(update={"point": point, "low": None, "high": None})
     half = hypot(*((high - low) / 2 for low, high in ends if low is not None and high is not None))
-    return one.model_copy(update={"point": point, "low": point - half, "high": point + half})
+    return own.model_copy(update={"point": point, "low": point - half, "high": point + half})
 
 
 def _words(run: RunDocument, finding: Finding, subject: Subject) -> Iterator[str]:
@@ -134,34 +191,7 @@ def _handshake_of(finding: Finding) -> Subject | None:
     )
 
 
-def _beside(
-    run: RunDocument, finding: Finding, subject: Subject, bench: LibraryBenchDocument
-) -> Sequence[Split]:
-    library = str(finding.case[LIBRARY])
-    alone = next(
-        (
-            figures.server_cpu_us
-            for measured in bench.subjects
-            if measured.subject == subject
-            for figures in measured.libraries
-            if figures.library == library
-        ),
-        None,
-    )
-    if alone is None:
-        return ()
-    added = _added(finding)
-    return (
-        Split(
-            case=finding.case,
-            label=", ".join(_words(run, finding, subject)),
-            added_us=added,
-            library_us=alone,
-            server_us=added.point - alone.point,
-        ),
-    )
-
-
-def _added(finding: Finding) -> Interval:
-    """How much more than plaintext: the ratio's interval, on the plaintext's own figure."""
-    return finding.ratio.each(lambda ratio: finding.baseline_value * (ratio - 1))
+SPLIT_COLUMNS = (
+    Column("library_us", "REAL", "of what TLS adds, or of a difference, the library alone", "microseconds"),
+    Column("server_us", "REAL", "what the server makes of it: what TLS adds, less that", "microseconds"),
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal, cast
 
 from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.study.level_names import CERTIFICATES
+from tlstax.study.level_names import CERTIFICATES, Level
 from tlstax.study.server_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
@@ -31,7 +31,7 @@ CIPHERS: dict[str, dict[Version, str]] = {
 }
 """The ciphers by name, and how OpenSSL is asked for them (openssl-ciphers(1))."""
 
-DONE_BY: dict[Kind, dict[Side, str]] = {
+DONE_BY: Mapping[str, Mapping[str, str]] = {
     "handshake": {"server": "server", "client": "client"},
     "record": {"server": "open", "client": "seal"},
     "signature": {"server": "sign", "client": "verify"},
@@ -69,9 +69,22 @@ class Subject(Frozen):
         return f"signature, {key}" if self.kind == "signature" else f"key exchange, {self.group}"
 
     @property
-    def sides(self) -> tuple[Side, ...]:
-        """The sides that do different things: of a key exchange both do the same."""
-        return ("server",) if self.kind == "exchange" else SIDES
+    def levels(self) -> dict[str, Level]:
+        """What it is, by the names of the options that choose it."""
+        of_handshakes: dict[str, Level] = {
+            "resumption": "on" if self.resumed else "off",
+            "context": "each" if self.fresh_context else "one",
+        }
+        known: dict[str, Level | None] = {
+            "measure": self.kind,
+            "tls": self.version,
+            "certificate": self.certificate,
+            "group": self.group,
+            "cipher": self.cipher,
+            "size": self.size_bytes,
+        }
+        named = {name: level for name, level in known.items() if level is not None}
+        return {**named, **(of_handshakes if self.kind == "handshake" else {})}
 
 
 class Asked(Frozen):

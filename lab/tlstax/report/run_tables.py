@@ -23,6 +23,7 @@ from tlstax.findings.core.series import BlockRow
 from tlstax.findings.core.wording import told_by
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks
+from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, text_of
 from tlstax.study import Case, Level, Study
@@ -511,6 +512,18 @@ def csv_table(shown: RunDocument) -> str:
     """All that the document shows, as CSV."""
     factors = [f"{side}_{name}" for side in ("case", "baseline") for name in shown.design.levels_of()]
     return _results(_shown_rows(shown), ("run", "study", "topic"), factors, own_columns())
+
+
+def bench_table(document: BenchDocument, columns: Iterable[Column]) -> str:
+    """All rows of a bench, whose own columns are these, as CSV."""
+    rows = document.told.rows
+    common: Values = {"bench": document.bench, "started_at": document.started_at}
+    factors = [
+        *dict.fromkeys(f"case_{name}" for row in rows for name in row.case),
+        *dict.fromkeys(f"baseline_{name}" for row in rows for name in row.baseline),
+    ]
+    shown = ((row, {**common, **_values(row), "label": row.label}) for row in rows)
+    return _results(shown, common, ("label", *factors), columns)
 
 
 def _results(

@@ -6,10 +6,10 @@ import pytest
 
 from fake_trials import Truth, fake_run, reconnecting
 from library_runs import HANDSHAKE, bench, called
-from tlstax.librarybench.document import LibraryBenchDocument
-from tlstax.librarybench.estimate import document
-from tlstax.librarybench.split import beside, libraries_of, subjects_of
-from tlstax.librarybench.table import markdown, sentences, terminal
+from tlstax.librarybench.costs import TOPIC, document
+from tlstax.librarybench.split import DIFFERENCE, SPLIT, libraries_of, subjects_of
+from tlstax.report.formats.bench import bench_report
+from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study, override
 from tlstax.support.errors import UserMistake
@@ -38,9 +38,10 @@ def run_of(libraries: tuple[str, ...] = LIBRARIES, workload: str = "reconnect") 
     return document_of_run(fake_run(study(libraries, workload), truth=truth, noise=0.0))
 
 
-def alone(factor: float) -> LibraryBenchDocument:
-    """The first library costs 400 µs alone, and the second this many times as much."""
-    return document(called(bench([1.0, factor], (HANDSHAKE,)), *LIBRARIES))
+def beside(run: RunDocument, factor: float) -> BenchDocument:
+    """A bench beside the run: the first library costs 400 µs alone, the second this many times as much."""
+    alone = called(bench([1.0, factor], (HANDSHAKE,)), *LIBRARIES)
+    return document(alone.model_copy(update={"beside": run}))
 
 
 def test_what_the_connections_did_is_what_the_libraries_are_asked_for() -> None:
@@ -54,16 +55,21 @@ def test_what_the_connections_did_is_what_the_libraries_are_asked_for() -> None:
 
 
 def test_what_is_not_the_librarys_is_the_servers() -> None:
-    found = beside(run_of(), alone(0.75))
-    assert found.run_beside == run_of().run
-    assert [split.label for split in found.splits] == [
+    found = beside(run_of(), 0.75)
+    assert found.facts["run_beside"] == run_of().run
+    splits = found.told.of(role=SPLIT)
+    assert [split.label for split in splits] == [
         "the server over openssl-3.0.2, TLS 1.3",
         "the server over openssl-3.5.5, TLS 1.3",
     ]
-    old, new = found.splits
-    assert (old.added_us.point, old.library_us.point) == (pytest.approx(900), pytest.approx(400))
-    assert old.server_us == pytest.approx(500)
-    assert (new.added_us.point, new.server_us) == (pytest.approx(700), pytest.approx(400))
+    old, new = splits
+    assert (old.difference.point, old.number("library_us")) == (pytest.approx(900), pytest.approx(400))
+    assert old.number("server_us") == pytest.approx(500)
+    assert (new.difference.point, new.number("server_us")) == (pytest.approx(700), pytest.approx(400))
+    (difference,) = found.told.of(role=DIFFERENCE)
+    assert difference.difference.point == pytest.approx(-200)
+    assert difference.number("library_us") == pytest.approx(-100)
+    assert difference.baseline["tls_library"] == LIBRARIES[0]
 
 
 @pytest.mark.parametrize(
@@ -75,30 +81,32 @@ def test_what_is_not_the_librarys_is_the_servers() -> None:
     ],
 )
 def test_a_difference_between_libraries_is_split_in_a_sentence(factor: float, sentence: str) -> None:
-    (said,) = sentences(beside(run_of(), alone(factor)))
+    (said,) = beside(run_of(), factor).told.sentences
     assert said.startswith("the server over openssl-3.5.5, TLS 1.3 costs 200 µs less (")
     assert said.endswith(f") than over openssl-3.0.2: {sentence}")
 
 
 def test_a_difference_within_chance_is_none() -> None:
-    found = beside(document_of_run(fake_run(study(), truth=truth, noise=0.3)), alone(1.0))
-    (difference,) = found.differences
-    assert not difference.added_us.excludes_zero
-    assert sentences(found)[0].endswith("which cannot be told from nothing")
+    found = beside(document_of_run(fake_run(study(), truth=truth, noise=0.3)), 1.0)
+    (difference,) = found.told.of(role=DIFFERENCE)
+    assert not difference.difference.excludes_zero
+    assert found.told.sentences[0].endswith("which cannot be told from nothing")
 
 
 def test_both_formats_have_the_split() -> None:
-    found = beside(run_of(), alone(0.75))
-    text = terminal(found, width=80)
+    found = beside(run_of(), 0.75)
+    text = bench_report(TOPIC, found, "terminal", width=80)
     assert "What TLS costs the server of a new connection, run 2026" in text
     assert "the server over openssl-3.0.2, TLS 1.3" in text
     assert "400 µs (44 %)" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert "| the server over openssl-3.0.2, TLS 1.3 | 900 µs | 400 µs (44 %) | 500 µs |" in markdown(found)
+    assert "| the server over openssl-3.0.2, TLS 1.3 | 900 µs | 400 µs (44 %) | 500 µs |" in bench_report(
+        TOPIC, found, "md"
+    )
 
 
 @pytest.mark.parametrize("run", [run_of(("own",)), run_of(workload="point-select")])
 def test_a_run_that_has_nothing_to_split_is_refused(run: RunDocument) -> None:
     with pytest.raises(UserMistake, match="no reconnecting case under TLS over a TLS library by name"):
         libraries_of(run)
-    assert beside(run, alone(1.0)).splits == ()
+    assert beside(run, 1.0).told.of(role=SPLIT) == ()

@@ -1,21 +1,83 @@
-"""The search carried out with a client that is made up: kinds in turn, budgets, and what ends it."""
+"""The search carried out with a client that is made up: each try judged, kinds in turn, budgets, its end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from test_storm_judging import done
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from tlstax.clients.process import ClientFailure
-from tlstax.contract import Account, Done, ErrorCount, ErrorEvent, Job, OpenLoop, TcpEndpoint
+from tlstax.contract import (
+    Account,
+    Counts,
+    CpuTime,
+    Done,
+    ErrorCount,
+    ErrorEvent,
+    Job,
+    OpenLoop,
+    TcpEndpoint,
+)
 from tlstax.plan.jobs import JobTerms, Verification
 from tlstax.probes.storms import measure, tries
-from tlstax.probes.storms.document import Sought, Tried
+from tlstax.probes.storms.limits import LIMIT, TRY, Sought
 from tlstax.probes.storms.measure import KINDS, StormRequest
+from tlstax.probes.storms.tries import falls_behind, is_up_in_time
+from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
 from tlstax.support.errors import Interrupted, MachineFault
+
+
+def done(up_ms: Sequence[float], phase: str = "operation") -> Done:
+    recorded = HdrHistogram(1, 3_600_000_000_000, 3)
+    for ms in up_ms:
+        recorded.record_value(int(ms * 1e6))
+    none = Counts(connections=0, handshakes=(), authentications={})
+    return Done(
+        elapsed_s=1.0,
+        operations=len(up_ms),
+        scheduled=len(up_ms),
+        skipped=0,
+        window=none,
+        lifetime=none,
+        histograms_ns={phase: recorded.encode().decode()},
+        cpu=CpuTime(total_us=2, user_us=1, system_us=1),
+        wire=None,
+        errors=(),
+        row_samples=(),
+    )
+
+
+def in_time(up_ms: Sequence[float], connections: int, share: float = 0.99) -> bool:
+    return is_up_in_time(done(up_ms), "operation", connections=connections, share=share, within_s=1.0)
+
+
+def test_the_share_that_is_asked_for_has_to_be_up_in_time() -> None:
+    assert in_time([500] * 99 + [1500], 100)
+    assert not in_time([500] * 98 + [1500] * 2, 100)
+    assert in_time([500] * 98 + [1500] * 2, 100, share=0.98)
+    assert not in_time([500] * 99 + [1500], 100, share=1.0)
+
+
+def test_those_that_never_came_up_count_as_late() -> None:
+    assert in_time([500] * 99, 100)
+    assert not in_time([500] * 98, 100)
+    assert not in_time([500] * 98 + [1500], 100)
+
+
+@pytest.mark.parametrize("excess", [0.03, 0.1, 0.5])
+def test_a_server_that_takes_less_than_the_rate_falls_behind_by_the_rest(excess: float) -> None:
+    base_ms, lasting_s, rate = 40.0, 2.0, 1000
+    late = [base_ms + 1000 * lasting_s * excess * place / rate for place in range(rate)]
+    assert falls_behind(done(late), lasting_s) == pytest.approx(excess, rel=0.05)
+
+
+def test_a_server_that_keeps_up_does_not_however_slow_it_is_and_whatever_few_were_lost() -> None:
+    assert falls_behind(done([300.0] * 97 + [1300.0] * 3), 2.0) == pytest.approx(0, abs=0.002)
+
 
 TERMS = JobTerms(
     endpoint=TcpEndpoint(host="127.0.0.1", port=1),
@@ -103,17 +165,32 @@ def searched(
     return measure._searched(kinds, budget_s, cast(Any, watcher or silent)), kinds
 
 
+def limit_of(kind: measure._OfKind) -> Row:
+    limit, *tried = kind.rows()
+    assert limit.role == LIMIT
+    assert {row.role for row in tried} <= {TRY}
+    assert {(row.outcome, row.unit, row.label) for row in tried} <= {(limit.outcome, limit.unit, limit.label)}
+    return limit
+
+
 @pytest.mark.parametrize("sought", ["connections", "connections_per_s"])
 def test_every_kind_has_its_own_limit(clock: Clock, sought: Sought) -> None:
     status, kinds = searched(sought, 1e6)
     assert status == "complete"
     for kind in kinds:
-        limit, planted = kind.limit(), LIMITS[str(kind.kind["tls"])]
-        assert limit.is_found
-        assert limit.highest is not None
-        assert limit.too_high is not None
-        assert limit.highest <= planted < limit.too_high <= 1.06 * limit.highest + 1
-        assert limit.achieved_per_s is not None
+        limit, planted = limit_of(kind), LIMITS[str(kind.kind["tls"])]
+        assert limit.case == kind.kind
+        assert limit.more["is_found"]
+        assert limit.value is not None
+        too_high = limit.number("too_high")
+        assert too_high is not None
+        assert limit.value <= planted < too_high <= 1.06 * limit.value + 1
+        assert limit.number("achieved_per_s") is not None
+        tried = {row.value: row for row in kind.rows() if row.role == TRY}
+        assert tried[limit.value].judgement == "does"
+        assert tried[limit.value].number("did") == tried[limit.value].number("tries") == 5
+        assert tried[too_high].judgement == "does not"
+        assert tried[too_high].number("did") == 0
     assert len(clock.jobs) < 4 * 40
 
 
@@ -140,7 +217,7 @@ def test_a_budget_is_shared_and_what_is_known_by_its_end_is_said(clock: Clock) -
     assert clock.now_s <= 100
     spent = [kind.spent_s for kind in kinds]
     assert max(spent) - min(spent) <= 3 * TRY_S, "no kind had more than another, but for a step of it"
-    assert all(kind.limit().tried for kind in kinds)
+    assert all(len(list(kind.rows())) > 1 for kind in kinds)
     assert not all(kind.is_found for kind in kinds)
 
 
@@ -151,7 +228,8 @@ def test_what_was_tried_before_an_interruption_is_kept(clock: Clock) -> None:
 
     status, kinds = searched("connections", 1e6, SimpleNamespace(now=now))
     assert status == "interrupted"
-    assert any(own.verdict != "undecided" for kind in kinds for own in kind.limit().tried)
+    tried = [row for kind in kinds for row in kind.rows() if row.role == TRY]
+    assert any(row.judgement != "undecided" for row in tried)
 
 
 def test_time_left_shrinks_to_nothing(clock: Clock) -> None:
@@ -198,7 +276,6 @@ def test_a_version_that_is_not_taken_is_not_searched(clock: Clock, monkeypatch: 
     monkeypatch.setattr(tries, "LoadClient", client)
     status, kinds = searched("connections", 1e6)
     assert status == "complete"
-    assert [kind.limit().is_refused for kind in kinds] == [False, True, True, True]
-    assert all(kind.limit().is_found for kind in kinds)
-    nothing: tuple[Tried, ...] = ()
-    assert [kind.limit().tried == nothing for kind in kinds] == [False, True, True, True]
+    assert [limit_of(kind).more["is_refused"] for kind in kinds] == [False, True, True, True]
+    assert all(limit_of(kind).more["is_found"] for kind in kinds)
+    assert [len(list(kind.rows())) == 1 for kind in kinds] == [False, True, True, True]

@@ -66,7 +66,7 @@ PURE_MODULES = {
     "paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
     "probes.memory": ("document", "slopes", "table"),
-    "probes.storms": ("document", "search", "table"),
+    "probes.storms": ("limits", "search"),
     "probes.drivers": (
         "listed_table",
         "login_table",
@@ -81,11 +81,8 @@ PURE_MODULES = {
     ),
     "inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
-    "librarybench": ("document", "estimate", "messages", "order", "records", "split", "subjects", "table"),
+    "librarybench": ("costs", "order", "records", "split", "subjects"),
     "selfbench": (
-        "bytes_document",
-        "bytes_estimate",
-        "bytes_table",
         "caveats",
         "document",
         "estimate",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from tlstax.cli.bench_formats import FORMATS
 from tlstax.cli.command_tree import Command, Parameter
 from tlstax.cli.export_command import ExportFormat
+from tlstax.report.formats.bench import FORMATS
 from tlstax.report.formats.render import FORMATS as REPORT_FORMATS
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.changes import RESUMED

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 
+from tlstax import __version__
 from tlstax.contract import Done
 from tlstax.guests import conditions
 from tlstax.guests.access import GuestAccess
@@ -17,7 +18,7 @@ from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.budget import least_budget
 from tlstax.plan.elsewhere import Promise
-from tlstax.probes.storms.document import Ending, Limit, Sought, StormDocument
+from tlstax.probes.storms.limits import LIMIT, TOPIC, TRY, VARIABLES, Sought
 from tlstax.probes.storms.search import CONFIDENCE, FEWEST_TRIES, Search
 from tlstax.probes.storms.tries import (
     AT_ONCE,
@@ -29,6 +30,8 @@ from tlstax.probes.storms.tries import (
     Tries,
 )
 from tlstax.probes.watcher import Watcher
+from tlstax.results.bench import BenchDocument, BenchStatus
+from tlstax.results.rows import Row
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.external import open_quiet_bench
 from tlstax.run.room import check_room
@@ -39,15 +42,13 @@ from tlstax.support.errors import Interrupted, UserMistake
 from tlstax.support.text import duration
 
 LOWEST: dict[Sought, int] = {"connections": 16, "connections_per_s": 1}
+UNIT: dict[Sought, str] = {"connections": "1", "connections_per_s": "1/s"}
 FIRST_STORM = 64
 """The first guess is made from two storms: one of as many connections, and one of as many as that one lets
 expect, since a server that is cold, or has few at once, is slower."""
 
 ROWS = 10
 SPARE_CONNECTIONS = 50
-VARIABLES = ("back_log", "max_connections", "thread_cache_size", "thread_handling")
-"""What a server has for storms, by its own names (reference manual, "Server System Variables")."""
-
 KINDS: tuple[Kind, ...] = (
     {"tls": "off", "resumption": "off"},
     {"tls": "1.3", "resumption": "off"},
@@ -73,9 +74,9 @@ class StormRequest:
     most: int
     budget_s: float
     lasting_s: float
+    seed: int
     server: str | None = None
     back_log: int | None = None
-    seed: int | None = None
     beside_others: bool = False
     external: GuestAccess | None = None
     max_connections: int | None = None
@@ -115,7 +116,7 @@ def check_budget(request: StormRequest) -> None:
     )
 
 
-def storm_limits(request: StormRequest, watcher: Watcher) -> StormDocument:
+def storm_limits(request: StormRequest, watcher: Watcher) -> BenchDocument:
     """The limit of each kind of connection. Ctrl-C keeps what is known by then.
 
     UserMistake where this machine's limits do not allow that many, or an external server has no room for it;
@@ -199,33 +200,46 @@ def _needs(request: StormRequest) -> Needs:
     return Needs(
         rows=ROWS,
         connections=request.at_once,
-        seed=secrets.randbelow(2**32) if request.seed is None else request.seed,
+        seed=request.seed,
         duration_s=max(LEAST_PATIENCE_S, PATIENCE * request.within_s),
     )
 
 
-def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> StormDocument:
-    bench = subject.bench
+def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> BenchDocument:
+    bench, started_at = subject.bench, datetime.now(UTC).isoformat(timespec="seconds")
     request = replace(request, most=subject.most)
     tries = _tries(request, bench, subject.at_once)
     kinds = tuple(_OfKind(kind, request, tries, subject.at_once) for kind in subject.kinds)
     variables = server_facts.variables(bench.admin, VARIABLES)
     status = _searched(kinds, request.budget_s, watcher)
     is_rate = request.sought == "connections_per_s"
-    return StormDocument(
+    endings = {
+        "interrupted": "It was interrupted; this is what was known by then.",
+        "budget": f"The budget of {request.budget_s:g} s ended the search; a longer --budget goes on.",
+    }
+    return BenchDocument(
+        bench=TOPIC.name,
         status=status,
-        sought=request.sought,
-        server=bench.server.specimen.name,
-        server_version=bench.server.version,
-        within_s=request.within_s,
-        share=request.share,
-        confidence=CONFIDENCE,
-        budget_s=request.budget_s,
-        lasting_s=request.lasting_s if is_rate else None,
-        at_once=subject.at_once if is_rate else None,
-        promised=subject.promised,
-        variables=variables,
-        limits=tuple(kind.limit() for kind in kinds),
+        started_at=started_at,
+        tlstax_version=__version__,
+        seed=request.seed,
+        machine=bench.machine,
+        specimens=(bench.server.specimen,),
+        facts={
+            "sought": request.sought,
+            "server": bench.server.specimen.name,
+            "server_version": bench.server.version,
+            "within_s": request.within_s,
+            "share": request.share,
+            "confidence": CONFIDENCE,
+            "budget_s": request.budget_s,
+            "lasting_s": request.lasting_s if is_rate else None,
+            "at_once": subject.at_once if is_rate else None,
+            "promised": subject.promised,
+            **variables,
+        },
+        told=TOPIC.told([row for kind in kinds for row in kind.rows()]),
+        caveats=tuple(endings[ending] for ending in [status] if ending in endings),
     )
 
 
@@ -236,7 +250,7 @@ def _tries(request: StormRequest, bench: Bench, at_once: int) -> Tries:
     return RateTries(bench, **own, lasting_s=request.lasting_s, at_once=at_once)
 
 
-def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> Ending:
+def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> BenchStatus:
     """Search until all kinds are found or the budget is spent; the kind that had the least time is next.
 
     So all know about as much when the budget ends, and what changes at the machine meanwhile is in all.
@@ -244,11 +258,11 @@ def _searched(kinds: Sequence[_OfKind], budget_s: float, watcher: Watcher) -> En
     begun_s = time.monotonic()
     try:
         while still := [kind for kind in kinds if not kind.is_found]:
-            kind = min(still, key=lambda one: one.spent_s)
+            kind = min(still, key=lambda kind: kind.spent_s)
             left_s = begun_s + budget_s - time.monotonic()
             if left_s < kind.try_s:
                 return "budget"
-            left_s = min(left_s, sum(one.left_s for one in still)) if _are_begun(still) else left_s
+            left_s = min(left_s, sum(each.left_s for each in still)) if _are_begun(still) else left_s
             spent_s = time.monotonic() - begun_s
             watcher.now(kind.words(), share=spent_s / (spent_s + left_s), left_s=left_s)
             kind.go_on()
@@ -320,23 +334,28 @@ class _OfKind:
             connections = max(FIRST_STORM, self.tries.guess(per_s) if per_s else 0)
         return Search(lowest, self.request.most, self.tries.guess(per_s) if per_s else lowest)
 
-    def limit(self) -> Limit:
-        """What is known by now."""
-        search = self.search
+    def rows(self) -> Iterator[Row]:
+        """What is known by now: the limit, then each load that was tried."""
+        search, sought = self.search, self.request.sought
         highest = search.highest if search is not None else None
         last = self.last.get(highest or 0)
-        return Limit(
-            tls=str(self.kind["tls"]),
-            resumed=self.kind["resumption"] == "on",
-            label=label_levels(self.kind),
-            highest=highest,
-            too_high=search.too_high if search is not None else None,
-            is_refused=self.is_refused,
-            is_found=self.is_found,
-            achieved_per_s=self.tries.per_s(last) if last is not None else None,
-            client_share=_busiest_share(last) if last is not None else None,
-            tried=search.tried if search is not None else (),
+        of_kind = partial(
+            Row, outcome=sought, unit=UNIT[sought], label=label_levels(self.kind), case=dict(self.kind)
         )
+        yield of_kind(
+            role=LIMIT,
+            value=highest,
+            more={
+                "too_high": search.too_high if search is not None else None,
+                "is_refused": self.is_refused,
+                "is_found": self.is_found,
+                "achieved_per_s": self.tries.per_s(last) if last is not None else None,
+                "client_share": _busiest_share(last) if last is not None else None,
+            },
+        )
+        for load in search.tried if search is not None else ():
+            more = {"tries": load.tries, "did": load.did}
+            yield of_kind(role=TRY, value=load.load, judgement=load.verdict, more=more)
 
 
 def _busiest_share(done: Done) -> float:

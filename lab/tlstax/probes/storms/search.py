@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb, log, log2
-
-from tlstax.probes.storms.document import Tried, Verdict
+from typing import Literal, NamedTuple
 
 CONFIDENCE = 0.95
 LOOK = 0.032
@@ -32,6 +31,21 @@ FEWEST_TRIES = 5
 
 USUAL_TRIES = 7
 """How many tries a load takes that is near the limit, for the time that is left."""
+
+
+Verdict = Literal["does", "does not", "undecided"]
+
+
+class Tried(NamedTuple):
+    """A load that was tried: of `tries` times its connections were up in time `did` times.
+
+    The verdict is "undecided" as well where the search ended before there was another.
+    """
+
+    load: int
+    tries: int
+    did: int
+    verdict: Verdict
 
 
 class Search:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
+from pydantic import BaseModel
+
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown
 from tlstax.report.formats.terminal import terminal
@@ -42,7 +44,7 @@ def render(stored: StoredRun, document: RunDocument, name: str, **look: Unpack[L
     return FORMATS[name].write(stored, document, look)
 
 
-def json_document(document: RunDocument) -> str:
+def json_document(document: BaseModel) -> str:
     """One JSON document, indented, with a line break at its end."""
     return escaped_json(document.model_dump_json(by_alias=True, indent=2) + "\n")
 

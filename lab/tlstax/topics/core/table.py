@@ -46,7 +46,7 @@ class Number:
         if self.low is None or self.high is None or not (roomy or self.is_whole):
             return point
         if self.ends == "±":
-            return f"{point} ±{significant((self.high - self.low) / 2, 2)}"
+            return f"{point} ±{self.between or significant((self.high - self.low) / 2, 2)}"
         return f"{point} [{self.between or f'{self.said(self.low)} … {self.said(self.high)}'}]"
 
 

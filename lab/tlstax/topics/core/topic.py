@@ -1,10 +1,11 @@
-"""What a topic is: how its rows come from a run, how it is told in sentences, and how it is laid out."""
+"""What a topic is: how its rows come from a run, or from a bench, its sentences, and how it is laid out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.series import Series, Values, series, valid_values
@@ -46,29 +47,38 @@ class Run:
         return estimates(self.study, self.stored.measured, self.values)
 
 
-def _nothing_said(_: Run, __: Sequence[Row]) -> Iterable[str]:
+def _nothing_said(_: object, __: Sequence[Row]) -> Iterable[str]:
     return ()
 
 
+Source = TypeVar("Source")
+Document = TypeVar("Document")
+
+
 @dataclass(frozen=True)
-class Topic:
-    """A topic: its rows, the same in sentences, and the sections that show it.
+class TopicOf(Generic[Source, Document]):
+    """A topic: its rows, the same in sentences, and the sections that show it within a document.
 
     `columns` are those of `more` in its rows: two topics with a column of one name mean the same by it.
     """
 
     name: str
     title: str
-    rows: Callable[[Run], Iterable[Row]]
-    sections: Callable[[Told, RunDocument], Iterator[Section]]
-    sentences: Callable[[Run, Sequence[Row]], Iterable[str]] = _nothing_said
+    rows: Callable[[Source], Iterable[Row]]
+    sections: Callable[[Told, Document], Iterator[Section]]
+    sentences: Callable[[Source, Sequence[Row]], Iterable[str]] = _nothing_said
     columns: tuple[Column, ...] = ()
 
-    def told(self, run: Run) -> Told:
-        """What the run shows of it. KeyError for a row with a column that is not the topic's."""
-        rows = tuple(self.rows(run))
+    def told(self, source: Source) -> Told:
+        """What the source shows of it. KeyError for a row with a column that is not the topic's."""
+        rows = tuple(self.rows(source))
         own = {column.name for column in self.columns}
         for row in rows:
             if strange := row.more.keys() - own:
                 raise KeyError(f"topic {self.name} has no column {', '.join(sorted(strange))}")
-        return Told(title=self.title, sentences=tuple(self.sentences(run, rows)) if rows else (), rows=rows)
+        sentences = tuple(self.sentences(source, rows)) if rows else ()
+        return Told(title=self.title, sentences=sentences, rows=rows)
+
+
+Topic = TopicOf[Run, RunDocument]
+"""A topic of runs."""
