@@ -160,6 +160,13 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
 
 
+def connected(trial: Complete) -> Iterator[Doubt]:
+    """As many connections were opened as are to work, or more; `server_counts` has the server's count."""
+    opened, wanted = trial.done.lifetime.connections, trial.case.connections
+    if opened < wanted:
+        yield Doubt("invalid", f"the client opened {opened} connections, where {wanted} are to work")
+
+
 def server_counts(trial: Complete) -> Iterator[Doubt]:
     """The server counted what the client counted: connections, handshakes, session cache hits.
 
@@ -170,10 +177,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     if trial.case.address != DIRECT:
         yield Doubt("note", _behind(trial))
         return
-    made, opened = trial.alone, trial.done.lifetime.connections
-    if opened < trial.case.connections:
-        few = f"the client opened {opened} connections, where {trial.case.connections} are to work"
-        yield Doubt("invalid", few)
+    made = trial.alone
     handshakes = handshakes_at_server(trial.case, made)
     claims = [
         ("connections", "Connections", made.connections),

@@ -38,6 +38,7 @@ CHECKS: tuple[Callable[[Complete], Iterator[Doubt]], ...] = (
     treatment.cipher,
     treatment.resumption,
     compressed.compressed,
+    treatment.connected,
     treatment.server_counts,
     together.together,
     load.together,

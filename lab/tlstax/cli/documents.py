@@ -31,7 +31,6 @@ from tlstax.results.exported_run import ExportedRun
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
 from tlstax.selfbench.bytes_document import BytesDocument
-from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
@@ -71,7 +70,6 @@ PRINTED = (
     Printed("memory", MemoryDocument, ("memory --json",)),
     Printed("storm", StormDocument, ("storm --json",)),
     Printed("specimens-list", Listing, ("specimens list --json",)),
-    Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-bytes", BytesDocument, ("self-bench --bytes --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),

@@ -1,8 +1,7 @@
-"""`tlstax self-bench`: its options into a request, what is shown meanwhile, and how it ends."""
+"""`tlstax self-bench`: the study of that name with what options change; or connections held, results read."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,31 +10,37 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.bench_formats import format_of, format_of_output
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.selfbench import bytes_measure, plan, session
+from tlstax.cli.study_command import changed
+from tlstax.clients.choice import obtain_client
+from tlstax.records.trial import Changes
+from tlstax.run.preparing import Request
+from tlstax.selfbench import bytes_measure
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.bytes_measure import BytesRequest
 from tlstax.selfbench.bytes_table import bytes_markdown, bytes_terminal
-from tlstax.selfbench.document import SelfBenchDocument
-from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
-from tlstax.selfbench.plan import Sitting
-from tlstax.selfbench.table import markdown, terminal
-from tlstax.selfbench.words import cell_words
-from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.study import RESUMED, load_study
+from tlstax.study.changes import over_client_library
+from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.level_names import ENGINE, RECONNECT
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.plain_words import reason
+from tlstax.support.text import closest
 from tlstax.topics.core.untrusted import escaped_json
 
-Document = SelfBenchDocument | HoldDocument | BytesDocument
+STUDY, TLS_RESUMED = "self-bench", f"1.3{RESUMED}"
+
+Document = HoldDocument | BytesDocument
 
 ALL = "all"
-DEFAULT_BUDGET_S = 600.0
-"""About ten blocks of all cells, on a machine that does nothing else."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class SelfBenchOptions:
     show: Path | None = None
     format_name: str = "terminal"
     json: bool = False
-    client_tls_library: Path | None = None
+    client_tls_library: str | None = None
     bytes: bool = False
     hold: int | None = None
     rate: float | None = None
@@ -61,28 +66,8 @@ class SelfBenchOptions:
     beside_others: bool = False
 
 
-class SelfBenchProgress:
-    """The progress line with the self-bench's own words for a sitting."""
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-        self._first_s: float | None = None
-        self.step, self.warn, self.close = line.step, line.warn, line.close
-
-    def sitting(self, sitting: Sitting, left_s: float | None) -> None:
-        """A sitting begins; `left_s` is how long the rest may take, None while that is not known."""
-        now_s = time.monotonic()
-        self._first_s = now_s if self._first_s is None else self._first_s
-        took_s = now_s - self._first_s
-        self._line.now(
-            f"block {sitting.block + 1}, cell {sitting.number + 1}: {cell_words(sitting.cell)}",
-            share=took_s / (took_s + left_s) if left_s and left_s > 0 else None,
-            left_s=left_s,
-        )
-
-
 def self_bench_command(options: SelfBenchOptions) -> int:
-    """Compare, or hold connections, and show it; or show what was kept before. The exit status.
+    """Compare, hold connections or read results, and show it; or show what was kept. The exit status.
 
     MachineFault when the figures must not be used; what there is has been shown then.
     """
@@ -90,26 +75,84 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     if options.show is not None:
         _show(read_document(options.show), form)
         return 0
-    format_of_output(options.output)
-    line = ProgressLine(quiet=form == "json")
     if options.bytes:
-        return _bytes(_bytes_request(options), options, line, form)
+        format_of_output(options.output)
+        return _bytes(_bytes_request(options), options, ProgressLine(quiet=form == "json"), form)
     if options.hold is not None:
-        return _hold(_hold_request(options, options.hold), options, line, form)
+        format_of_output(options.output)
+        return _hold(_hold_request(options, options.hold), options, ProgressLine(quiet=form == "json"), form)
     for name, value in (("--rate", options.rate), ("--server", options.server)):
         if value is not None:
             raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
-    run = session.run(_request(options), SelfBenchProgress(line))
-    found = document(run)
-    _show_and_keep(found, options.output, form)
-    if found.status == "interrupted":
-        return INTERRUPTED
-    if found.status == "failed":
-        raise MachineFault(run.why)
-    if all(cell.engine is None for cell in found.cells):
-        reason = next((r.reason for r in found.trials.rejected if r.contestant == "engine"), "none was run")
-        raise MachineFault(f"no trial of the engine was valid: {reason}")
-    return 0
+    request = _request(options, ProgressLine(quiet=form == "json"))
+    shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
+    return measure(request, shown=shown)
+
+
+def _request(options: SelfBenchOptions, line: ProgressLine) -> Request:
+    """A run of the study; without a sysbench to be had, of the others, which is said. Raises UserMistake."""
+    chosen = [
+        f"{factor}={','.join(levels)}"
+        for factor, levels in (
+            ("workload", _levels(options.workload, "workload")),
+            ("tls", _tls_levels(options)),
+            ("connections", _connections(options.connections)),
+        )
+        if levels
+    ]
+    changes = Changes(
+        set=tuple(chosen),
+        budget=options.budget,
+        server_cpus=options.server_cpus,
+        client_cpus=options.client_cpus,
+    )
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    changed(load_study(STUDY), changes)  # A mistake is told before anything is fetched.
+    try:
+        obtain_client(SYSBENCH, line.step)
+    except TlstaxError as error:
+        line.warn(f"no {SYSBENCH} to compare with: {error.sentence()}")
+        changes = changes.model_copy(update={"set": (*chosen, f"client={ENGINE},{FLOOR}")})
+    study = changed(load_study(STUDY), changes)
+    if options.client_tls_library is not None:
+        study = over_client_library(study, options.client_tls_library)
+    return Request(
+        study=study, seed=options.seed, changes=changes, cpus=cpus, beside_others=options.beside_others
+    )
+
+
+def _levels(text: str | None, factor: str) -> tuple[str, ...]:
+    """Levels of the study's own. UserMistake for others: the clients do no other work alike."""
+    levels = _names(text, f"--{factor}")
+    known = [*map(str, load_study(STUDY).factors[factor]), *([TLS_RESUMED] if factor == "tls" else [])]
+    for level in levels:
+        if level not in known:
+            raise UserMistake(
+                f"--{factor}: the self-bench has no {level!r}{closest(level, known)}",
+                remedy=f"allowed are {', '.join(known)}",
+            )
+    return levels
+
+
+def _tls_levels(options: SelfBenchOptions) -> tuple[str, ...]:
+    """TLS levels, resumed or not; where all are resumed, what those are compared with comes first."""
+    levels = _levels(options.tls, "tls")
+    if set(levels) != {TLS_RESUMED}:
+        return levels
+    if RECONNECT not in (_names(options.workload, "--workload") or (RECONNECT,)):
+        raise UserMistake(
+            f"--tls: {TLS_RESUMED} concerns new connections only",
+            remedy=f"ask for it with --workload {RECONNECT}",
+        )
+    return TLS_RESUMED.removesuffix(RESUMED), TLS_RESUMED
+
+
+def _connections(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(map(str, quantities.counts(text, "--connections")))
+
+
+def _names(text: str | None, option: str) -> tuple[str, ...]:
+    return quantities.names(text, option) if text is not None else ()
 
 
 def _bytes(request: BytesRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
@@ -141,33 +184,32 @@ def _show_and_keep(found: Document, output: Path | None, form: str) -> None:
 
 
 def _show(found: Document, form: str) -> None:
-    text = render(found, form, colour=colourful())
+    text = render(found, form)
     if form == "json":
         show_json(text)
     else:
         show(text, coloured=form == "terminal" and colourful())
 
 
-def render(found: Document, form: str, *, colour: bool = False) -> str:
-    """The document in one of FORMATS; `colour` is for the terminal alone."""
+def render(found: Document, form: str) -> str:
+    """The document in one of the formats."""
     if form == "json":
         return escaped_json(found.model_dump_json(indent=2) + "\n")
     if isinstance(found, BytesDocument):
         return bytes_markdown(found) if form == "md" else bytes_terminal(found)
-    if isinstance(found, HoldDocument):
-        return hold_markdown(found) if form == "md" else hold_terminal(found)
-    return markdown(found) if form == "md" else terminal(found, colour=colour)
+    return hold_markdown(found) if form == "md" else hold_terminal(found)
 
 
 def read_document(path: Path) -> Document:
-    """What `--output` wrote before. Raises UserMistake."""
+    """What `--output` wrote before of `--hold` or `--bytes`. Raises UserMistake."""
     try:
         return TypeAdapter[Document](Document).validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
         raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
     except ValidationError as fault:
         raise UserMistake(
-            f"{path} is not what self-bench writes", remedy="give a file that --output of this version wrote"
+            f"{path} is not what self-bench --hold or --bytes of this version writes",
+            remedy="a comparison is kept as a run: `tlstax report RUN` shows it, `tlstax pack RUN` makes a file",
         ) from fault
 
 
@@ -224,33 +266,3 @@ def _servers(text: str | None) -> tuple[str, ...]:
             "--server all: there is no server here yet", remedy="fetch some with `tlstax specimens fetch`"
         )
     return found
-
-
-def _request(options: SelfBenchOptions) -> session.Request:
-    cells = plan.cells(
-        _names(options.workload, "--workload", plan.WORKLOADS),
-        _names(options.tls, "--tls", plan.TLS_LEVELS),
-        quantities.counts(options.connections, "--connections")
-        if options.connections is not None
-        else plan.CONNECTIONS,
-    )
-    budget_s = DEFAULT_BUDGET_S
-    if options.budget is not None:
-        budget_s = quantities.seconds(options.budget, "--budget")
-    library = options.client_tls_library
-    if library is not None and not library.is_file():
-        raise UserMistake(
-            f"--client-tls-library: {library} is not a file", remedy="name a libssl.so with its path"
-        )
-    return session.Request(
-        cells=cells,
-        budget_s=budget_s,
-        seed=options.seed,
-        client_tls_library=str(library.resolve()) if library is not None else None,
-        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
-        beside_others=options.beside_others,
-    )
-
-
-def _names(text: str | None, option: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    return quantities.names(text, option) if text is not None else otherwise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tlstax.findings.core.contrasts import INSTANCE
-from tlstax.findings.core.outcomes import is_large
+from tlstax.findings.core.outcomes import is_large, is_of_load_client
 from tlstax.findings.core.wording import (
     CERTIFICATE,
     FAULT,
@@ -48,7 +48,7 @@ Found = Row | Finding
 
 def wants_overview(study: Study) -> bool:
     """Whether a report of this study begins with an overview."""
-    return is_large(study) or bool(study.contrasts or study.statements)
+    return not is_of_load_client(study) and (is_large(study) or bool(study.contrasts or study.statements))
 
 
 def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:

@@ -64,8 +64,8 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
     others = sorted({case.tls for case in encrypted} - {floor.ONLY_TLS})
     if others:
         raise UserMistake(
-            f"{silent[0]} is proved by a server that accepts TLS {floor.ONLY_TLS} alone, and other cases there "
-            f"have TLS {enumerated(others)}",
+            f"{silent[0]} is proved by a server that accepts TLS {floor.ONLY_TLS} alone, and other cases "
+            f"there have TLS {enumerated(others)}",
             remedy=f"leave out {silent[0]}, or what has other versions",
         )
     return floor.ONLY_TLS

@@ -17,6 +17,7 @@ from tlstax.topics import (
     published,
     round_trips,
     scaling,
+    self_bench,
     storms,
     trust,
     two_sides,
@@ -30,6 +31,7 @@ from tlstax.topics.explain import sections as explain
 from tlstax.topics.tables import topic as tables
 
 COMPARED: tuple[Topic, ...] = (
+    self_bench.TOPIC,
     CONTRASTS,
     two_sides.TOPIC,
     pool.TOPIC,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large, is_of_load_client
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -49,7 +49,8 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
 
 def _cases(stored: StoredRun, document: RunDocument) -> list[str]:
     """The groups of cases, or where to find them."""
-    if is_large(document.design) or asks_for_counts(document.design):
+    told_whole = asks_for_counts(document.design) or is_of_load_client(document.design)
+    if is_large(document.design) or told_whole:
         return [escaped(where_the_rest_is(document))]
     return [part for group in arranged(stored, document) for part in _group(group, document)]
 

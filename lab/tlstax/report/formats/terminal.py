@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large, is_of_load_client
 from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section
@@ -86,7 +86,8 @@ def _parts(
 def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
-    without = is_large(document.design) or asks_for_counts(document.design) or many
+    told_whole = asks_for_counts(document.design) or is_of_load_client(document.design)
+    without = is_large(document.design) or told_whole or many
     return () if without else arranged(stored, document)
 
 
