@@ -15,6 +15,8 @@ import pytest
 from command_line import all_gone, wait_until
 from load_jobs import ROWS, job
 from processes import family
+from tlstax.selfbench.document import SelfBenchDocument
+from tlstax.selfbench.estimate import document
 
 import tlstax
 from tlstax.clients.engine import engine_command, engine_specimen
@@ -24,8 +26,6 @@ from tlstax.mysql.database import TableContent
 from tlstax.selfbench import contestants, session
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.bytes_measure import ROW_BYTES
-from tlstax.selfbench.document import SelfBenchDocument
-from tlstax.selfbench.estimate import document
 from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.plan import CONTESTANTS, Sitting, cells

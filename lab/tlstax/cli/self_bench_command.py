@@ -135,16 +135,20 @@ def _levels(text: str | None, factor: str) -> tuple[str, ...]:
 
 
 def _tls_levels(options: SelfBenchOptions) -> tuple[str, ...]:
-    """TLS levels, resumed or not; where all are resumed, what those are compared with comes first."""
-    levels = _levels(options.tls, "tls")
-    if set(levels) != {TLS_RESUMED}:
+    """TLS levels, resumed or not; what a resumed one is compared with, full handshakes, comes along."""
+    levels, full = _levels(options.tls, "tls"), TLS_RESUMED.removesuffix(RESUMED)
+    if TLS_RESUMED not in levels:
         return levels
     if RECONNECT not in (_names(options.workload, "--workload") or (RECONNECT,)):
         raise UserMistake(
             f"--tls: {TLS_RESUMED} concerns new connections only",
             remedy=f"ask for it with --workload {RECONNECT}",
         )
-    return TLS_RESUMED.removesuffix(RESUMED), TLS_RESUMED
+    return (
+        levels
+        if full in levels
+        else (*(level for level in levels if level != TLS_RESUMED), full, TLS_RESUMED)
+    )
 
 
 def _connections(text: str | None) -> tuple[str, ...]:
@@ -209,7 +213,7 @@ def read_document(path: Path) -> Document:
     except ValidationError as fault:
         raise UserMistake(
             f"{path} is not what self-bench --hold or --bytes of this version writes",
-            remedy="a comparison is kept as a run: `tlstax report RUN` shows it, `tlstax pack RUN` makes a file",
+            remedy="a comparison is a run: `tlstax report RUN` shows it, `tlstax pack RUN` makes a file",
         ) from fault
 
 
