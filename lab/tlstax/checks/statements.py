@@ -49,8 +49,10 @@ def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int | None]]:
         for place, operations in enumerate((one.operations, one.operations + one.failed)):
             selects[place] += each.verbs["select"] * operations
             executions[place] += each.prepared * operations
-    counted = {EXECUTIONS: (executions[0], executions[1])}
-    return {SELECTS: (selects[0], selects[1]), **counted} if selects[1] else counted
+    counted: dict[str, tuple[int, int | None]] = {EXECUTIONS: (executions[0], executions[1])}
+    if selects[1]:
+        counted[SELECTS] = selects[0], selects[1]
+    return counted
 
 
 def statements_counted(trial: Complete) -> Iterator[Doubt]:

@@ -8,6 +8,7 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept, untrue
 from tlstax.contract import Negotiated, TlsView
+from tlstax.findings.core.outcomes import is_of_load_client
 from tlstax.findings.core.series import frozen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
@@ -114,6 +115,8 @@ def test_every_format_has_it_as_the_answer_and_within_its_width() -> None:
 def test_a_run_that_has_no_floor_is_told_as_before() -> None:
     without = override(STUDY, "client", ["engine", "sysbench"])
     assert list(rows(Run(ran(without)))) == []
+    beside_tls = override(load_study("tax"), "client", ["engine", "floor"])
+    assert not is_of_load_client(beside_tls), "TLS is what is compared there, by clients"
     assert list(agreement_rows(Run(ran(without)))) != []
     assert list(agreement_rows(Run(ran()))) == []
 

@@ -488,8 +488,8 @@ def asks_for_counts(study: Study) -> bool:
 
 
 def is_of_load_client(study: Study) -> bool:
-    """Whether the study's question is what a load client costs itself, beside the least that one can do."""
-    return FLOOR in study.levels_of().get("client", ())
+    """Whether clients are compared, one of them the least that one can do: the question is what they cost."""
+    return "client" in study.baseline and FLOOR in study.levels_of()["client"]
 
 
 def phases(study: Study) -> tuple[str, ...] | None:
