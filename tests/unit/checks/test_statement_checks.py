@@ -15,6 +15,7 @@ from tlstax.checks.statements import claims, slices_add_up, statements_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import connected, encryption, server_counts, work
 from tlstax.contract import Counts, ErrorCount, Workload
+from tlstax.records.load import Load
 from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
@@ -136,6 +137,13 @@ def test_of_all_who_take_turns_the_server_counts_what_they_claim_together() -> N
             assert [reason.startswith(expected) for _, reason in said] == ([] if is_fine else [True])
 
 
+def test_every_statement_of_an_operation_is_claimed() -> None:
+    (select,) = Cell().statement.statements
+    twice = Cell().statement.model_copy(update={"statements": (select, select)})
+    written = _written(Cell(), 10)._replace(workload=twice)
+    assert claims([written]) == {"Com_select": (20, 20), "Com_stmt_execute": (20, 20)}
+
+
 def test_a_result_has_the_operations_of_its_slices_and_no_others() -> None:
     slices = slices_of([(300, 1.0), (500, 1.0)])
     window = Window(took_s=0.1, status_delta={}, operations=200)
@@ -145,6 +153,10 @@ def test_a_result_has_the_operations_of_its_slices_and_no_others() -> None:
     assert doubts(slices_add_up, doubled) == [
         ("invalid", "the client's result has 2000 operations, and its slices have 1000")
     ]
+    unknown = slices.model_copy(update={"finished": ()})
+    assert doubts(slices_add_up, doubled.model_copy(update={"slices": unknown})) == [], "an older record"
+    # Slices that began too far apart on several machines are among the result's, and not among those kept.
+    assert doubts(slices_add_up, doubled.model_copy(update={"load": Load.model_construct()})) == []
 
 
 def test_fewer_connections_than_are_to_work_are_told() -> None:
