@@ -63,7 +63,6 @@ DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
     "memory": ("tlstax.probes.memory.table:memory_text",),
     "storm": ("tlstax.probes.storms.table:storm_text",),
     "library-bench": ("tlstax.librarybench.table:terminal", "tlstax.librarybench.table:markdown"),
-    "self-bench": ("tlstax.selfbench.table:terminal", "tlstax.selfbench.table:markdown"),
     "self-bench-bytes": (
         "tlstax.selfbench.bytes_table:bytes_terminal",
         "tlstax.selfbench.bytes_table:bytes_markdown",

@@ -1,91 +1,49 @@
-"""`tlstax self-bench` as a user meets it, and with real contestants of which some do not do as told."""
+"""`tlstax self-bench` as a user meets it, and with real clients of which some do not do as told."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import all_gone, wait_until
+from command_line import Home, all_gone, wait_until
 from load_jobs import ROWS, job
 from processes import family
+from test_sitting import Watching
 
-import tlstax
+from tlstax.clients import choice
 from tlstax.clients.engine import engine_command, engine_specimen
-from tlstax.clients.floor import floor_command
+from tlstax.clients.floor import floor_command, floor_specimen
 from tlstax.clients.process import LoadClient
 from tlstax.mysql.database import TableContent
-from tlstax.selfbench import contestants, session
-from tlstax.selfbench.document import SelfBenchDocument
-from tlstax.selfbench.estimate import document
+from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
 from tlstax.selfbench.hold import HoldRequest, hold
 from tlstax.selfbench.hold_estimate import hold_document
-from tlstax.selfbench.plan import CONTESTANTS, Sitting, cells
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.support.directories import cache_dir
+from tlstax.store import Store
+from tlstax.study import load_study, override
 
 WITHIN_S = 120.0
-SMALL = ("self-bench", "--workload", "point-select", "--tls", "off", "--connections", "2")
+CLIENTS = ("engine", "floor", "sysbench")
+SMALL = ("self-bench", "--workload", "point-select", "--tls", "off", "--connections", "2", "--beside-others")
 
 LIAR = """
 import json, subprocess, sys
-engine = subprocess.Popen([sys.argv[1]], stdin=0, stdout=subprocess.PIPE, text=True)
-for line in engine.stdout:
+client = subprocess.Popen([sys.argv[2]], stdin=0, stdout=subprocess.PIPE, text=True)
+for line in client.stdout:
     event = json.loads(line)
-    if event["event"] == "done":
+    if event["event"] in sys.argv[1].split(","):
         event["operations"] *= 2
     print(json.dumps(event), flush=True)
 """
-"""A contestant that claims twice the work that it did."""
-
-
-class Silent:
-    """A watcher who does not watch."""
-
-    def step(self, text: str) -> None: ...
-
-    def warn(self, text: str) -> None: ...
-
-    def sitting(self, sitting: Sitting, left_s: float | None) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def start(*arguments: str, data: Path) -> subprocess.Popen[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(Path(tlstax.__file__).parents[1]),
-        "TLSTAX_DATA": str(data),
-        "TLSTAX_CACHE": str(cache_dir()),
-    }
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "tlstax", *arguments],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> dict[str, Any]:
-    """One block of a small cell, as JSON."""
-    assert mysql_build
-    data = tmp_path_factory.mktemp("short")
-    kept = data / "kept.json"
-    with start(*SMALL, "--budget", "1s", "--json", "--output", str(kept), data=data) as process:
-        out, err = process.communicate(timeout=WITHIN_S)
-    assert process.returncode == 0, err
-    assert kept.read_text(encoding="utf-8") == out
-    found: dict[str, Any] = json.loads(out)
-    return found
+"""A client that claims twice the work that it did, in some of its events."""
 
 
 @pytest.mark.parametrize("command", [engine_command, floor_command])
@@ -101,81 +59,134 @@ def test_clients_work_on_the_processor_of_their_job(
     assert {chosen} in allowed
 
 
-@pytest.mark.long
-def test_the_document_has_what_it_promises(short: dict[str, Any]) -> None:
-    assert (short["schema"], short["status"], short["blocks"]) == (2, "complete", 1)
-    assert short["trials"]["invalid"] == 0, short["trials"]
-    assert short["server"]["name"] == "mysql-9.7"
-    (cell,) = short["cells"]
-    assert (cell["workload"], cell["tls"], cell["connections"]) == ("point-select", "off", 2)
-    for outcome in ("ops_per_s", "client_cpu_us_per_op", "server_cpu_us_per_op", "client_cpu_share"):
-        assert cell["engine"][outcome]["point"] > 0
-    assert cell["engine"]["negotiated"] == "plaintext"
-    assert set(short) == set(SelfBenchDocument.model_json_schema(mode="serialization")["properties"])
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> tuple[Home, dict[str, Any]]:
+    """One block of everything on two connections, as JSON."""
+    assert mysql_build
+    home = Home(tmp_path_factory.mktemp("measured"))
+    kept = home.data / "kept.json"
+    few = ("--connections", "2", "--tls", "off,1.3,1.3-resumed", "--beside-others")
+    result = home.run("self-bench", *few, "--budget", "1s", "--seed", "7", "--json", "--output", str(kept))
+    assert result.returncode == 0, result.stderr
+    assert kept.read_text(encoding="utf-8") == result.stdout
+    return home, json.loads(result.stdout)
 
 
 @pytest.mark.long
-def test_a_contestant_has_figures_or_a_reason_why_not(short: dict[str, Any]) -> None:
-    (cell,) = short["cells"]
-    for rival in ("sysbench", "floor"):
-        missing = [text for text in short["caveats"] if text.startswith(f"there is no {rival} ")]
-        assert (cell[rival] is None) == (cell[f"client_cpu_to_{rival}"] is None) == bool(missing)
+def test_all_three_clients_are_valid_and_set_beside_each_other(measured: tuple[Home, dict[str, Any]]) -> None:
+    home, document = measured
+    assert (document["study"], document["seed"], document["status"]) == ("self-bench", 7, "complete")
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    with home.store() as store:
+        stored = store.load("last")
+    assert {record.trial.case.levels["client"] for record in stored.trials} == set(CLIENTS)
+    rows = document["topics"]["self_bench"]["rows"]
+    ratios = {
+        (row["case"]["workload"], row["case"]["tls"], row["baseline"]["client"]): row["interval"]["point"]
+        for row in rows
+        if row["role"] == "engine beside" and row["outcome"] == "client_cpu_us_per_op"
+    }
+    assert len(ratios) == 2 * 2 * 2
+    assert all(ratio > 0 for ratio in ratios.values())
+    resumed = [row for row in rows if row["case"]["resumption"] == "on"]
+    assert {row["role"] for row in resumed} == {"engine alone"}
 
 
 @pytest.mark.long
-def test_ctrl_c_shows_the_complete_blocks_and_leaves_nothing_behind(
+def test_the_floor_is_proved_by_the_server_alone(measured: tuple[Home, dict[str, Any]]) -> None:
+    home, _ = measured
+    with home.store() as store:
+        floors = of_client(store.load("last"), "floor")
+    for record in floors:
+        assert record.ready is not None
+        assert record.server is not None
+        assert record.together is not None
+        assert record.window is not None
+        assert (record.ready.negotiated, record.server.tls_versions) == ((), "TLSv1.3")
+        least, most = record.together.claims["Com_select"]
+        assert least == most == record.together.status_delta["Com_select"] > 0
+        assert record.window.status_delta["Com_select"] == record.watched_operations > 0
+    encrypted = [record for record in floors if record.trial.case.levels["tls"] == "1.3"]
+    for record in encrypted:
+        assert record.server is not None
+        assert record.server.status_delta["Ssl_finished_accepts"] >= 2
+
+
+@pytest.mark.long
+def test_its_run_is_shown_listed_and_packed_like_any_other(
+    measured: tuple[Home, dict[str, Any]], tmp_path: Path
+) -> None:
+    home, document = measured
+    shown = home.run("report", "last")
+    assert "At 2 connections the engine spends" in shown.stdout
+    assert "CPU to" in shown.stdout
+    assert document["run"] in home.run("runs", "list").stdout
+    pack = tmp_path / "self-bench.tlstax"
+    assert home.run("pack", "last", "-o", str(pack)).returncode == 0
+    other = Home(tmp_path / "other")
+    assert other.run("open", str(pack)).returncode == 0
+    assert "the engine spends" in other.run("report", "last").stdout
+
+
+@pytest.mark.long
+def test_ctrl_c_shows_what_there_is_and_the_run_goes_on_where_it_was_cut_off(
     tmp_path: Path, mysql_build: object
 ) -> None:
     assert mysql_build
-    with start(*SMALL, "--budget", "10m", data=tmp_path) as process:
-        assert process.stderr is not None
-        # A line every ten seconds says what is going on; from the second block on, there is one to show.
-        next(line for line in process.stderr if "block " in line and "block 1," not in line)
+    home = Home(tmp_path / "data")
+    process = home.start(*SMALL, "--budget", "4s")
+    try:
+        wait_until(lambda: home.trials() >= 1 or process.poll() is not None)
         children = family(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=WITHIN_S)
+    finally:
+        process.kill()
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "the run was interrupted: " in out
-    assert any(line.startswith("select") for line in out.splitlines())
-    assert len(children) >= 1
+    assert "interrupted" in out
     wait_until(lambda: all_gone(children))
+    before = home.trials()
+    again = home.run("study", "run", "self-bench", "--resume", "last", "--beside-others")
+    assert again.returncode == 0, again.stderr
+    assert home.trials() > before
+    with home.store() as store:
+        resumed = store.load("last")
+    assert {record.verdict.value for record in resumed.trials} == {"valid"}
+    assert {record.trial.case.levels["client"] for record in resumed.trials} == set(CLIENTS)
 
 
-@pytest.fixture
-def _standing_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The engine in the floor's place, and a liar in sysbench's."""
-    script = tmp_path / "liar.py"
-    script.write_text(LIAR)
-    liar = [sys.executable, "-P", str(script), *engine_command()]
-    monkeypatch.setitem(contestants.RIVALS, "sysbench", (lambda _: liar, lambda _: engine_specimen()))
-    monkeypatch.setitem(
-        contestants.RIVALS, "floor", (lambda _: engine_command(), lambda _: engine_specimen())
-    )
+def of_client(stored: StoredRun, client: str) -> list[TrialRecord]:
+    return [record for record in stored.trials if record.trial.case.levels["client"] == client]
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("_standing_in", "mysql_build")
-def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
-    request = session.Request(cells=cells(connections=(2,)), budget_s=0.1, seed=1, rows=2_000, window_s=0.2)
-    run = session.run(request, Silent())
-    found = document(run)
-    by_contestant = {
-        name: [result for result in run.results if result.trial.contestant == name] for name in CONTESTANTS
-    }
-    assert [len(results) for results in by_contestant.values()] == [5, 4, 4]
-    for name in ("engine", "floor"):
-        assert [result.reasons for result in by_contestant[name] if not result.valid] == []
-    for result in by_contestant["sysbench"]:
-        assert "SELECT statements (Com_select) where there must be" in result.reasons[0]
-    for cell in found.cells:
-        assert cell.engine is not None
-        assert cell.engine.negotiated.startswith("plaintext" if cell.tls == "off" else "TLSv1.3 TLS_")
-        assert (cell.sysbench, cell.client_cpu_to_sysbench) == (None, None)
-        if cell.tls != "1.3-resumed":
-            assert cell.client_cpu_to_floor is not None
-            # The engine beside itself: whatever the machine does meanwhile, not a multiple.
-            assert 0.33 < cell.client_cpu_to_floor.point < 3
+@pytest.mark.usefixtures("mysql_build")
+@pytest.mark.parametrize(
+    ("who", "events"), [("sysbench", "done"), ("floor", "slice,done"), ("floor", "done")]
+)
+def test_a_liar_is_found_out(who: str, events: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a whole window, of slices and of the result of slices; who did as told is believed beside it."""
+    script = tmp_path / "liar.py"
+    script.write_text(LIAR)
+    program, specimen = (
+        (floor_command(), floor_specimen()) if who == "floor" else (engine_command(), engine_specimen())
+    )
+    lying = (specimen, [sys.executable, "-P", str(script), events, *program])
+    monkeypatch.setitem(choice.PROGRAMS, who, lambda _, __: lying)  # type: ignore[attr-defined]
+    study = load_study("self-bench").model_copy(update={"rows": 2_000, "budget_s": 0.1})
+    for factor, level in (("workload", "point-select"), ("tls", "off"), ("connections", "2")):
+        study = override(study, factor, [level])
+    with Store.open(tmp_path / "store.sqlite") as store:
+        stored = run(Request(study=override(study, "client", ["engine", who])), store, Watching())
+    liars = of_client(stored, who)
+    assert liars
+    said = "SELECT statements" if who == "sysbench" or "slice" in events else "and its slices have"
+    for record in liars:
+        assert record.verdict.value == "invalid"
+        assert any(said in reason for reason in record.verdict.reasons), record.verdict
+    alone = [record for record in of_client(stored, "engine") if record.together is None]
+    assert {record.verdict.value for record in alone} <= {"valid"}
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@ have them too is another question, and in some versions they have not.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
@@ -16,15 +15,6 @@ from tlstax.checks.treatment import is_of_level
 from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
 from tlstax.records.trial import ConnectionsSeen
-from tlstax.study.workloads import verb as verb_of
-
-COUNTERS = {
-    "select": ("Com_select",),
-    "insert": ("Com_insert", "Com_insert_select"),
-    "update": ("Com_update", "Com_update_multi"),
-    "delete": ("Com_delete", "Com_delete_multi"),
-}
-"""The status variables that count statements of a kind (reference manual, "Server Status Variables")."""
 
 _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
@@ -52,37 +42,6 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
             f"{trial.ready.client} connects within the measured window: the figures include a TLS handshake "
             "for each of its connections",
         )
-
-
-def statements_counted(trial: Complete) -> Iterator[Doubt]:
-    """The server counted the statements that the client says it ran: it shows no rows to be checked."""
-    job, window = trial.evidence.job, trial.evidence.window
-    if trial.server.connections is None or job is None or not job.workload.statements:
-        return
-    if window is None or not window.status_delta:
-        yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
-        return
-    restores = job.rounds > 1 and bool(job.reset)
-    if restores:
-        yield Doubt(
-            "note",
-            f"the server put its data back before each of {job.rounds} rounds: its CPU time includes that, "
-            f"the times that {trial.ready.client} reports do not",
-        )
-    ran: Counter[str] = Counter()
-    for statement in job.workload.statements:
-        ran[verb_of(statement).lower()] += statement.repeat * trial.evidence.watched_operations
-    # The first statement on connecting is the proof, which has a counter of its own.
-    others = restores or len(job.workload.on_connect) > 1 or trial.evidence.guest
-    for verb in ran.keys() & COUNTERS.keys():
-        claimed = ran[verb]
-        counted = sum(window.status_delta.get(counter, 0) for counter in COUNTERS[verb])
-        if counted < claimed or (counted > claimed and not others):
-            yield Doubt(
-                "invalid",
-                f"the server ran {counted} {verb.upper()} statements in the window "
-                f"({' and '.join(COUNTERS[verb])}), the client says {claimed}",
-            )
 
 
 def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:

@@ -12,6 +12,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER as HANDSHAKES
 from tlstax.checks.handshakes import counts_handshakes
 from tlstax.checks.handshakes import least as least_counted
+from tlstax.checks.statements import WORDS as STATEMENTS
 from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
 from tlstax.study import path_exclusions
@@ -61,7 +62,7 @@ def together(trial: Complete) -> Iterator[Doubt]:
         if trial.evidence.guest and counted > least:
             yield Doubt("note", "others used the server during the trial")
             return
-        what = (COUNTERS | ROWS)[counter]
+        what = (COUNTERS | ROWS | STATEMENTS)[counter]
         yield Doubt(
             "invalid",
             f"while {seen.clients} clients took turns the server counted {counted} {what} ({counter}), "
@@ -101,7 +102,7 @@ def _sum(ranges: Iterable[Range]) -> Range:
 
 def _is_counted(trial: Complete, counter: str) -> bool:
     """YaSSL counts nothing of TLS, MariaDB no look-ups (see `treatment.server_counts`)."""
-    if counter == "Connections" or counter in ROWS:
+    if counter not in {HANDSHAKES, "Ssl_session_cache_hits"}:
         return True
     if not counts_handshakes(trial.server):
         return False

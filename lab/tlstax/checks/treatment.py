@@ -41,7 +41,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     """
     wanted, at_server = trial.case.tls, path_exclusions.tls_at_server(trial.case)
     if not trial.ready.negotiated and trial.server.connections is None:
-        yield Doubt("unknown", "no connection was asked what it had negotiated")
+        yield from _not_asked(trial)
     for seen in trial.ready.negotiated:
         if seen.client_tells:
             yield from _view_disagrees("client", seen.client, wanted)
@@ -58,6 +58,22 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
             yield Doubt("invalid", f"{handshakes.count} TLS handshakes were made where there must be none")
         elif handshakes.version != _VERSION_NAMES.get(wanted, handshakes.version):
             yield Doubt("invalid", f"{handshakes.count} handshakes negotiated {handshakes.version}")
+
+
+def _not_asked(trial: Complete) -> Iterator[Doubt]:
+    """Of a client that asks nothing it is enough that the server counts handshakes and accepts one version.
+
+    `server_counts` sees that it counted one for each connection, or none.
+    """
+    kind, wanted, accepted = kind_of(trial.case.client), trial.case.tls, trial.server.tls_versions
+    if not kind.is_silent or not counts_handshakes(trial.server):
+        yield Doubt("unknown", "no connection was asked what it had negotiated")
+    elif wanted != "off" and accepted != _VERSION_NAMES.get(wanted):
+        yield Doubt(
+            "unknown",
+            f"{kind.name} asks no connection what it has negotiated, and the server accepts "
+            f"{accepted or 'versions that it does not report'}, not {wanted} alone",
+        )
 
 
 def is_of_level(version: str, level: str) -> bool:
@@ -144,6 +160,13 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
 
 
+def connected(trial: Complete) -> Iterator[Doubt]:
+    """As many connections were opened as are to work, or more; `server_counts` has the server's count."""
+    opened, wanted = trial.done.lifetime.connections, trial.case.connections
+    if opened < wanted:
+        yield Doubt("invalid", f"the client opened {opened} connections, where {wanted} are to work")
+
+
 def server_counts(trial: Complete) -> Iterator[Doubt]:
     """The server counted what the client counted: connections, handshakes, session cache hits.
 
@@ -201,9 +224,10 @@ def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -
 def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
     """How many handshakes reached the server: the client's, or those of a path that ends or begins TLS.
 
-    Such a path makes one for each connection, or none. Which of them it resumes is its own affair.
+    Such a path makes one for each connection, or none. Which of them it resumes is its own affair. A client
+    that asks nothing does not count its own: it makes as many.
     """
-    if path_exclusions.is_of_client(case):
+    if path_exclusions.is_of_client(case) and kind_of(case.client).asks:
         return sum(seen.count for seen in made.handshakes)
     return 0 if path_exclusions.tls_at_server(case) == "off" else made.connections
 
@@ -242,7 +266,8 @@ def work(trial: Complete) -> Iterator[Doubt]:
         # A user's own statement may ask for what is another every time, such as NOW().
         weight = "invalid" if workloads.is_built_in(trial.case.workload) else "note"
         yield Doubt(weight, f"rows differ from the server's: {trial.evidence.row_mismatches[0]}")
-    if not done.row_samples and _shows_rows(trial) and trial.server.connections is None:
+    shows_rows = kind_of(trial.case.client).asks and trial.server.connections is None
+    if not done.row_samples and shows_rows and _returns_rows(trial):
         yield from _without_samples(trial)
 
 
@@ -279,7 +304,7 @@ def _bytes_that_came(trial: Complete) -> int | None:
     return done.wire.bytes_received if done.wire is not None else None
 
 
-def _shows_rows(trial: Complete) -> bool:
+def _returns_rows(trial: Complete) -> bool:
     """Whether every operation gives rows that are there for the laboratory to ask for again."""
     job = trial.evidence.job
     return job is None or (workloads.returns_rows(job.workload) and not workloads.writes(job.workload))

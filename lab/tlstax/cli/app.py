@@ -198,7 +198,7 @@ def run(
     client: Annotated[
         str | None,
         typer.Option(
-            help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
+            help="Load clients: engine, sysbench, floor, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
             "(`tlstax drivers list`); comma-separated."
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""The commands that are no study: `self-bench`, `library-bench`, `storm`, `memory`; and their options."""
+"""The commands beside studies: `self-bench`, `library-bench`, `storm`, `memory`; and their options."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ def self_bench(
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write it here as well: .json, .md or .txt.", dir_okay=False),
+        typer.Option(
+            "--output", "-o", help="Write it here as well: .json, .md, .txt or .html.", dir_okay=False
+        ),
     ] = None,
     client_tls_library: Annotated[
-        Path | None,
-        typer.Option(help="A libssl.so for the engine and the floor; sysbench keeps its own."),
+        str | None,
+        typer.Option(help="TLS library of the engine and the floor, such as openssl-3.5.5."),
     ] = None,
     bytes_: Annotated[
         bool,
@@ -68,13 +70,13 @@ def self_bench(
     client_cpus: ClientCpus = None,
     show: Annotated[
         Path | None,
-        typer.Option("--show", help="Measure nothing, show what --output wrote before.", dir_okay=False),
+        typer.Option("--show", help="Show what --hold or --bytes wrote with --output.", dir_okay=False),
     ] = None,
     format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal",
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """The engine against sysbench and against the bare floor, on a private server in one run."""
+    """The engine beside sysbench and the bare floor on a private server: the study self-bench, in short."""
     from tlstax.cli.self_bench_command import SelfBenchOptions, self_bench_command
 
     raise typer.Exit(

@@ -32,7 +32,6 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
-from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
@@ -74,7 +73,6 @@ PRINTED = (
     Printed("memory", MemoryDocument, ("memory --json",)),
     Printed("bench", BenchDocument, ("storm --json", "library-bench --json", "self-bench --bytes --json")),
     Printed("specimens-list", Listing, ("specimens list --json",)),
-    Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("advise", Advice, ("advise URL --json",)),

@@ -80,13 +80,14 @@ def checked_count(count: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """How a run is shown: as JSON alone or in words, its `report` in this file or beside the store.
+    """How a run is shown: as JSON or Markdown alone or in words, its `report` in a file or beside the store.
 
     With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`.
     """
 
     report: Path | None = None
     as_json: bool = False
+    as_markdown: bool = False
     live: bool = False
     verbose: bool = False
 
@@ -164,6 +165,8 @@ def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
         if shown.as_json:
             show_json(render(stored, found, "json"), remedy=kept)
+        elif shown.as_markdown:
+            show(render(stored, found, "md"), remedy=kept)
         else:
             colour = colourful()
             text = render(

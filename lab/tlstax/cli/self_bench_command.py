@@ -1,42 +1,35 @@
-"""`tlstax self-bench`: its options into a request, what is shown meanwhile, and how it ends."""
+"""`tlstax self-bench`: the study of that name with what options change; or connections held, results read."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command, show_bench
-from tlstax.cli.bench_formats import format_of, format_of_output
-from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.bench_formats import format_of
+from tlstax.cli.measuring import Shown, measure
+from tlstax.cli.memory_command import HoldOptions, hold_command
 from tlstax.cli.options import BenchOptions
-from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.streams import colourful, show, show_json
+from tlstax.cli.study_command import changed
+from tlstax.clients.choice import obtain_client
 from tlstax.probes import long_results
+from tlstax.records.trial import Changes
 from tlstax.results.bench import BenchDocument
-from tlstax.selfbench import plan, session
-from tlstax.selfbench.document import SelfBenchDocument
-from tlstax.selfbench.estimate import document
-from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
-from tlstax.selfbench.hold_estimate import hold_document
-from tlstax.selfbench.hold_records import HoldDocument
-from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
-from tlstax.selfbench.plan import Sitting
-from tlstax.selfbench.table import markdown, terminal
-from tlstax.selfbench.words import cell_words
-from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.run.preparing import Request
+from tlstax.study import RESUMED, load_study
+from tlstax.study.changes import over_client_library
+from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.level_names import ENGINE, RECONNECT
+from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.plain_words import reason
-from tlstax.topics.core.untrusted import escaped_json
+from tlstax.support.text import closest
 
-Document = SelfBenchDocument | HoldDocument
-
-ALL = "all"
-DEFAULT_BUDGET_S = 600.0
-"""About ten blocks of all cells, on a machine that does nothing else."""
+STUDY, TLS_RESUMED = "self-bench", f"1.3{RESUMED}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class SelfBenchOptions:
     show: Path | None = None
     format_name: str = "terminal"
     json: bool = False
-    client_tls_library: Path | None = None
+    client_tls_library: str | None = None
     bytes: bool = False
     hold: int | None = None
     rate: float | None = None
@@ -62,114 +55,110 @@ class SelfBenchOptions:
     beside_others: bool = False
 
 
-class SelfBenchProgress:
-    """The progress line with the self-bench's own words for a sitting."""
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-        self._first_s: float | None = None
-        self.step, self.warn, self.close = line.step, line.warn, line.close
-
-    def sitting(self, sitting: Sitting, left_s: float | None) -> None:
-        """A sitting begins; `left_s` is how long the rest may take, None while that is not known."""
-        now_s = time.monotonic()
-        self._first_s = now_s if self._first_s is None else self._first_s
-        took_s = now_s - self._first_s
-        self._line.now(
-            f"block {sitting.block + 1}, cell {sitting.number + 1}: {cell_words(sitting.cell)}",
-            share=took_s / (took_s + left_s) if left_s and left_s > 0 else None,
-            left_s=left_s,
-        )
-
-
 def self_bench_command(options: SelfBenchOptions) -> int:
-    """Compare, or hold connections, and show it; or show what was kept before. The exit status.
+    """Compare, hold connections or read results, and show it; or show results read before. The exit status.
 
     MachineFault when the figures must not be used; what there is has been shown then.
     """
-    if options.bytes and options.show is None:
-        shown = BenchOptions(output=options.output, format_name=options.format_name, json=options.json)
-        request = _bytes_request(options)
-        return bench_command(long_results.TOPIC, shown, lambda line: long_results.measure(request, line))
     form = format_of(options.format_name, json=options.json)
     if options.show is not None:
-        kept = read_document(options.show)
-        if isinstance(kept, BenchDocument):
-            show_bench(long_results.TOPIC, kept, form)
-        else:
-            _show(kept, form)
+        show_bench(long_results.TOPIC, read_document(options.show), form)
         return 0
-    format_of_output(options.output)
-    line = ProgressLine(quiet=form == "json")
+    if options.bytes:
+        shown_as = BenchOptions(output=options.output, format_name=options.format_name, json=options.json)
+        asked = _bytes_request(options)
+        return bench_command(long_results.TOPIC, shown_as, lambda line: long_results.measure(asked, line))
     if options.hold is not None:
-        return _hold(_hold_request(options, options.hold), options, line, form)
+        return hold_command(_hold_options(options, options.hold))
     for name, value in (("--rate", options.rate), ("--server", options.server)):
         if value is not None:
             raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
-    run = session.run(_request(options), SelfBenchProgress(line))
-    found = document(run)
-    _show_and_keep(found, options.output, form)
-    if found.status == "interrupted":
-        return INTERRUPTED
-    if found.status == "failed":
-        raise MachineFault(run.why)
-    if all(cell.engine is None for cell in found.cells):
-        reason = next((r.reason for r in found.trials.rejected if r.contestant == "engine"), "none was run")
-        raise MachineFault(f"no trial of the engine was valid: {reason}")
-    return 0
+    request = _request(options, ProgressLine(quiet=form == "json"))
+    shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
+    return measure(request, shown=shown)
 
 
-def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
-    run = hold(request, line.step, line.warn)
-    found = hold_document(run)
-    _show_and_keep(found, options.output, form)
-    if found.status == "interrupted":
-        return INTERRUPTED
-    if not found.servers:
-        raise MachineFault(f"no server could hold them: {found.not_held[0].reason}")
-    doubts = [doubt for held in found.servers for level in held.levels for doubt in level.doubts]
-    if doubts:
-        raise MachineFault(f"the connections were not held as asked: {doubts[0]}")
-    return 0
-
-
-def _show_and_keep(found: Document, output: Path | None, form: str) -> None:
+def read_document(path: Path) -> BenchDocument:
+    """What `--output` wrote before of `--bytes`. Raises UserMistake."""
     try:
-        _show(found, form)
-    finally:
-        if output is not None:
-            write_text(output, render(found, format_of_output(output)))
-
-
-def _show(found: Document, form: str) -> None:
-    text = render(found, form, colour=colourful())
-    if form == "json":
-        show_json(text)
-    else:
-        show(text, coloured=form == "terminal" and colourful())
-
-
-def render(found: Document, form: str, *, colour: bool = False) -> str:
-    """The document in one of FORMATS; `colour` is for the terminal alone."""
-    if form == "json":
-        return escaped_json(found.model_dump_json(indent=2) + "\n")
-    if isinstance(found, HoldDocument):
-        return hold_markdown(found) if form == "md" else hold_terminal(found)
-    return markdown(found) if form == "md" else terminal(found, colour=colour)
-
-
-def read_document(path: Path) -> Document | BenchDocument:
-    """What `--output` wrote before. Raises UserMistake."""
-    try:
-        return TypeAdapter[Document | BenchDocument](Document | BenchDocument).validate_json(
-            path.read_text(encoding="utf-8")
-        )
+        return BenchDocument.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
         raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
     except ValidationError as fault:
         raise UserMistake(
-            f"{path} is not what self-bench writes", remedy="give a file that --output of this version wrote"
+            f"{path} is not what self-bench --bytes of this version writes",
+            remedy="others are runs: `tlstax report RUN` shows one, `tlstax pack RUN` makes a file of it",
         ) from fault
+
+
+def _request(options: SelfBenchOptions, line: ProgressLine) -> Request:
+    """A run of the study; without a sysbench to be had, of the others, which is said. Raises UserMistake."""
+    chosen = [
+        f"{factor}={','.join(levels)}"
+        for factor, levels in (
+            ("workload", _levels(options.workload, "workload")),
+            ("tls", _tls_levels(options)),
+            ("connections", _connections(options.connections)),
+        )
+        if levels
+    ]
+    changes = Changes(
+        set=tuple(chosen),
+        budget=options.budget,
+        server_cpus=options.server_cpus,
+        client_cpus=options.client_cpus,
+    )
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    changed(load_study(STUDY), changes)  # A mistake is told before anything is fetched.
+    try:
+        obtain_client(SYSBENCH, line.step)
+    except TlstaxError as error:
+        line.warn(f"no {SYSBENCH} to compare with: {error.sentence()}")
+        changes = changes.model_copy(update={"set": (*chosen, f"client={ENGINE},{FLOOR}")})
+    study = changed(load_study(STUDY), changes)
+    if options.client_tls_library is not None:
+        study = over_client_library(study, options.client_tls_library)
+    return Request(
+        study=study, seed=options.seed, changes=changes, cpus=cpus, beside_others=options.beside_others
+    )
+
+
+def _levels(text: str | None, factor: str) -> tuple[str, ...]:
+    """Levels of the study's own. UserMistake for others: the clients do no other work alike."""
+    levels = _names(text, f"--{factor}")
+    known = [*map(str, load_study(STUDY).factors[factor]), *([TLS_RESUMED] if factor == "tls" else [])]
+    for level in levels:
+        if level not in known:
+            raise UserMistake(
+                f"--{factor}: the self-bench has no {level!r}{closest(level, known)}",
+                remedy=f"allowed are {', '.join(known)}",
+            )
+    return levels
+
+
+def _tls_levels(options: SelfBenchOptions) -> tuple[str, ...]:
+    """TLS levels, resumed or not; what a resumed one is compared with, full handshakes, comes along."""
+    levels, full = _levels(options.tls, "tls"), TLS_RESUMED.removesuffix(RESUMED)
+    if TLS_RESUMED not in levels:
+        return levels
+    if RECONNECT not in (_names(options.workload, "--workload") or (RECONNECT,)):
+        raise UserMistake(
+            f"--tls: {TLS_RESUMED} concerns new connections only",
+            remedy=f"ask for it with --workload {RECONNECT}",
+        )
+    return (
+        levels
+        if full in levels
+        else (*(level for level in levels if level != TLS_RESUMED), full, TLS_RESUMED)
+    )
+
+
+def _connections(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(map(str, quantities.counts(text, "--connections")))
+
+
+def _names(text: str | None, option: str) -> tuple[str, ...]:
+    return quantities.names(text, option) if text is not None else ()
 
 
 def _bytes_request(options: SelfBenchOptions) -> long_results.BytesRequest:
@@ -191,7 +180,7 @@ def _bytes_request(options: SelfBenchOptions) -> long_results.BytesRequest:
     return long_results.BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
 
 
-def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
+def _hold_options(options: SelfBenchOptions, connections: int) -> HoldOptions:
     only_to_compare = (
         ("--workload", options.workload),
         ("--tls", options.tls),
@@ -202,56 +191,14 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
     for name, value in only_to_compare:
         if value is not None:
             raise UserMistake(f"{name} does not go with --hold", remedy="leave one of them out")
-    rate_per_s = float(connections) if options.rate is None else options.rate
-    return HoldRequest(
+    return HoldOptions(
         connections=connections,
-        rate_per_s=rate_per_s,
-        servers=_servers(options.server),
+        rate_per_s=options.rate,
+        server=options.server,
         seed=options.seed,
+        output=options.output,
+        format_name=options.format_name,
+        json=options.json,
         cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
         beside_others=options.beside_others,
     )
-
-
-def _servers(text: str | None) -> tuple[str, ...]:
-    """The servers by name; `all` are those that are here. UserMistake where none is."""
-    if text is None:
-        return (DEFAULT_SERVER,)
-    if text.strip() != ALL:
-        return quantities.names(text, "--server")
-    found = ready_servers()
-    if not found:
-        raise UserMistake(
-            "--server all: there is no server here yet", remedy="fetch some with `tlstax specimens fetch`"
-        )
-    return found
-
-
-def _request(options: SelfBenchOptions) -> session.Request:
-    cells = plan.cells(
-        _names(options.workload, "--workload", plan.WORKLOADS),
-        _names(options.tls, "--tls", plan.TLS_LEVELS),
-        quantities.counts(options.connections, "--connections")
-        if options.connections is not None
-        else plan.CONNECTIONS,
-    )
-    budget_s = DEFAULT_BUDGET_S
-    if options.budget is not None:
-        budget_s = quantities.seconds(options.budget, "--budget")
-    library = options.client_tls_library
-    if library is not None and not library.is_file():
-        raise UserMistake(
-            f"--client-tls-library: {library} is not a file", remedy="name a libssl.so with its path"
-        )
-    return session.Request(
-        cells=cells,
-        budget_s=budget_s,
-        seed=options.seed,
-        client_tls_library=str(library.resolve()) if library is not None else None,
-        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
-        beside_others=options.beside_others,
-    )
-
-
-def _names(text: str | None, option: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    return quantities.names(text, option) if text is not None else otherwise

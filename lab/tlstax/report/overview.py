@@ -8,7 +8,7 @@ from math import exp
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import INSTANCE
-from tlstax.findings.core.outcomes import is_large, outcomes
+from tlstax.findings.core.outcomes import is_large, is_of_load_client, outcomes
 from tlstax.findings.core.series import LADDER, Series, frozen, series
 from tlstax.findings.core.wording import (
     CERTIFICATE,
@@ -72,7 +72,7 @@ SPENT = (CPU, "server_instructions_per_op")
 
 def wants_overview(study: Study) -> bool:
     """Whether a report of this study begins with an overview."""
-    return is_large(study) or bool(study.contrasts or study.statements)
+    return not is_of_load_client(study) and (is_large(study) or bool(study.contrasts or study.statements))
 
 
 def sections(document: RunDocument) -> Iterator[Section]:

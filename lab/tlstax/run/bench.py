@@ -158,9 +158,9 @@ class Bench:
         hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
         return [*(["env", *hidden] if hidden else []), *(program.command if program else self.command)]
 
-    def client_asks(self, levels: Levels) -> bool:
-        """Whether that client asks its connections what they have negotiated (see `ClientKind`)."""
-        return kind_of(CaseLevels.of(levels).client).asks
+    def connects_in_window(self, levels: Levels) -> bool:
+        """Whether that client makes its connections within the window (see `ClientKind`)."""
+        return kind_of(CaseLevels.of(levels).client).connects_in_window
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.

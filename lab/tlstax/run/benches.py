@@ -45,7 +45,16 @@ from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import is_specimen_name
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
-from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
+from tlstax.study.needs import (
+    clients,
+    faults,
+    needs_distance,
+    only_tls_version,
+    paths,
+    paths_of,
+    server_choices,
+    tls_libraries,
+)
 from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted
 
@@ -154,6 +163,8 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
     """
     engine_command()
     hidden_features.check_machine(study)
+    for choice in server_choices(study):
+        only_tls_version(study, choice)
     chosen = (choice.server for choice in server_choices(study))
     names = dict.fromkeys(name for name in chosen if name not in external)
     _check_names(study, names)
@@ -303,7 +314,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
             }
             bench.terms = bench.terms.model_copy(update=terms)
             bench.client_claims, bench.clients = claims, specimens.clients
-            if not all(kind_of(name).asks for name in specimens.clients):
+            if any(kind_of(name).connects_in_window for name in specimens.clients):
                 connection_log.create(bench.admin)
             for name, over in paths_of(study, choice):
                 if name not in (DIRECT, UNIX_SOCKET):
@@ -317,6 +328,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
 def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...]) -> Wanted:
     """The server of this choice, as its cases in the study need it."""
     cases = (case for case in study.typed() if case.server_choice == choice)
+    version = only_tls_version(study, choice)
     return Wanted(
         build=specimens.servers[choice.server],
         tls_library=specimens.tls_libraries.get(choice.tls_library),
@@ -326,6 +338,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tu
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
+        options=(f"--tls-version=TLSv{version}",) if version else (),
         counted_events=events if choice.observed else (),
     )
 

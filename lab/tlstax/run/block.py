@@ -151,4 +151,4 @@ def _job(trial: Trial, sitting: Sitting, bench: Bench, shortest_s: float, header
     if sitting.takes_turns:
         job = seated(job, trial, sitting)
     job = captured(job) if trial.captured else job
-    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)
+    return connection_log.reporting(job, bench.server.version) if bench.connects_in_window(levels) else job

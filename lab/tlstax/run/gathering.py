@@ -176,7 +176,7 @@ def observed_of_server(
         allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
         variables=_variables(levels, admin),
         demands_certificate=_demands_certificate(levels, bench),
-        connections=None if bench.client_asks(levels) else connection_log.read(admin),
+        connections=connection_log.read(admin) if bench.connects_in_window(levels) else None,
     )
 
 

@@ -107,7 +107,7 @@ def pilot_job(trial: Trial, study: Study, bench: Bench) -> Job:
     levels = trial.case.levels
     terms = bench.terms_of(levels).model_copy(update={"duration_s": window_s(levels, PILOT_S, study)})
     job = job_for(levels, terms, sequence=trial.position)
-    return job if bench.client_asks(levels) else connection_log.reporting(job, bench.server.version)
+    return connection_log.reporting(job, bench.server.version) if bench.connects_in_window(levels) else job
 
 
 def _unsaid(_: str) -> None:

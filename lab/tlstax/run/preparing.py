@@ -29,6 +29,7 @@ from tlstax.run.resume import check_same
 from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study
+from tlstax.study.needs import has_one_thread
 from tlstax.study.workload_level import data_needs
 
 
@@ -144,7 +145,9 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
             benches = stack.enter_context(of_guest)
         else:
             machine = machine_of(request.cpus, request.resumed)
-            if fleet is not None:
+            if has_one_thread(study):
+                machine = machine.model_copy(update={"client_cpus": machine.client_cpus[:1]})
+            elif fleet is not None:
                 machine = with_all_cpus(machine, request.cpus)
             elif request.resumed is None and not request.cpus.is_any:
                 machine = piloted(study, specimens, needs, machine, say)

@@ -15,6 +15,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Levels, Study
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -63,13 +64,15 @@ def applied(levels: Levels, bench: Bench) -> Iterator[None]:
 
 
 def in_force(levels: Levels, bench: Bench) -> InForce:
-    """What holds at the server now, of what its case sets.
+    """What holds at the server now, of what its case sets, and what it accepts of a client that asks nothing.
 
     It logs in once more, because only a greeting says what a new connection would meet: after a reload that
     failed, the variables say one thing and the server does another.
     """
     case = CaseLevels.of(levels)
     versions = durability = None
+    if kind_of(case.client).is_silent:
+        versions = tls_switch.session_versions(bench.admin)
     if case.is_switched_at_server:
         with closing(bench.server.admin()) as fresh:
             facts = tls_facts.read(fresh)

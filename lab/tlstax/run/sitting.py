@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from tlstax.checks import rows_changed, together
+from tlstax.checks import rows_changed, statements, together
 from tlstax.contract import Job
 from tlstax.mysql import status
 from tlstax.plan import sittings
@@ -136,7 +136,8 @@ def _counted_together(
     counted: list[tuple[list[Seat], dict[str, int]]] = []
     yield counted
     for of_server, was in zip(servers, before, strict=True):
-        counted.append((list(of_server), status.status_delta(was, _status(of_server))))
+        after = _status(of_server, status.connected(was))
+        counted.append((list(of_server), status.status_delta(was, after)))
 
 
 def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None:
@@ -146,7 +147,10 @@ def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None
     """
     opened = [seat.opened_in_turns for seat in seats]
     made = zip((seat.trial.case.typed for seat in seats), opened, strict=True)
-    claims = {**together.claims(made), **rows_changed.claims(_written(seat) for seat in seats)}
+    written = [_written(seat) for seat in seats]
+    claims = {**together.claims(made), **rows_changed.claims(written)}
+    if not seats[0].bench.guest:
+        claims |= statements.claims(written)
     if any(seat.is_out for seat in seats):
         claims = {name: (least, None) for name, (least, _) in claims.items()}
     for seat, own in zip(seats, opened, strict=True):
@@ -170,11 +174,20 @@ def _written(seat: Seat) -> rows_changed.Written:
     )
 
 
-def _status(seats: Sequence[Seat]) -> dict[str, int]:
-    """The counters of the server of these seats; where it does not report them, all of them are out."""
+def _status(seats: Sequence[Seat], connected: int | None = None) -> dict[str, int]:
+    """The counters of the server of these seats; where it does not report them, all of them are out.
+
+    They are read once no more are `connected` to a server of ours: what a session counted may come late.
+    """
     found: dict[str, int] = {}
     for seat in seats:
         if not seat.is_out and not found:
             with seat.gathered.failures():
-                found = status.read_status(seat.bench.admin)
+                bench = seat.bench
+                settled = connected is not None and not bench.guest
+                found = (
+                    status.read_settled_status(bench.admin, connected or 0)
+                    if settled
+                    else status.read_status(bench.admin)
+                )
     return found

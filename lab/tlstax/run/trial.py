@@ -48,8 +48,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
     made_ready(gathered, bench, Passed())
     status_before = status.read_status(admin)
-    asks = bench.client_asks(levels)
-    if not asks:
+    in_window = bench.connects_in_window(levels)
+    if in_window:
         connection_log.clear(admin)
     route = bench.route(levels)
     observed, burning, locks = CaseLevels.of(levels).is_observed, Burning(levels, bench), LockCounting(bench)
@@ -76,7 +76,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
             gathered.burned, gathered.locks = burning.record(), locks.record(gathered.done.operations)
             captured.end_window(gathered.done.operations)
             gathered.window, gathered.sampled = watch.end(), watch.sampled
-            if not asks:
+            if in_window:
                 gathered.window = _without_ended_threads(gathered.window)
         finally:
             gathered.of_client(client)

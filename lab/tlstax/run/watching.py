@@ -24,7 +24,7 @@ def watched(levels: Levels, job: Job, bench: Bench, client: Side, others: int) -
     )
     if not CaseLevels.of(levels).is_observed:
         return sides
-    return _all_observers(sides, _kept(job, bench.client_asks(levels)), others, bench)
+    return _all_observers(sides, _kept(job, bench.connects_in_window(levels)), others, bench)
 
 
 def counters_of(levels: Levels, bench: Bench) -> Counters:
@@ -32,9 +32,9 @@ def counters_of(levels: Levels, bench: Bench) -> Counters:
     return Counters(bench.counted_events if CaseLevels.of(levels).is_observed else ())
 
 
-def _kept(job: Job, asks: bool) -> tuple[int, int]:
-    """How many connections the client keeps before the window, and after it."""
-    if not asks:
+def _kept(job: Job, in_window: bool) -> tuple[int, int]:
+    """How many connections the client keeps before the window in which it makes its own, and after it."""
+    if in_window:
         return 1, 0
     kept = 0 if job.workload.reconnect else job.connections
     return kept, kept

@@ -1,1 +1,1 @@
-"""The self-bench: the engine against sysbench and against the bare floor, on one server in one run."""
+"""The engine holding many connections, and reading long results; what it costs beside others is a study."""

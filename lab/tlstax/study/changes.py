@@ -6,10 +6,19 @@ from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.study.case_levels import CaseLevels, Choice
+from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factors import FACTORS, check_factor, check_level
 from tlstax.study.faults import rebuilt
-from tlstax.study.level_names import DIRECT, ENGINE, KEPT_BESIDE_MADE, LEFT_TO_THE_DRIVER, POINT_SELECT, Level
+from tlstax.study.level_names import (
+    DIRECT,
+    ENGINE,
+    KEPT_BESIDE_MADE,
+    LEFT_TO_THE_DRIVER,
+    OWN,
+    POINT_SELECT,
+    Level,
+)
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
@@ -177,6 +186,22 @@ def trusting(study: Study, few: int, many: int) -> Study:
         baseline={**study.baseline, "trust": few},
         exclude=(*(own for own in study.exclude if "trust" not in own.levels), in_the_clear),
         contrasts=(*(own for own in study.contrasts if own.factor != "trust"), beside),
+    )
+
+
+def over_client_library(study: Study, name: str, where: str = "--client-tls-library") -> Study:
+    """The study whose clients load this TLS library, but for those that keep the one they come with."""
+    library = check_level(FACTORS["client_tls_library"], name, where=where)
+    taking = {ENGINE, FLOOR}
+    bundles = study.treatments or ({},)
+    return rebuilt(
+        study,
+        where,
+        treatments=tuple(
+            {**own, "client_tls_library": library if own.get("client", ENGINE) in taking else OWN}
+            for own in bundles
+        ),
+        baseline={**study.baseline, "client_tls_library": library},
     )
 
 

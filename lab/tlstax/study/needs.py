@@ -6,8 +6,12 @@ from collections import Counter
 
 from tlstax.study.case_levels import ServerChoice
 from tlstax.study.client_exclusions import what_it_lacks
+from tlstax.study.client_kinds import floor
+from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.design import Study
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import enumerated
 
 
 def has_plaintext(study: Study) -> bool:
@@ -41,6 +45,30 @@ def lacking(study: Study) -> dict[str, int]:
 def clients(study: Study) -> tuple[str, ...]:
     """The names of the load clients that the study's cases are measured with."""
     return tuple(dict.fromkeys(case.client for case in study.typed()))
+
+
+def has_one_thread(study: Study) -> bool:
+    """Whether any of those has one thread, so that the others are to have no more processors than it."""
+    return any(kind_of(name).has_one_thread for name in clients(study))
+
+
+def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
+    """The one TLS version that this server is to accept, None where all that it accepts by itself.
+
+    That proves what a client has negotiated which asks nothing. UserMistake where other cases need more.
+    """
+    encrypted = [case for case in study.typed() if case.server_choice == choice and case.is_encrypted]
+    silent = [case.client for case in encrypted if kind_of(case.client).is_silent]
+    if not silent:
+        return None
+    others = sorted({case.tls for case in encrypted} - {floor.ONLY_TLS})
+    if others:
+        raise UserMistake(
+            f"{silent[0]} is proved by a server that accepts TLS {floor.ONLY_TLS} alone, and other cases "
+            f"there have TLS {enumerated(others)}",
+            remedy=f"leave out {silent[0]}, or what has other versions",
+        )
+    return floor.ONLY_TLS
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

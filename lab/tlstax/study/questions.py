@@ -15,6 +15,8 @@ from tlstax.support.text import counted, enumerated
 MOST_NAMED, MOST_GROUPS = 4, 2
 """More cases, or groups of them, than this are counted."""
 
+WORK = "work"
+
 Levels = dict[str, Level]
 
 
@@ -42,22 +44,30 @@ def _compared(cases: Sequence[Levels], study: Study) -> set[str]:
 
 
 def _title(study: Study, cases: Sequence[Levels]) -> str:
-    baseline = label_levels(study.baseline, study)
-    subjects = _subjects(study, cases)
+    subjects, baseline = _compared_words(study, cases)
     title = f"{subjects}, compared with {baseline}" if subjects else f"{baseline}, by itself"
     return title[:1].upper() + title[1:]
 
 
 def _question(study: Study, cases: Sequence[Levels]) -> str:
     """Such as "How do TLS 1.3 and TLS 1.2 compare with plaintext (point selects on kept connections)?"."""
-    baseline, subjects = label_levels(study.baseline, study), _subjects(study, cases)
+    subjects, baseline = _compared_words(study, cases)
     groups = list(dict.fromkeys(group_label(study.group_of(case), study) for case in cases))
     few = "; ".join(filter(None, groups)) if len(groups) <= MOST_GROUPS else counted(len(groups), "group")
     rate = f"at {schedule_label(study.schedule)}" if isinstance(study.schedule, OpenLoop) else ""
     where = ", ".join(filter(None, (few, rate)))
-    does = "do" if " and " in subjects or re.match("[0-9]", subjects) else "does"
+    several = " and " in subjects or re.match("[0-9]", subjects)
+    does = "do" if several and not subjects.startswith(WORK) else "does"
     asked = f"How {does} {subjects} compare with {baseline}" if subjects else f"What does {baseline} come to"
     return f"{asked} ({where})?" if where else f"{asked}?"
+
+
+def _compared_words(study: Study, cases: Sequence[Levels]) -> tuple[str, str]:
+    """What is compared, and with what; of clients it is the work by them."""
+    subjects, baseline = _subjects(study, cases), label_levels(study.baseline, study)
+    if not baseline.startswith("by "):
+        return subjects, baseline
+    return f"{WORK} {subjects}" if subjects.startswith("by ") else subjects, f"{WORK} {baseline}"
 
 
 def _subjects(study: Study, cases: Sequence[Levels]) -> str:

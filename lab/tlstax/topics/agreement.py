@@ -23,7 +23,7 @@ from typing import Any
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.outcomes import UNITS
+from tlstax.findings.core.outcomes import UNITS, is_of_load_client
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.core.stats import relative_difference
 from tlstax.findings.core.wording import (
@@ -149,8 +149,11 @@ def rows(run: Run) -> Iterator[Row]:
 
     A row of the role "client tax" has the outcome's ratio to the same client's trials in plaintext. Behind a
     difference come its clues, each a row. Drivers without TLS options each do what they like, and cannot be
-    expected to agree. In the order of the plan; nothing where the study has one client.
+    expected to agree. In the order of the plan; nothing where the study has one client, or asks what a client
+    costs itself.
     """
+    if is_of_load_client(run.study):
+        return
     series = run.series
     cases = (case for case in series.cases.values() if CLIENT in case.levels)
     comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)

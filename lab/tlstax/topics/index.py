@@ -17,6 +17,7 @@ from tlstax.topics import (
     published,
     round_trips,
     scaling,
+    self_bench,
     statements,
     storms,
     trust,
@@ -31,6 +32,7 @@ from tlstax.topics.explain import sections as explain
 from tlstax.topics.tables import topic as tables
 
 COMPARED: tuple[Topic, ...] = (
+    self_bench.TOPIC,
     CONTRASTS,
     two_sides.TOPIC,
     pool.TOPIC,

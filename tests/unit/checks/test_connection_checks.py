@@ -11,8 +11,9 @@ from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
 from observed_windows import window
 from tlstax.checks import judge
-from tlstax.checks.connections import seen_at_server, statements_counted
+from tlstax.checks.connections import seen_at_server
 from tlstax.checks.handshakes import missed
+from tlstax.checks.statements import statements_counted
 from tlstax.contract import Counts, TlsOff, TlsOn
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
 from tlstax.study import Case

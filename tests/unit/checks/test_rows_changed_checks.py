@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -44,12 +45,22 @@ def writing(name: str, counted: dict[str, int], *, mariadb: bool = False, **job:
             "trial": Trial(block=0, position=0, case=case),
             "job": told.without_password(),
             "done": record.done.model_copy(update={"operations": OPERATIONS, "row_samples": ()}),
-            "window": Window(took_s=0.1, status_delta={"Bytes": 1, **counted}),
+            "window": Window(took_s=0.1, status_delta={"Bytes": 1, **_statements(told), **counted}),
             "server": record.server.model_copy(update={"version": "11.8.3-MariaDB"})
             if mariadb
             else record.server,
         }
     )
+
+
+def _statements(job: Job) -> dict[str, int]:
+    """What the server counted of the statements that were run, whether or not they changed a row."""
+    ran = Counter({"Com_stmt_execute": 0})
+    for statement in job.workload.statements:
+        prepared = (statement.protocol or job.workload.protocol) == "prepared"
+        ran[f"Com_{workloads.verb(statement).lower()}"] += OPERATIONS * statement.repeat
+        ran["Com_stmt_execute"] += OPERATIONS * statement.repeat * prepared
+    return dict(ran)
 
 
 def judged_reasons(record: TrialRecord) -> str:

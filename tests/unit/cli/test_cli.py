@@ -126,7 +126,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("self-bench", "--budget", "soon"), "write it like 60s, 2m or 1h"),
         (("self-bench", "--format", "html"), "the formats are terminal, md, json"),
         (("self-bench", "--show", "no-such-file.json"), "cannot be read"),
-        (("self-bench", "--show", __file__), "is not what self-bench writes"),
+        (("self-bench", "--show", __file__), "`tlstax report RUN` shows it"),
         (("self-bench", "--rate", "5"), "--rate goes with --hold"),
         (("self-bench", "--server", "mysql-9.7"), "--server goes with --hold"),
         (("self-bench", "--hold", "9", "--server", ","), "--server: nothing is named"),

@@ -83,9 +83,6 @@ PURE_MODULES = {
     "run": ("columns", "early_abort", "progress"),
     "librarybench": ("costs", "order", "records", "split", "subjects"),
     "selfbench": (
-        "caveats",
-        "document",
-        "estimate",
         "hold_estimate",
         "hold_records",
         "hold_table",
@@ -93,7 +90,6 @@ PURE_MODULES = {
         "plan",
         "proof",
         "records",
-        "table",
         "words",
     ),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),

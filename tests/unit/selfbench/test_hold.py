@@ -6,7 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from fake_contestants import MACHINE, SERVER, observation
-from tlstax.cli.self_bench_command import render
+from tlstax.report.formats.render import render
 from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.hold_records import (
     Held,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tlstax.clients import choice
+from tlstax.contract import ClosedLoop
+from tlstax.study import Level, load_study, override
+from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds import known
+from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import FACTORS
 from tlstax.study.labels import client_words
+from tlstax.study.needs import has_one_thread, only_tls_version, server_choices
+from tlstax.support.errors import UserMistake
 
 
 def test_each_client_is_a_level_and_has_a_way_to_be_obtained() -> None:
@@ -29,3 +37,44 @@ def test_clients_in_words() -> None:
         "mysqlslap 8.0.33",
         "Connector/J 9.7.0",
     ]
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"workload": "insert"}, "one short statement again and again"),
+        ({"workload": "reconnect", "protocol": "prepared"}, "prepares nothing on connections that it makes"),
+        ({"queries": 100}, "does no number of queries"),
+        ({"tls": "1.3", "resumption": "on", "workload": "reconnect"}, "resumes no session"),
+        ({"compression": "zlib"}, "compresses nothing"),
+        ({"tls": "1.2"}, "a server that accepts 1.3 alone"),
+    ],
+)
+def test_what_the_floor_cannot_do_is_said(levels: dict[str, Level], words: str) -> None:
+    def why_not(client: str) -> str:
+        case = CaseLevels.of({"workload": "point-select", **levels, "client": client})
+        return known.kind_of(client).why_not(Wanted(case, {}, ClosedLoop()))
+
+    assert words in why_not("floor")
+    assert why_not("engine") == ""
+
+
+def test_the_floor_does_what_the_self_bench_asks_of_it() -> None:
+    cells = {(case.workload, case.tls) for case in load_study("self-bench").typed() if case.client == "floor"}
+    assert cells == {(w, tls) for w in ("point-select", "reconnect") for tls in ("off", "1.3")}
+
+
+def test_a_server_accepts_the_one_version_of_a_client_that_asks_nothing() -> None:
+    study = load_study("self-bench")
+    (choice,) = server_choices(study)
+    assert only_tls_version(study, choice) == "1.3"
+    assert only_tls_version(override(study, "tls", ["off"]), choice) is None, "there is nothing to prove"
+    assert only_tls_version(override(study, "client", ["engine", "sysbench"]), choice) is None
+    with pytest.raises(UserMistake, match=r"floor is proved by a server that accepts TLS 1\.3 alone"):
+        only_tls_version(override(study, "tls", ["1.2", "1.3"]), choice)
+
+
+def test_nobody_has_more_processors_than_a_client_of_one_thread() -> None:
+    study = load_study("self-bench")
+    assert has_one_thread(study)
+    assert not has_one_thread(override(study, "client", ["engine", "sysbench"]))

@@ -15,6 +15,7 @@ from tlstax.records.locks import LOCKS
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice, CpuTicks
 from tlstax.study import Level, Study
+from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,
@@ -484,6 +485,11 @@ def is_large(study: Study) -> bool:
 def asks_for_counts(study: Study) -> bool:
     """Whether the study's question is how many round trips there are."""
     return study.deciding_outcome.startswith("round_trips_")
+
+
+def is_of_load_client(study: Study) -> bool:
+    """Whether clients are compared, one of them the least that one can do: the question is what they cost."""
+    return "client" in study.baseline and FLOOR in study.levels_of()["client"]
 
 
 def phases(study: Study) -> tuple[str, ...] | None:

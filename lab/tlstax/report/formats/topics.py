@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large
+from tlstax.findings.core.outcomes import asks_for_counts, is_large, is_of_load_client
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.results.document import RunDocument
@@ -44,7 +44,7 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
 
 def leaves_groups_out(study: Study) -> bool:
     """Whether a text shows the study as a whole: its groups of cases are too many, or not what was asked."""
-    return is_large(study) or asks_for_counts(study)
+    return is_large(study) or asks_for_counts(study) or is_of_load_client(study)
 
 
 def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:

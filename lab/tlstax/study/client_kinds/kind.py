@@ -86,12 +86,14 @@ class ClientKind:
     """A load client: its level of `client`, what it is called in sentences, and what it can do.
 
     `limits` names what it cannot do of a case, the first that holds being the reason to leave the case out.
-    One that `asks` asks its connections what they have negotiated, before the window, and keeps them; any
-    other makes those that work within the window, and they are proved at the server. One that
+    One that `asks` asks its connections what they have negotiated before the window, counts its handshakes
+    and keeps rows to be checked; of any other the server's word alone counts. One that `connects_in_window`
+    makes the connections that work within the window, and each records itself at the server. One that
     `works_in_rounds` does all operations of a round in one go, and the data is put back between rounds;
     one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
+    Beside one that `has_one_thread` nobody has more than one processor to work on.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
     """
@@ -101,11 +103,18 @@ class ClientKind:
     limits: Callable[[Wanted], Iterable[Limit]]
     is_driver: bool = False
     asks: bool = True
+    connects_in_window: bool = False
+    has_one_thread: bool = False
     works_in_rounds: bool = False
     makes_storms: bool = False
     takes_turns: bool = False
     tells_full_load: bool = False
     verifies: Callable[[str], bool | None] = _not_known
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing but the server's counters, and what it accepts, tells of its connections."""
+        return not (self.asks or self.connects_in_window)
 
     def why_not(self, wanted: Wanted) -> str:
         """Why it cannot measure the case; empty where it can."""

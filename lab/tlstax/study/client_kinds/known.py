@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tlstax.study.client_kinds import engine, mysqlslap, sysbench
+from tlstax.study.client_kinds import engine, floor, mysqlslap, sysbench
 from tlstax.study.client_kinds.driver import kind_of_driver
 from tlstax.study.client_kinds.kind import ClientKind
 from tlstax.study.driver_catalogue import DRIVERS
 
-PROGRAMS: tuple[ClientKind, ...] = (engine.KIND, sysbench.KIND, *mysqlslap.KINDS)
+PROGRAMS: tuple[ClientKind, ...] = (engine.KIND, sysbench.KIND, floor.KIND, *mysqlslap.KINDS)
 """Load clients that are no drivers."""
 
 KINDS: dict[str, ClientKind] = {kind.name: kind for kind in PROGRAMS} | {

@@ -35,6 +35,7 @@ def _kind(version: str, *, knows_native_passwords: bool) -> ClientKind:
         f"mysqlslap {version}",
         limits,
         asks=False,
+        connects_in_window=True,
         works_in_rounds=True,
         verifies=lambda reported: False if reported in WORKERS_IGNORE_SSL_MODE else None,
     )

@@ -80,8 +80,8 @@ def headline(document: RunDocument) -> list[str]:
             *(lost if drivers else ()),
         ]
     if topic := _of_its_kind(document):
-        counts = topic == "round_trips"
-        answer = [*said_of(document, topic), *(() if counts else causes(document))]
+        alone = topic in {"round_trips", "self_bench"}
+        answer = [*said_of(document, topic), *(() if alone else causes(document))]
         return [*lost, *(answer or _nothing(document))]
     if is_large(document.design):
         return [*lost, *reached(document), *(_pooled(document) or _nothing(document))]
@@ -106,6 +106,8 @@ def headline(document: RunDocument) -> list[str]:
 
 def _of_its_kind(document: RunDocument) -> str:
     """The topic that answers a run which asks of something else than treatments one by one; else empty."""
+    if "self_bench" in document.topics:
+        return "self_bench"
     if document.design.sides is not None:
         return "two_sides"
     if "agreement" in document.topics and "client" in document.design.baseline:

@@ -1,0 +1,129 @@
+"""Proof of work: a server counted the statements that clients say they ran, and how many were prepared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tlstax.checks.complete import Complete, Doubt
+from tlstax.checks.rows_changed import Written
+from tlstax.contract import Workload
+from tlstax.study import workloads
+from tlstax.study.case_levels import CaseLevels
+from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.workloads import verb as verb_of
+
+SELECTS, EXECUTIONS = "Com_select", "Com_stmt_execute"
+
+COUNTERS = {
+    "select": (SELECTS,),
+    "insert": ("Com_insert", "Com_insert_select"),
+    "update": ("Com_update", "Com_update_multi"),
+    "delete": ("Com_delete", "Com_delete_multi"),
+}
+"""The status variables that count statements of a kind (reference manual, "Server Status Variables")."""
+
+WORDS = {SELECTS: "SELECT statements", EXECUTIONS: "executions of prepared statements"}
+"""What of it is counted of all who take turns, in words."""
+
+
+class _Each(NamedTuple):
+    """What one operation runs: statements by their verb, and how many of all are prepared."""
+
+    verbs: Counter[str]
+    prepared: int
+
+
+def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int | None]]:
+    """The statements that a server must have counted, by its counters, of all these clients together.
+
+    Of each the least, and the most: an operation may have failed before its statement ran, or after. Nothing
+    is claimed where it is not known of each client what its operations run, nor of a verb that nobody uses.
+    """
+    selects, executions = [0, 0], [0, 0]
+    for one in clients:
+        if not _is_told(one.case, one.workload):
+            return {}
+        each = _each(one.workload)
+        for place, operations in enumerate((one.operations, one.operations + one.failed)):
+            selects[place] += each.verbs["select"] * operations
+            executions[place] += each.prepared * operations
+    counted: dict[str, tuple[int, int | None]] = {EXECUTIONS: (executions[0], executions[1])}
+    if selects[1]:
+        counted[SELECTS] = selects[0], selects[1]
+    return counted
+
+
+def statements_counted(trial: Complete) -> Iterator[Doubt]:
+    """The server counted in the window the statements that the client says it ran there.
+
+    Of a client that shows no rows to be checked nothing else proves them. Drivers put statements together, or
+    run some of their own; of a user's own workload it is not known what its statements run besides; and
+    at an external server others run theirs.
+    """
+    job, window, kind = trial.evidence.job, trial.evidence.window, kind_of(trial.case.client)
+    only_proof = trial.server.connections is not None or not kind.asks
+    if job is None or not job.workload.statements:
+        return
+    if not only_proof and (trial.evidence.guest or not _is_told(trial.case, job.workload)):
+        return
+    if window is None or not window.status_delta:
+        if only_proof:
+            yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
+        return
+    restores = job.rounds > 1 and bool(job.reset)
+    if restores:
+        yield Doubt(
+            "note",
+            f"the server put its data back before each of {job.rounds} rounds: its CPU time includes that, "
+            f"the times that {trial.ready.client} reports do not",
+        )
+    failed = sum(error.count for error in trial.done.errors)
+    # Where connections record themselves, the first statement on connecting does that, and is a REPLACE.
+    recorded = trial.server.connections is not None
+    others = restores or len(job.workload.on_connect) > int(recorded) or trial.evidence.guest
+    each, operations = _each(job.workload), trial.evidence.watched_operations
+    wanted = [(f"{verb.upper()} statements", COUNTERS[verb], each.verbs[verb]) for verb in each.verbs]
+    for what, counters, times in (*wanted, ("prepared statements", (EXECUTIONS,), each.prepared)):
+        claimed, most = times * operations, times * (operations + failed)
+        counted = sum(window.status_delta.get(counter, 0) for counter in counters)
+        if counted < claimed or (counted > most and not others):
+            yield Doubt(
+                "invalid",
+                f"the server ran {counted} {what} in the window ({' and '.join(counters)}), "
+                f"the client says {claimed}",
+            )
+
+
+def slices_add_up(trial: Complete) -> Iterator[Doubt]:
+    """The client's result has the operations of its slices, the watched one among them, and no others."""
+    slices, watched = trial.evidence.slices, trial.evidence.watched_operations
+    if slices is None or not slices.finished or trial.evidence.load is not None:
+        return
+    claimed = watched + sum(slices.finished)
+    if trial.done.operations != claimed:
+        yield Doubt(
+            "invalid",
+            f"the client's result has {trial.done.operations} operations, and its slices have {claimed}",
+        )
+
+
+def _is_told(case: CaseLevels, workload: Workload) -> bool:
+    """Whether every operation runs the workload's statements, and its client nothing else."""
+    return (
+        bool(workload.statements)
+        and not workload.on_connect
+        and workloads.is_built_in(case.workload)
+        and not kind_of(case.client).is_driver
+    )
+
+
+def _each(workload: Workload) -> _Each:
+    verbs, prepared = Counter[str](), 0
+    for statement in workload.statements:
+        if (verb := verb_of(statement).lower()) in COUNTERS:
+            verbs[verb] += statement.repeat
+        if (statement.protocol or workload.protocol) == "prepared":
+            prepared += statement.repeat
+    return _Each(verbs, prepared)
