@@ -92,7 +92,7 @@ def precision_words(document: RunDocument) -> str:
     compared = [f for f in document.findings if f.outcome == outcome and f.role != "baseline"]
     widths = [found.ratio.half_width for found in compared]
     known = [width for width in widths if width is not None]
-    if not compared:
+    if not compared or document.design.maximum_blocks is not None:
         return ""
     wanted = f"±{percent(document.design.precision)} wanted"
     blocks = counted(max(found.ratio.blocks for found in compared), "block")
