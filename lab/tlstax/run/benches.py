@@ -37,6 +37,7 @@ from tlstax.specimens.resolve import (
     named_tls_library,
 )
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
@@ -48,6 +49,12 @@ from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, 
 from tlstax.study.needs import clients, faults, needs_distance, paths, paths_of, server_choices, tls_libraries
 from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted
+
+SPARE_CONNECTIONS = 50
+"""Connections that a server has room for besides those of its cases."""
+
+MOST_STATEMENTS = 1 << 20
+"""Prepared statements that a server keeps at once, where it has many connections: each has its own."""
 
 Say = Callable[[str], None]
 
@@ -290,7 +297,8 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                 say(_starting(choice, place, len(choices), time.monotonic() - started))
             here = machine.model_copy(update={"server_cpus": cpus_of[choice]})
             try:
-                wanted = replace(_wanted(study, choice, specimens, events), span=span, fleet=fleet)
+                wanted = _wanted(study, choice, specimens, events, needs.connections)
+                wanted = replace(wanted, span=span, fleet=fleet)
                 bench = stack.enter_context(
                     private_bench(session, wanted, here, needs, _unsaid if several else say)
                 )
@@ -314,8 +322,11 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
         yield benches
 
 
-def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...]) -> Wanted:
-    """The server of this choice, as its cases in the study need it."""
+def _wanted(
+    study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...], connections: int
+) -> Wanted:
+    """The server of this choice, as its cases in the study need it, with so many connections at once."""
+    many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     cases = (case for case in study.typed() if case.server_choice == choice)
     return Wanted(
         build=specimens.servers[choice.server],
@@ -326,6 +337,8 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tu
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
+        options=(f"--max-prepared-stmt-count={MOST_STATEMENTS}",) if many > usual else (),
+        max_connections=max(many, usual),
         counted_events=events if choice.observed else (),
     )
 
