@@ -26,8 +26,6 @@ from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.bytes_measure import ROW_BYTES
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
-from tlstax.selfbench.hold import HoldRequest, hold
-from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.selfbench.plan import CONTESTANTS, Sitting, cells
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.support.directories import cache_dir
@@ -178,32 +176,6 @@ def test_honest_contestants_are_proved_and_a_liar_is_found_out() -> None:
             assert cell.client_cpu_to_floor is not None
             # The engine beside itself: whatever the machine does meanwhile, not a multiple.
             assert 0.33 < cell.client_cpu_to_floor.point < 3
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("mariadb_build", "mysql_build")
-def test_held_connections_are_all_there_on_every_server_that_can() -> None:
-    names = ("mariadb-11.8", "mysql-9.7")
-    request = HoldRequest(connections=200, rate_per_s=300, servers=names, seed=1, duration_s=1.5)
-    found = hold_document(hold(request, lambda _: None, lambda _: None))
-    assert [(held.server.name, held.pooled) for held in found.servers] == list(
-        zip(names, (True, False), strict=True)
-    )
-    assert found.not_held == ()
-    for held in found.servers:
-        assert [level.tls for level in held.levels] == ["off", "1.3"]
-        for level in held.levels:
-            assert level.doubts == ()
-            assert level.connected == 200
-            assert level.scheduled == level.operations + level.skipped + level.errors
-            assert level.operations > 300
-            assert level.latency_us is not None
-            assert level.client_rss_bytes is not None
-            assert ((level.server_threads or 0) > 200) is not held.pooled
-        plain, encrypted = (level.client_rss_bytes_per_connection for level in held.levels)
-        assert plain is not None
-        assert encrypted is not None
-        assert plain < encrypted
 
 
 def test_long_results_are_read_beside_a_bare_loop(tmp_path: Path) -> None:

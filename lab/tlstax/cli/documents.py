@@ -20,7 +20,7 @@ from tlstax.librarybench.document import LibraryBenchDocument
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
-from tlstax.probes.memory.document import MemoryDocument
+from tlstax.probes.external_memory import ExternalMemory
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms.document import StormDocument
 from tlstax.report.run_tables import TABLES
@@ -32,7 +32,6 @@ from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
 from tlstax.selfbench.bytes_document import BytesDocument
 from tlstax.selfbench.document import SelfBenchDocument
-from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.core.columns import Column, Table
@@ -58,7 +57,17 @@ class Printed:
 
 
 PRINTED = (
-    Printed("run", RunDocument, ("run --json", "study run NAME --json", "report RUN --format json")),
+    Printed(
+        "run",
+        RunDocument,
+        (
+            "run --json",
+            "study run NAME --json",
+            "report RUN --format json",
+            "memory --json",
+            "self-bench --hold N --json",
+        ),
+    ),
     Printed("explain", Explanation, ("explain RUN --json",)),
     Printed("explain-locks", ToldOfRun, ("explain RUN --json",)),
     Printed("study-plan", Plan, ("study plan NAME --json",)),
@@ -68,12 +77,11 @@ PRINTED = (
     Printed("check", GateResult, ("check RUN --against RUN --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
-    Printed("memory", MemoryDocument, ("memory --json",)),
+    Printed("memory", ExternalMemory, ("memory --server mysql://USER@HOST --json",)),
     Printed("storm", StormDocument, ("storm --json",)),
     Printed("specimens-list", Listing, ("specimens list --json",)),
     Printed("self-bench", SelfBenchDocument, ("self-bench --json",)),
     Printed("self-bench-bytes", BytesDocument, ("self-bench --bytes --json",)),
-    Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("library-bench", LibraryBenchDocument, ("library-bench --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("advise", Advice, ("advise URL --json",)),

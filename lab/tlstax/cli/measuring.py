@@ -82,13 +82,15 @@ def checked_count(count: str) -> str:
 class Shown:
     """How a run is shown: as JSON alone or in words, its `report` in this file or beside the store.
 
-    With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`.
+    With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`, or
+    all as `markdown`.
     """
 
     report: Path | None = None
     as_json: bool = False
     live: bool = False
     verbose: bool = False
+    markdown: bool = False
 
 
 def measure(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> int:
@@ -164,6 +166,8 @@ def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
         if shown.as_json:
             show_json(render(stored, found, "json"), remedy=kept)
+        elif shown.markdown:
+            show(render(stored, found, "md"), remedy=kept)
         else:
             colour = colourful()
             text = render(

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.bench_formats import format_of, format_of_output
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.memory_command import HoldOptions, hold_command
 from tlstax.cli.output_file import write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
@@ -20,10 +21,6 @@ from tlstax.selfbench.bytes_measure import BytesRequest
 from tlstax.selfbench.bytes_table import bytes_markdown, bytes_terminal
 from tlstax.selfbench.document import SelfBenchDocument
 from tlstax.selfbench.estimate import document
-from tlstax.selfbench.hold import DEFAULT_SERVER, HoldRequest, hold, ready_servers
-from tlstax.selfbench.hold_estimate import hold_document
-from tlstax.selfbench.hold_records import HoldDocument
-from tlstax.selfbench.hold_table import hold_markdown, hold_terminal
 from tlstax.selfbench.plan import Sitting
 from tlstax.selfbench.table import markdown, terminal
 from tlstax.selfbench.words import cell_words
@@ -31,9 +28,8 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.topics.core.untrusted import escaped_json
 
-Document = SelfBenchDocument | HoldDocument | BytesDocument
+Document = SelfBenchDocument | BytesDocument
 
-ALL = "all"
 DEFAULT_BUDGET_S = 600.0
 """About ten blocks of all cells, on a machine that does nothing else."""
 
@@ -90,12 +86,12 @@ def self_bench_command(options: SelfBenchOptions) -> int:
     if options.show is not None:
         _show(read_document(options.show), form)
         return 0
+    if options.hold is not None and not options.bytes:
+        return hold_command(_hold_options(options, options.hold))
     format_of_output(options.output)
     line = ProgressLine(quiet=form == "json")
     if options.bytes:
         return _bytes(_bytes_request(options), options, line, form)
-    if options.hold is not None:
-        return _hold(_hold_request(options, options.hold), options, line, form)
     for name, value in (("--rate", options.rate), ("--server", options.server)):
         if value is not None:
             raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
@@ -116,20 +112,6 @@ def _bytes(request: BytesRequest, options: SelfBenchOptions, line: ProgressLine,
     found = bytes_measure.measure(request, line.step, line.warn)
     _show_and_keep(found, options.output, form)
     return INTERRUPTED if found.status == "interrupted" else 0
-
-
-def _hold(request: HoldRequest, options: SelfBenchOptions, line: ProgressLine, form: str) -> int:
-    run = hold(request, line.step, line.warn)
-    found = hold_document(run)
-    _show_and_keep(found, options.output, form)
-    if found.status == "interrupted":
-        return INTERRUPTED
-    if not found.servers:
-        raise MachineFault(f"no server could hold them: {found.not_held[0].reason}")
-    doubts = [doubt for held in found.servers for level in held.levels for doubt in level.doubts]
-    if doubts:
-        raise MachineFault(f"the connections were not held as asked: {doubts[0]}")
-    return 0
 
 
 def _show_and_keep(found: Document, output: Path | None, form: str) -> None:
@@ -154,8 +136,6 @@ def render(found: Document, form: str, *, colour: bool = False) -> str:
         return escaped_json(found.model_dump_json(indent=2) + "\n")
     if isinstance(found, BytesDocument):
         return bytes_markdown(found) if form == "md" else bytes_terminal(found)
-    if isinstance(found, HoldDocument):
-        return hold_markdown(found) if form == "md" else hold_terminal(found)
     return markdown(found) if form == "md" else terminal(found, colour=colour)
 
 
@@ -190,7 +170,7 @@ def _bytes_request(options: SelfBenchOptions) -> BytesRequest:
     return BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
 
 
-def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
+def _hold_options(options: SelfBenchOptions, connections: int) -> HoldOptions:
     only_to_compare = (
         ("--workload", options.workload),
         ("--tls", options.tls),
@@ -201,29 +181,17 @@ def _hold_request(options: SelfBenchOptions, connections: int) -> HoldRequest:
     for name, value in only_to_compare:
         if value is not None:
             raise UserMistake(f"{name} does not go with --hold", remedy="leave one of them out")
-    rate_per_s = float(connections) if options.rate is None else options.rate
-    return HoldRequest(
+    return HoldOptions(
         connections=connections,
-        rate_per_s=rate_per_s,
-        servers=_servers(options.server),
+        rate_per_s=options.rate,
+        server=options.server,
         seed=options.seed,
+        output=options.output,
+        format_name=options.format_name,
+        json=options.json,
         cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
         beside_others=options.beside_others,
     )
-
-
-def _servers(text: str | None) -> tuple[str, ...]:
-    """The servers by name; `all` are those that are here. UserMistake where none is."""
-    if text is None:
-        return (DEFAULT_SERVER,)
-    if text.strip() != ALL:
-        return quantities.names(text, "--server")
-    found = ready_servers()
-    if not found:
-        raise UserMistake(
-            "--server all: there is no server here yet", remedy="fetch some with `tlstax specimens fetch`"
-        )
-    return found
 
 
 def _request(options: SelfBenchOptions) -> session.Request:

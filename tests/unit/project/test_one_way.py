@@ -65,7 +65,6 @@ PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
-    "probes.memory": ("document", "slopes", "table"),
     "probes.storms": ("document", "search", "table"),
     "probes.drivers": (
         "listed_table",
@@ -89,9 +88,6 @@ PURE_MODULES = {
         "caveats",
         "document",
         "estimate",
-        "hold_estimate",
-        "hold_records",
-        "hold_table",
         "outcomes",
         "plan",
         "proof",

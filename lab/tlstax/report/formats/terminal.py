@@ -23,6 +23,7 @@ from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import some_of
+from tlstax.topics import memory
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.figures import ALIKE, UNKNOWN
@@ -86,7 +87,8 @@ def _parts(
 def shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
-    without = is_large(document.design) or asks_for_counts(document.design) or many
+    of_memory = memory.TOPIC.name in document.topics
+    without = is_large(document.design) or asks_for_counts(document.design) or of_memory or many
     return () if without else arranged(stored, document)
 
 

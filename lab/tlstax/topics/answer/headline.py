@@ -112,6 +112,8 @@ def _nothing(document: RunDocument) -> str:
 
 def _of_its_kind(document: RunDocument) -> list[str] | None:
     """What a run answers that asks of something else than treatments one by one; None for any other."""
+    if "memory" in document.topics:
+        return [*said_of(document, "memory")]
     if document.design.sides is not None:
         return [*said_of(document, "two_sides"), *causes(document)]
     if "agreement" in document.topics and "client" in document.design.baseline:
