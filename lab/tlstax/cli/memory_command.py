@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,9 @@ FEWER = 10
 """Held connections are how many times as many as those that their memory is told beside."""
 
 ALL = "all"
+
+NAMED: Mapping[str, Callable[[str], None]] = {"server": check_server_name, "tls_library": check_library_name}
+"""Factors whose levels are names of specimens, and what refuses one that there is not."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +76,17 @@ def memory_command(options: MemoryOptions) -> int:
 def memory_study(options: MemoryOptions) -> Study:
     """The built-in study `memory` with what the options change. Raises UserMistake."""
     study = load_study("memory")
-    for factor, text, check in (
-        ("server", options.server, check_server_name),
-        ("tls_library", options.tls_library, check_library_name),
-        ("certificate", options.certificate, None),
-        ("connections", options.connections, None),
+    for factor, text in (
+        ("server", options.server),
+        ("tls_library", options.tls_library),
+        ("certificate", options.certificate),
+        ("connections", options.connections),
     ):
         if text is not None:
             option = f"--{factor.replace('_', '-')}"
             names = quantities.names(text, option)
-            for name in names if check is not None else ():
-                check(name)
+            for name in names if factor in NAMED else ():
+                NAMED[factor](name)
             study = override(study, factor, names, option=option)
     return _ending(_along_a_ladder(knowing_added(study), "--connections"), options.rounds)
 

@@ -95,10 +95,10 @@ def slopes(readings: Sequence[Reading], amount: str) -> Mapping[int, float]:
     """What each further connection has of an amount, by block; of blocks with two numbers of them or more."""
     by_block = {}
     for block, own in grouped(readings, lambda reading: reading.block).items():
-        known = [(read.connections, held) for read in own if (held := read.amounts.get(amount)) is not None]
+        known = [(read.connections, size) for read in own if (size := read.amounts.get(amount)) is not None]
         if len({connections for connections, _ in known}) >= FEWEST_SIZES:
-            numbers, held = zip(*known, strict=True)
-            by_block[block] = linear_regression(numbers, held).slope
+            numbers, sizes = zip(*known, strict=True)
+            by_block[block] = linear_regression(numbers, sizes).slope
     return by_block
 
 
@@ -395,7 +395,7 @@ def _quantity(value: float, unit: str) -> str:
 
 def _left_out(design: Study) -> Iterator[str]:
     """What the study has of kinds of connection that a server cannot have, and why not."""
-    said = {}
+    said: dict[str, None] = {}
     for levels in design.product():
         exclusion = design.exclusion_of(levels)
         if exclusion is not None and not exclusion.keeps_connections:
