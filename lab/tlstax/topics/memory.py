@@ -317,22 +317,25 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
 
 
 def cost_tables(told: Told, baseline: str) -> Iterator[Table]:
-    """Of each subject what a connection of each kind costs, and what it adds to one of the first."""
-    heads = tuple(head.format(baseline=baseline) for head in HEADS)
+    """Of each subject what a connection of each kind costs, and what it adds to one of the first.
+
+    The client's memory has a column where it was read.
+    """
+    client = (CLIENT_RSS,) if told.of(CLIENT_RSS, role=COST) else ()
+    heads = (*HEADS[:3], *(HEADS[3:4] if client else ()), HEADS[4])
     for subject, rows_of in grouped(told.rows, lambda row: row.word(GROUP.name)).items():
         lines: list[tuple[Cell, ...]] = []
         for kind in dict.fromkeys(row.label for row in rows_of if row.role == COST):
             cost, added, times = (_amounts(rows_of, kind, role) for role in (COST, ADDED, TIMES))
-            ratio, threads = _times(times.get(RSS)), cost.get(THREADS)
-            number = Number(None if threads is None else threads.point, said=_of_threads)
-            lines.append(
-                (kind, _kib(cost.get(RSS)), _kib(cost.get(PSS)), ratio, _kib(cost.get(CLIENT_RSS)), number)
-            )
+            sizes, more = ([_kib(own.get(amount)) for amount in (RSS, PSS, *client)] for own in (cost, added))
+            threads = cost.get(THREADS)
+            number = Number(None if threads is None else threads.point, said=_with_two_decimals)
+            lines.append((kind, *sizes[:2], _times(times.get(RSS)), *sizes[2:], number))
             if added:
-                more = (_kib(added.get(amount)) for amount in (RSS, PSS, CLIENT_RSS))
-                server, shared, client = more
-                lines.append((f"{INDENT}adds", server, shared, "", client, ""))
-        yield Table(f"On {subject}", heads, lines, (), of="connection")
+                lines.append((f"{INDENT}adds", *more[:2], "", *more[2:], ""))
+        if lines:
+            filled = tuple(head.format(baseline=baseline) for head in heads)
+            yield Table(f"On {subject}", filled, lines, (), of="connection")
 
 
 def _amounts(rows_of: Sequence[Row], kind: str, role: str) -> dict[str, Interval]:
@@ -355,15 +358,17 @@ def _kib_words(known: Interval) -> str:
     return f"{_kib(known).text(roomy=True)} KiB"
 
 
-def _of_threads(number: float) -> str:
-    return f"{round(number, 2) + 0.0:.2f}"
+def _with_two_decimals(value: float) -> str:
+    return f"{round(value, 2) + 0.0:,.2f}".replace("-", MINUS)
 
 
 def _times(known: Interval | None) -> Cell:
     if known is None:
         return ""
-    between = "" if known.low is None or known.high is None else f"{known.low:.2f} … {known.high:.2f}"
-    return Number(known.point, known.low, known.high, "×{:.2f}".format, is_whole=True, between=between)
+    low, high = (None if end is None else _with_two_decimals(end) for end in (known.low, known.high))
+    between = f"{low} … {high}"
+    said = f"{figures.TIMES}{_with_two_decimals(known.point)}"
+    return Number(known.point, known.low, known.high, lambda _: said, is_whole=True, between=between)
 
 
 def _served_tables(told: Told) -> Iterator[Table]:

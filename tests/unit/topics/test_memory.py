@@ -56,6 +56,13 @@ def planted_run(study: Study = MEMORY, blocks: int = 3) -> StoredRun:
     return changed(run, planted)
 
 
+def wobbling(record: TrialRecord) -> TrialRecord:
+    """The trial of a server whose resident memory differs from block to block."""
+    assert record.server is not None
+    size = BASE + 7_000_000 * record.trial.block * (1 + record.trial.case.typed.is_encrypted)
+    return record.model_copy(update={"server": record.server.model_copy(update={"rss_bytes": size})})
+
+
 def told_of(stored: StoredRun) -> Told:
     return memory.TOPIC.told(Run(stored))
 
@@ -185,6 +192,12 @@ def test_rows_are_those_of_any_readings_in_rounds() -> None:
     ]
     assert rows[2].known.point == pytest.approx(MORE)
     assert "there: TLS 1.3 adds 39.1" in "; ".join(memory.sentences(rows))
+    (table,) = memory.cost_tables(Told(title="", rows=tuple(rows)), "plaintext")
+    assert len(table.heads) == 4, "nobody read the client's memory"
+    shrinking = [read._replace(amounts={RSS: -read.connections * 1024.0}) for read in readings]
+    own = tuple(memory.costs(shrinking, kinds, "there", Pooling(0.95)))
+    (table,) = memory.cost_tables(Told(title="", rows=own), "plaintext")
+    assert table.lines(roomy=False)[0][1] == "\N{MINUS SIGN}1.0 [\N{MINUS SIGN}1.0 … \N{MINUS SIGN}1.0]"
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -199,6 +212,17 @@ def test_every_format_has_what_each_kind_costs(width: int) -> None:
     for name in FORMATS:
         assert "RSA 2048" in render(stored, shown, name)
     assert "server_rss_per_connection" in render(stored, shown, "csv")
+
+
+def test_a_number_of_blocks_promises_no_precision() -> None:
+    shown = document(planted_run())
+    said = [*shown.caveats, *(caveat for finding in shown.findings for caveat in finding.caveats)]
+    assert not any("was not reached" in caveat or "were wanted" in caveat for caveat in said)
+    without_bound = MEMORY.model_copy(update={"maximum_blocks": None, "precision": 1e-6})
+    again = document(changed(planted_run(without_bound), wobbling))
+    assert any("was not reached" in caveat for caveat in again.caveats)
+    bound = without_bound.model_copy(update={"maximum_blocks": 3})
+    assert not any("was not reached" in c for c in document(changed(planted_run(bound), wobbling)).caveats)
 
 
 def test_what_a_server_does_not_take_is_said() -> None:

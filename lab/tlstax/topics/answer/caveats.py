@@ -183,6 +183,9 @@ def _most_disturbed(study: Study, deciding: Iterable[Estimate]) -> list[str]:
 
 
 def _imprecise(study: Study, ratio: Interval) -> list[str]:
+    """Nothing of a study that ends with a number of blocks, which promises no precision."""
+    if study.maximum_blocks is not None:
+        return []
     if ratio.half_width is None or ratio.half_width <= study.precision:
         return []
     return [f"{known_to(ratio.half_width)}, not to the ±{percent(study.precision)} that were wanted"]
@@ -235,7 +238,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> list[str]:
         if estimate.ratio is not None and estimate.ratio.half_width is not None
     ]
     wide = [(width, case) for width, case in widths if width > study.precision]
-    if not wide:
+    if not wide or study.maximum_blocks is not None:
         return []
     width, case = max(wide, key=lambda found: found[0])
     return [
