@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, expm1, log
 
 import numpy as np
 import pytest
@@ -61,6 +61,11 @@ def test_a_difference_as_large_as_the_floor_is_none() -> None:
     assert judge(ratio, stats.relative_difference(1.05) - 1e-6, WITHIN) == "higher"
 
 
+def test_nothing_is_alike_where_equal_things_differ_by_the_margin() -> None:
+    assert judge(known(1.0, 0.9, 1.1), 0.25, 1.25) == "inconclusive"
+    assert judge(known(1.0, 0.9, 1.1), 0.24, 1.25) == "alike"
+
+
 def test_what_arithmetic_leaves_of_none_is_none() -> None:
     bits = known(1 + 1e-12, 1 + 5e-13, 1 + 2e-12)
     assert judge(bits, None, WITHIN) == judge(bits, 0.0, WITHIN) == "alike"
@@ -71,6 +76,8 @@ def test_what_arithmetic_leaves_of_none_is_none() -> None:
     ("amount", "floor", "judgement"),
     [
         (known(3.0, 1.0, 5.0), 2.0, "higher"),
+        (known(0.5, 0.2, 0.8), None, "higher"),
+        (known(2.0, 1.0, 3.0), 2.0, "alike"),
         (known(-3.0, -5.0, -1.0), 2.0, "lower"),
         (known(3.0, 1.0, 4.0), 3.5, "alike"),
         (known(3.0, 1.0, 5.0), 3.5, "inconclusive"),
@@ -78,6 +85,8 @@ def test_what_arithmetic_leaves_of_none_is_none() -> None:
         (known(0.5, -5.0, 2.0), None, "inconclusive"),
         (known(0.5, -1.0, 2.0), 5.0, "inconclusive"),
         (known(3.0, None, None, 1), None, "inconclusive"),
+        (known(3.0, None, 5.0), None, "inconclusive"),
+        (known(3.0, 1.0, None), None, "inconclusive"),
     ],
 )
 def test_differences_follow_the_same_rule(
@@ -86,34 +95,66 @@ def test_differences_follow_the_same_rule(
     assert judge_difference(amount, floor, 5.0) == judgement
 
 
+def test_a_margin_may_be_small() -> None:
+    assert judge_difference(known(0.1, -0.2, 0.3), None, 0.5) == "alike"
+    assert judge_difference(known(0.1, -0.2, 0.3), 0.5, 0.5) == "inconclusive"
+
+
 @pytest.mark.parametrize(
     ("ratio", "floor", "reason"),
     [
         (known(1.5, None, None, 1), 0.01, "one block"),
+        (known(1.5, None, 1.6), 0.01, "one block"),
+        (known(1.5, 1.4, None), 0.01, "one block"),
         (known(0.5, 0.1, 4.0, 2), 0.01, "too wide"),
         (known(1.57, 1.41, 1.74), 1.0, "floor"),
         (known(1.0, 0.99, 1.01), 0.051, "floor"),
         (known(1.06, 1.02, 1.10), 0.061, "floor"),
+        (known(1.06, 0.99, 1.14), stats.relative_difference(1.06), "floor"),
         (known(1.03, 0.98, 1.08), 0.01, "interval"),
+        (known(1.03, 0.98, 1.08), 0.04, "interval"),
+        (known(1.0, 0.9, 1.1), None, "interval"),
     ],
 )
-def test_what_stands_in_the_way_is_named(ratio: Interval, floor: float, reason: Reason) -> None:
+def test_what_stands_in_the_way_is_named(ratio: Interval, floor: float | None, reason: Reason) -> None:
     assert judge(ratio, floor, WITHIN) == "inconclusive"
     assert why_inconclusive(ratio, floor, WITHIN) == reason
 
 
-def test_how_many_more_blocks_would_tell() -> None:
-    """An interval of twice the way to the next line has to be halved, which takes four times the blocks."""
-    half = 1.999 * log(1.04)
-    ratio = known(1.04, exp(log(1.04) - half), exp(log(1.04) + half))
-    assert times_needed(ratio, 0.0, 1.0001) == 4
-    assert seconds_needed(ratio, 0.0, 1.0001, 2.0) == 3 * 8 * 2.0
-    equal = known(1.0, exp(-2.999 * log(WITHIN)), exp(2.999 * log(WITHIN)))
-    assert times_needed(equal, 0.01, WITHIN) == 9
-    assert times_needed(equal, 0.06, WITHIN) is None, "equal things differ by as much"
-    assert times_needed(known(1.04, None, None, 1), None, WITHIN) is None
-    assert times_needed(known(1.0, 0.5, 2.0), 0.01, 1.0001) is None, "nobody would wait for so long"
-    assert seconds_needed(ratio, 0.0, 1.0001, None) is None
+def test_a_floor_as_large_as_the_margin_stands_in_the_way() -> None:
+    assert why_inconclusive(known(1.0, 0.7, 1.4), 0.25, 1.25) == "floor"
+    assert why_inconclusive(known(1.0, 0.7, 1.4), 0.24, 1.25) == "interval"
+
+
+def within_ways(point: float, way: float) -> Interval:
+    """A ratio whose interval is that wide to each side, on a logarithmic scale."""
+    return known(point, exp(log(point) - way), exp(log(point) + way))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "floor", "within", "times"),
+    [
+        # An interval of twice the way to the next line has to be halved, which takes four times the blocks.
+        (within_ways(1.04, 1.999 * log(1.04)), 0.0, 1.0001, 4),
+        (within_ways(1.04, 1.3 * log(1.04)), 0.0, 1.0001, 2),
+        (within_ways(1.0, 2.999 * log(WITHIN)), 0.01, WITHIN, 9),
+        (within_ways(1.0, 9.999 * log(WITHIN)), 0.01, WITHIN, 100),
+        (within_ways(1.02, 1.999 * log(1.05 / 1.02)), 0.03, WITHIN, 4),
+        (within_ways(1.0, 10.999 * log(WITHIN)), 0.01, WITHIN, None),
+        (within_ways(1.0, 2.999 * log(WITHIN)), 0.06, WITHIN, None),
+        (within_ways(1.0, 2.999 * log(1.25)), 0.25, 1.25, None),
+        (within_ways(1.04, 1.999 * log(1.04)), expm1(log(1.04)), 1.0001, None),
+        (known(1.04, None, None, 1), None, WITHIN, None),
+    ],
+)
+def test_how_many_more_blocks_would_tell(
+    ratio: Interval, floor: float | None, within: float, times: float | None
+) -> None:
+    """None where no number would that is worth waiting for, or where equal things differ by as much."""
+    assert times_needed(ratio, floor, within) == times
+    seconds = None if times is None else (times - 1) * 8 * 2.0
+    assert seconds_needed(ratio, floor, within, 2.0) == seconds
+    assert seconds_needed(ratio, floor, within, None) is None
 
 
 def simulated(
