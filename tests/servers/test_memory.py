@@ -39,7 +39,8 @@ def slopes(document: RunDocument, side: str = "server") -> dict[str, float]:
     return {row.label: row.known.point for row in rows}
 
 
-@pytest.mark.parametrize("product", ["mariadb_build", pytest.param("mysql_build", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("product", ["mariadb_build", "mysql_build"])
 def test_each_further_connection_costs_memory_and_tls_more(
     request: pytest.FixtureRequest, tmp_path: Path, product: str
 ) -> None:
