@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from fake_trials import fake_run
 from tlstax.cli.progress import ProgressLine
 from tlstax.run import preparing
+from tlstax.run.gathering import CONNECT_S, Gathered
 from tlstax.run.preparing import Request, needs_of, opened
 from tlstax.run.room import check_room
 from tlstax.study import configuration, load_study, override
@@ -104,6 +106,20 @@ def test_a_pool_is_known_by_its_option(written: str) -> None:
     assert configuration.has_thread_pool(f"performance_schema=ON {written}")
     for other in ("default", "thread_handling=one-thread-per-connection", "performance_schema=ON"):
         assert not configuration.has_thread_pool(other)
+
+
+def test_many_connections_are_waited_for_longer() -> None:
+    """Two thousand threads of a busy server take longer to begin than eight."""
+    record = fake_run(number_of_blocks=1).trials[0]
+    assert record.job is not None
+    waited_s = []
+    for connections in (8, 2008):
+        client = SimpleNamespace(
+            wait_ready=waited_s.append, mapped_tls_libraries=lambda: (), watched_pid=None
+        )
+        job = record.job.model_copy(update={"connections": connections})
+        Gathered(record.trial, job).wait_ready(client)  # type: ignore[arg-type]
+    assert waited_s[1] - waited_s[0] == pytest.approx(2000 * CONNECT_S)
 
 
 def test_too_few_ports_or_too_little_memory(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
