@@ -60,7 +60,7 @@ REPORTS: dict[str, tuple[int, str]] = {
 """What is shown of every run, by its file: how wide the terminal is, and the command."""
 
 DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
-    "memory": ("tlstax.probes.memory.table:memory_text",),
+    "memory": ("tlstax.probes.memory.table:memory_text", "tlstax.probes.external_memory:memory_text"),
     "storm": ("tlstax.probes.storms.table:storm_text",),
     "library-bench": ("tlstax.librarybench.table:terminal", "tlstax.librarybench.table:markdown"),
     "self-bench-bytes": (

@@ -15,64 +15,111 @@ from processes import family
 from test_guest_addresses import haproxy
 from test_guest_run import SMALL, as_owner, lent, sentence, tlstax_run, url_of
 from test_promised_connections import most_used
+from test_sitting import Watching
 
-from tlstax.probes.memory.document import MemoryDocument
+from tlstax.cli.memory_command import HoldOptions, hold_study
+from tlstax.probes.external_memory import ExternalMemory
+from tlstax.results.document import RunDocument
+from tlstax.run.pipeline import run
+from tlstax.run.preparing import Request
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.store import Store
+from tlstax.topics import memory
+from tlstax.topics.core.topic import Run
+from tlstax.topics.memory import CLIENT_RSS, COST, RSS, SERVED, THREADS
 from typed import sentence_for
 
 
+def slopes(document: RunDocument, side: str = "server") -> dict[str, float]:
+    """What each further connection takes of memory there, in bytes, by kind."""
+    rows = document.topics["memory"].of(f"{side}_rss_per_connection", role=COST)
+    return {row.label: row.known.point for row in rows}
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("product", ["mysql_build", "mariadb_build"])
+@pytest.mark.parametrize("product", ["mariadb_build", "mysql_build"])
 def test_each_further_connection_costs_memory_and_tls_more(
     request: pytest.FixtureRequest, tmp_path: Path, product: str
 ) -> None:
     build: ServerBuild = request.getfixturevalue(product)
-    home = Home(tmp_path / "data")
-    asked = ("memory", "--server", build.specimen.name, "--connections", "20,200", "--rounds", "1", "--json")
-    done = home.run(*asked)
+    home, name = Home(tmp_path / "data"), build.specimen.name
+    done = home.run(
+        "memory", "--server", name, "--connections", "20,200", "--rounds", "1", "--beside-others", "--json"
+    )
     assert done.returncode == 0, done.stderr
-    document = MemoryDocument.model_validate(json.loads(done.stdout))
-    assert (document.status, document.sizes) == ("complete", (20, 200))
-    (found,) = document.servers
-    assert (found.server, found.refused) == (build.specimen.name, ())
-    by_kind = {kind.tls: kind.rss_bytes.point for kind in found.kinds}
-    assert set(by_kind) == {"off", "1.3", "1.2"}
+    document = RunDocument.model_validate(json.loads(done.stdout))
+    assert (document.status, document.stopped_because) == ("complete", "1 block had been asked for")
+    assert document.trials.valid == 7, "three kinds, two numbers of connections, and a control"
+    plain, *encrypted = slopes(document).values()
+    assert set(slopes(document)) == {"plaintext", "TLS 1.3", "TLS 1.2"}
     # A thread's stack and buffers are tens of KiB; a TLS connection of OpenSSL is some tens more.
-    assert by_kind["off"] > 10_000
-    assert {added.tls: added.rss_bytes.point > 5_000 for added in found.tls_adds} == {
-        "1.3": True,
-        "1.2": True,
-    }
-    assert sorted((own.tls, own.connections) for own in found.held) == [
-        (tls, size) for tls in ("1.2", "1.3", "off") for size in (20, 200)
-    ]
-    assert all(kind.threads.point == pytest.approx(1, abs=0.1) for kind in found.kinds)
+    assert plain > 10_000
+    assert all(each > plain + 5_000 for each in encrypted)
+    client_plain, *client_encrypted = slopes(document, "client").values()
+    assert all(each > client_plain + 5_000 for each in client_encrypted)
+    threads = document.topics["memory"].of("server_threads_per_connection", role=COST)
+    assert all(row.value == pytest.approx(1, abs=0.1) for row in threads)
+    with home.store() as store:
+        trials = store.load("last").measured
+    processes = [record.claim.pid for record in trials if record.claim is not None]
+    assert len(set(processes)) == len(trials), "nobody has used the memory of a trial's process before"
+    shown = home.run("report", "last")
+    assert "What each further connection costs, from 20 and 200 kept connections" in " ".join(
+        shown.stdout.split()
+    )
 
 
 @pytest.mark.long
-def test_ctrl_c_keeps_what_is_known_of_every_server_and_leaves_nothing(
+def test_ctrl_c_keeps_the_blocks_that_are_complete_and_leaves_nothing(
     tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
 ) -> None:
     names = f"{mysql_build.specimen.name},{mariadb_build.specimen.name}"
-    asked = ("memory", "--server", names, "--connections", "2,4", "--rounds", "1000")
-    with Home(tmp_path / "data").start(*asked, "--json") as process:
+    asked = ("memory", "--server", names, "--connections", "2,4", "--rounds", "1000", "--beside-others")
+    home = Home(tmp_path / "data")
+    with home.start(*asked, "--json") as process:
         children: list[psutil.Process] = []
 
-        def connections_are_kept() -> bool:
+        def a_block_is_complete() -> bool:
             children[:] = family(process.pid)
-            return any("tlstax-engine" in child.name() for child in children)
+            return home.trials() > 2 * 7
 
-        wait_until(connections_are_kept)
+        wait_until(a_block_is_complete)
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    document = MemoryDocument.model_validate(json.loads(out))
+    document = RunDocument.model_validate(json.loads(out))
     assert document.status == "interrupted"
-    assert [found.server for found in document.servers] == names.split(",")
+    subjects = {row.word("group_words").partition(" ")[0] for row in document.topics["memory"].rows}
+    assert subjects == set(names.split(","))
     wait_until(lambda: all_gone(children))
+
+
+@pytest.mark.long
+def test_connections_are_held_at_a_rate_on_every_server(
+    tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
+) -> None:
+    names = (mariadb_build.specimen.name, mysql_build.specimen.name)
+    study = hold_study(HoldOptions(connections=200, rate_per_s=300, server=",".join(names)))
+    short = study.model_copy(update={"budget_s": 1.0})
+    with Store.open(tmp_path / "store.sqlite") as store:
+        stored = run(Request(study=short, seed=1, beside_others=True), store, Watching())
+    assert [record.verdict.reasons for record in stored.trials if record.verdict.value != "valid"] == []
+    told = memory.TOPIC.told(Run(stored))
+    for name, pooled in zip(names, (True, False), strict=True):
+        own = [row for row in told.rows if row.word("group_words").startswith(name)]
+        plain, encrypted = (row.value or 0.0 for row in own if row.role == COST and row.outcome == CLIENT_RSS)
+        assert plain < encrypted
+        held = [row for row in own if row.role == SERVED]
+        for kind in ("plaintext", "TLS 1.3"):
+            served = {row.outcome: row.value or 0.0 for row in held if row.label == kind}
+            assert served["operations_due"] == served["operations_done"] + served["operations_never_begun"]
+            assert served["operations_done"] > 50
+            assert served["latency_p50_us"] > 0
+            assert served["start_delay_p50_us"] >= 0
+            assert (served["server_threads"] > 200) is not pooled
 
 
 @pytest.fixture(scope="module", params=["mariadb_build", pytest.param("mysql_build", marks=pytest.mark.long)])
@@ -91,13 +138,14 @@ def test_an_external_server_of_this_machine_grows_by_what_it_was_promised(
     arguments = ("--max-connections", "60", "--rounds", "2", "--json")
     done = tlstax_run(tmp_path, url_of(house), *arguments, command=("memory", "--server"))
     assert done.returncode == 0, done.stderr
-    document = MemoryDocument.model_validate_json(done.stdout)
-    (found,) = document.servers
+    document = ExternalMemory.model_validate_json(done.stdout)
     assert (document.status, document.promised, document.used_before) == ("complete", 57, None)
-    assert {kind.tls for kind in found.kinds} == {"off", "1.3", "1.2"}
-    assert sum(kind.rss_bytes.point for kind in found.kinds) > 30_000
-    assert all(kind.threads.point == pytest.approx(1, abs=0.2) for kind in found.kinds)
-    assert max(own.connections for own in found.held) == 54
+    cost = {row.label: row.known.point for row in document.told.of(RSS, role=COST)}
+    assert set(cost) == {"plaintext", "TLS 1.3", "TLS 1.2"}
+    assert sum(cost.values()) > 30_000
+    threads = document.told.of(THREADS, role=COST)
+    assert all(row.value == pytest.approx(1, abs=0.2) for row in threads)
+    assert max(own.connections for own in document.held) == 54
     assert most_used(house) <= 57
     assert as_owner(house, "SHOW TABLES FROM lent") == ()
     again = tlstax_run(tmp_path, url_of(house), *arguments[:4], command=("memory", "--server"))
@@ -111,9 +159,9 @@ def test_the_memory_of_a_server_whose_host_is_named_is_read_over_ssh(
     arguments = ("--max-connections", "40", "--rounds", "1", "--server-host", "ssh://db.example", "--json")
     done = tlstax_run(tmp_path, url_of(house), *arguments, command=("memory", "--server"))
     assert done.returncode == 0, done.stderr
-    (found,) = MemoryDocument.model_validate_json(done.stdout).servers
-    assert all(own.pss_bytes is None and own.rss_bytes > 1 << 20 for own in found.held)
-    assert all(kind.threads.point >= 0 for kind in found.kinds)
+    document = ExternalMemory.model_validate_json(done.stdout)
+    assert all(own.pss_bytes is None and own.rss_bytes > 1 << 20 for own in document.held)
+    assert len(document.told.of(THREADS, role=COST)) == 3
 
 
 def test_where_memory_cannot_be_read_what_helps_is_said_and_nothing_opened(

@@ -24,8 +24,6 @@ from tlstax.mysql.database import TableContent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
-from tlstax.selfbench.hold import HoldRequest, hold
-from tlstax.selfbench.hold_estimate import hold_document
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.store import Store
 from tlstax.study import load_study, override
@@ -187,29 +185,3 @@ def test_a_liar_is_found_out(who: str, events: str, tmp_path: Path, monkeypatch:
         assert any(said in reason for reason in record.verdict.reasons), record.verdict
     alone = [record for record in of_client(stored, "engine") if record.together is None]
     assert {record.verdict.value for record in alone} <= {"valid"}
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("mariadb_build", "mysql_build")
-def test_held_connections_are_all_there_on_every_server_that_can() -> None:
-    names = ("mariadb-11.8", "mysql-9.7")
-    request = HoldRequest(connections=200, rate_per_s=300, servers=names, seed=1, duration_s=1.5)
-    found = hold_document(hold(request, lambda _: None, lambda _: None))
-    assert [(held.server.name, held.pooled) for held in found.servers] == list(
-        zip(names, (True, False), strict=True)
-    )
-    assert found.not_held == ()
-    for held in found.servers:
-        assert [level.tls for level in held.levels] == ["off", "1.3"]
-        for level in held.levels:
-            assert level.doubts == ()
-            assert level.connected == 200
-            assert level.scheduled == level.operations + level.skipped + level.errors
-            assert level.operations > 300
-            assert level.latency_us is not None
-            assert level.client_rss_bytes is not None
-            assert ((level.server_threads or 0) > 200) is not held.pooled
-        plain, encrypted = (level.client_rss_bytes_per_connection for level in held.levels)
-        assert plain is not None
-        assert encrypted is not None
-        assert plain < encrypted

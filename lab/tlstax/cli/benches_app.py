@@ -220,7 +220,8 @@ def memory(
     ] = None,
     max_connections: MaxConnections = None,
     rounds: Annotated[
-        int, typer.Option(min=1, help="Processes of each server for each kind; of an external one, steps.")
+        int,
+        typer.Option(min=1, help="Blocks, in each of which all is measured once; of an external one, steps."),
     ] = 3,
     ssl_mode: SslMode = None,
     ssl_ca: SslCa = None,
@@ -233,7 +234,7 @@ def memory(
     beside_others: BesideOthers = False,
     json: Json = False,
 ) -> None:
-    """What a connection that is kept costs servers in memory, in the clear and under TLS."""
+    """What a connection that is kept costs server and client in memory, in the clear and under TLS."""
     from tlstax.cli.memory_command import MemoryOptions, memory_command
     from tlstax.guests.access import GuestOptions
 

@@ -21,7 +21,7 @@ from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
 from tlstax.probes import long_results
 from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
-from tlstax.probes.memory.document import MemoryDocument
+from tlstax.probes.external_memory import ExternalMemory
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms import limits as storms
 from tlstax.report.formats.bench import BenchTopic
@@ -32,7 +32,6 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
-from tlstax.selfbench.hold_records import HoldDocument
 from tlstax.store.listing import RunListing
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.answer.export import ExportedRun
@@ -60,7 +59,17 @@ class Printed:
 
 
 PRINTED = (
-    Printed("run", RunDocument, ("run --json", "study run NAME --json", "report RUN --format json")),
+    Printed(
+        "run",
+        RunDocument,
+        (
+            "run --json",
+            "study run NAME --json",
+            "report RUN --format json",
+            "memory --json",
+            "self-bench --hold N --json",
+        ),
+    ),
     Printed("explain", Explanation, ("explain RUN --json",)),
     Printed("explain-locks", ToldOfRun, ("explain RUN --json",)),
     Printed("study-plan", Plan, ("study plan NAME --json",)),
@@ -70,10 +79,9 @@ PRINTED = (
     Printed("check", GateResult, ("check RUN --against RUN --json",)),
     Printed("drivers-list", ListedDrivers, ("drivers list --json",)),
     Printed("drivers-probe", ProbeDocument, ("drivers probe --json",)),
-    Printed("memory", MemoryDocument, ("memory --json",)),
+    Printed("memory", ExternalMemory, ("memory --server mysql://USER@HOST --json",)),
     Printed("bench", BenchDocument, ("storm --json", "library-bench --json", "self-bench --bytes --json")),
     Printed("specimens-list", Listing, ("specimens list --json",)),
-    Printed("self-bench-hold", HoldDocument, ("self-bench --hold N --json",)),
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("advise", Advice, ("advise URL --json",)),
     Printed("predict", Prediction, ("predict --json",)),

@@ -1,22 +1,44 @@
-"""`tlstax memory`: its options into a request, what is shown meanwhile, and how it ends."""
+"""`tlstax memory`, and `self-bench --hold`: their options become changes of a study, which is run as any."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.added_servers import knowing_added
+from tlstax.cli.bench_formats import format_of
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import external_of
+from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
-from tlstax.guests.access import GuestOptions
-from tlstax.probes.memory.external import external_memory
-from tlstax.probes.memory.measure import MemoryRequest, memory, sizes_of
-from tlstax.probes.memory.table import memory_text
-from tlstax.study.factors import check_factor, check_level
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
+from tlstax.contract import OpenLoop
+from tlstax.guests.access import GuestAccess, GuestOptions
+from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.plan.order import cases
+from tlstax.plan.timing import SHORTEST_S, block_s
+from tlstax.probes.external_memory import ExternalRequest, external_memory, memory_text
+from tlstax.probes.specimen_list import listing
+from tlstax.run.preparing import Request
+from tlstax.specimens.resolve import check_library_name, check_server_name, flavour_named
+from tlstax.study import Exclusion, Study, configuration, load_study, override
+from tlstax.study.design import LONGEST_BUDGET_S
+from tlstax.study.faults import rebuilt
 from tlstax.support.errors import UserMistake
+
+ROOM_FOR_SLOW_BLOCKS = 20
+"""How many times as long as it is thought to take a run may take that ends with a number of blocks."""
+
+FEWER = 10
+"""Held connections are how many times as many as those that their memory is told beside."""
+
+ALL = "all"
+
+NAMED: Mapping[str, Callable[[str], None]] = {"server": check_server_name, "tls_library": check_library_name}
+"""Factors whose levels are names of specimens, and what refuses one that there is not."""
 
 
 @dataclass(frozen=True)
@@ -35,20 +57,67 @@ class MemoryOptions:
     external: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
 
 
-CONNECTIONS = "100,500,2000"
-
-
 def memory_command(options: MemoryOptions) -> int:
     """Measure and show it; the exit status. UserMistake for an option that cannot be."""
     if options.external.url:
         _check_external(options)
     access = external_of(options.external, options.max_connections)
+    if access is not None:
+        return _external(options, access)
+    request = Request(
+        study=memory_study(options),
+        seed=options.seed,
+        tls_as_able=True,
+        beside_others=options.beside_others,
+    )
+    return measure(request, shown=Shown(as_json=options.json))
+
+
+def memory_study(options: MemoryOptions) -> Study:
+    """The built-in study `memory` with what the options change. Raises UserMistake."""
+    study = load_study("memory")
+    for factor, text in (
+        ("server", options.server),
+        ("tls_library", options.tls_library),
+        ("certificate", options.certificate),
+        ("connections", options.connections),
+    ):
+        if text is not None:
+            option = f"--{factor.replace('_', '-')}"
+            names = quantities.names(text, option)
+            for name in names if factor in NAMED else ():
+                NAMED[factor](name)
+            study = override(study, factor, names, option=option)
+    return _ending(_along_a_ladder(knowing_added(study), "--connections"), options.rounds)
+
+
+def _along_a_ladder(study: Study, option: str) -> Study:
+    """The study with its numbers of connections in their order, the fewest with a control. UserMistake."""
+    sizes = tuple(sorted(int(level) for level in study.levels_of()["connections"]))
+    if len(sizes) < 2:
+        raise UserMistake(f"{option}: what each further one costs takes two numbers at the least")
+    factors = {**study.factors, "connections": sizes}
+    return rebuilt(study, option, factors=factors, control_within={"connections": sizes[0]})
+
+
+def _ending(study: Study, blocks: int) -> Study:
+    """The study that ends with so many blocks, however long they take."""
+    budget_s = ROOM_FOR_SLOW_BLOCKS * blocks * block_s(study, cases(study), SHORTEST_S)
+    changes = {"minimum_blocks": blocks, "maximum_blocks": blocks}
+    return study.model_copy(update={**changes, "budget_s": min(budget_s, LONGEST_BUDGET_S)})
+
+
+def _external(options: MemoryOptions, access: GuestAccess) -> int:
+    """What connections cost an external server, which is no study: nobody may start it anew."""
     line = ProgressLine(quiet=options.json)
+    request = ExternalRequest(
+        rounds=options.rounds,
+        max_connections=options.max_connections,
+        seed=options.seed,
+        beside_others=options.beside_others,
+    )
     try:
-        if access is not None:
-            found = external_memory(_request(options), access, options.max_connections, line)
-        else:
-            found = memory(_request(options), line)
+        found = external_memory(request, access, line)
     finally:
         line.close()
     show_found(found, partial(memory_text, found), as_json=options.json)
@@ -70,19 +139,82 @@ def _check_external(options: MemoryOptions) -> None:
             raise UserMistake(f"{option} needs private servers: {why}", remedy="leave it out")
 
 
-def _request(options: MemoryOptions) -> MemoryRequest:
-    factor = check_factor("certificate", where="--certificate")
-    certificates = quantities.names(options.certificate or DEFAULT_CERTIFICATE, "--certificate")
-    return MemoryRequest(
-        sizes=sizes_of(quantities.names(options.connections or CONNECTIONS, "--connections")),
-        rounds=options.rounds,
-        servers=_names(options.server, "--server"),
-        tls_libraries=_names(options.tls_library, "--tls-library"),
-        certificates=tuple(str(check_level(factor, name, where="--certificate")) for name in certificates),
+@dataclass(frozen=True)
+class HoldOptions:
+    """The options of `tlstax self-bench --hold N` as they were typed."""
+
+    connections: int
+    rate_per_s: float | None = None
+    server: str | None = None
+    seed: int | None = None
+    output: Path | None = None
+    format_name: str = "terminal"
+    json: bool = False
+    cpus: AskedCpus = field(default_factory=AskedCpus)
+    beside_others: bool = False
+
+
+def hold_command(options: HoldOptions) -> int:
+    """Hold connections with one engine, and show what that took; the exit status."""
+    form = format_of(options.format_name, json=options.json)
+    request = Request(
+        study=hold_study(options),
         seed=options.seed,
+        tls_as_able=True,
         beside_others=options.beside_others,
+        cpus=options.cpus,
     )
+    shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
+    return measure(request, shown=shown)
 
 
-def _names(text: str | None, option: str) -> tuple[str | None, ...]:
-    return (None,) if text is None else quantities.names(text, option)
+def hold_study(options: HoldOptions) -> Study:
+    """The built-in study `hold` with what the options change. Raises UserMistake.
+
+    One connection alone cannot do what many are asked for: what each adds is seen beside a tenth of them.
+    """
+    study, many = load_study("hold"), options.connections
+    if options.server is not None:
+        study = _on_servers(study, _servers(options.server))
+    rate_per_s = float(many) if options.rate_per_s is None else options.rate_per_s
+    study = override(study, "connections", [str(max(1, many // FEWER)), str(many)], option="--hold")
+    schedule = OpenLoop(rate_per_s=rate_per_s, arrivals="uniform")
+    study = knowing_added(study.model_copy(update={"schedule": schedule}))
+    return _ending(_along_a_ladder(study, "--hold"), 1)
+
+
+def _on_servers(study: Study, names: Sequence[str]) -> Study:
+    """The study on these servers, each with its thread pool where it has one."""
+    for name in names:
+        check_server_name(name)
+    pooled = [name for name in names if flavour_named(name) == "mariadb"]
+    plain = [name for name in names if name not in pooled]
+    chosen = [
+        level
+        for level, own in ((configuration.THREAD_POOL, pooled), (configuration.AS_IT_COMES, plain))
+        if own
+    ]
+    study = override(override(study, "server", names), "configuration", chosen)
+    if len(chosen) < 2:
+        return study
+    why = {
+        configuration.THREAD_POOL: "it has no thread pool",
+        configuration.AS_IT_COMES: "it is measured with its thread pool",
+    }
+    left_out = (
+        Exclusion(levels={"server": tuple(own), "configuration": level}, why=why[level])
+        for level, own in ((configuration.THREAD_POOL, plain), (configuration.AS_IT_COMES, pooled))
+    )
+    return rebuilt(study, "--server", exclude=(*study.exclude, *left_out))
+
+
+def _servers(text: str) -> Sequence[str]:
+    """The servers by name; `all` are those that are here. UserMistake where none is."""
+    if text.strip() != ALL:
+        return quantities.names(text, "--server")
+    here = [known.name for known in listing().specimens if known.kind == "server" and known.status == "ready"]
+    if not here:
+        raise UserMistake(
+            "--server all: there is no server here yet", remedy="fetch some with `tlstax specimens fetch`"
+        )
+    return here

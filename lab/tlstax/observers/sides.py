@@ -8,7 +8,7 @@ from pathlib import Path
 from tlstax.observers import process
 from tlstax.observers.counters import Counters, Readings
 from tlstax.observers.far_process import FarProcess
-from tlstax.observers.process import CpuReading
+from tlstax.observers.process import CpuReading, ProcessMemory
 from tlstax.observers.threads import ROOT, Threads, read_threads
 
 
@@ -35,6 +35,10 @@ class Side:
         """Its resident memory; None where it is out of reach."""
         return process.read_rss_bytes(self.pid) if self.pid else None
 
+    def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:
+        """What it holds, page by page; None where it is out of reach."""
+        return process.read_memory(self.pid, root)
+
 
 @dataclass(frozen=True)
 class FarSide(Side):
@@ -57,3 +61,9 @@ class FarSide(Side):
     def read_rss_bytes(self) -> int | None:
         """Its resident memory."""
         return self.far.rss_bytes() if self.far else None
+
+    def read_memory(self, root: Path = ROOT) -> ProcessMemory | None:  # noqa: ARG002 (its files are not here)
+        """Its resident memory and its threads; shared pages are not told apart from there."""
+        if self.far is None:
+            return None
+        return ProcessMemory(self.far.rss_bytes(), None, len(self.far.use().threads.context_switches))

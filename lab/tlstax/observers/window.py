@@ -30,7 +30,8 @@ class Watched:
 
     `read_status` gives the server's counters, once nothing of the client's is under way there; with
     `machine`, the processors (those of `server_cpus` apart), the network and the threads of both are read
-    too. A `profiler` samples both sides. `path` are the processes between client and server.
+    too. A `profiler` samples both sides. `path` are the processes between client and server. With
+    `whole_memory` the pages of both sides are counted at the window's end, which takes milliseconds.
     """
 
     client: Side
@@ -40,6 +41,7 @@ class Watched:
     server_cpus: tuple[int, ...] = ()
     profiler: Profiler | None = None
     path: tuple[int, ...] = ()
+    whole_memory: bool = False
 
 
 class _Clocks(NamedTuple):
@@ -111,13 +113,13 @@ class Watch:
         wire = self._wire_since() if watched.machine else None
         if watched.profiler is not None:
             self.sampled = watched.profiler.stop()
-        client = _use(
+        client = self._use(
             watched.client,
             cpu_between(then.client, clocks.client),
             counted(counts_then.client, counts.client)
             | threads_between(counts_then.client_threads, counts.client_threads),
         )
-        server = _use(
+        server = self._use(
             watched.server,
             cpu_between(then.server, clocks.server),
             counted(counts_then.server, counts.server)
@@ -143,6 +145,21 @@ class Watch:
             server=server.read_counters(),
             client_threads=self._threads(client),
             server_threads=self._threads(server),
+        )
+
+    def _use(self, side: Side, cpu: ServerCpu | None, counts: dict[str, int]) -> ProcessUse | None:
+        """What a process used and holds; None where it is out of reach."""
+        if cpu is None:
+            return None
+        memory = side.read_memory(self._root) if self._watched.whole_memory else None
+        return ProcessUse(
+            cpu_user_us=cpu.user_us,
+            cpu_system_us=cpu.system_us,
+            cpu_total_us=cpu.total_us,
+            rss_bytes=side.read_rss_bytes() if memory is None else memory.rss_bytes,
+            pss_bytes=None if memory is None else memory.pss_bytes,
+            threads=None if memory is None else memory.threads,
+            counters=counts,
         )
 
     def _wire_since(self) -> WireUse | None:
@@ -172,17 +189,4 @@ def _path_use(readings: Iterable[tuple[CpuReading | None, CpuReading | None]]) -
         cpu_user_us=sum(cpu.user_us for cpu in known),
         cpu_system_us=sum(cpu.system_us for cpu in known),
         cpu_total_us=sum(cpu.total_us for cpu in known),
-    )
-
-
-def _use(side: Side, cpu: ServerCpu | None, counts: dict[str, int]) -> ProcessUse | None:
-    """What a process used; None where it is out of reach."""
-    if cpu is None:
-        return None
-    return ProcessUse(
-        cpu_user_us=cpu.user_us,
-        cpu_system_us=cpu.system_us,
-        cpu_total_us=cpu.total_us,
-        rss_bytes=side.read_rss_bytes(),
-        counters=counts,
     )

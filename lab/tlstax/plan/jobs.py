@@ -98,6 +98,10 @@ STORM_CONNECTION_S = 0.5
 """How long to wait for each connection of a storm, of which the last waits for all others: MySQL 5.6 takes
 0.07 s of its processor for a handshake with RSA 4096, and several times as long on a busy machine."""
 
+CONNECTION_S = 0.02
+"""The same of connections that are not a storm, which a client opens all at once, too: a handshake takes some
+milliseconds of a processor, and ten times as long on a busy machine."""
+
 STEADY_WITHIN_S = 10.0
 """The longest that a driver may take to become steady before it is measured."""
 
@@ -152,7 +156,9 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         operations=operations,
         rounds=rounds,
         reset=_reset(levels, terms) if rounds > 1 and writes and not can_be_repeated(case.workload) else (),
-        timeout_s=max(terms.timeout_s, STORM_CONNECTION_S * connections if is_storm(levels) else 0.0),
+        timeout_s=max(
+            terms.timeout_s, (STORM_CONNECTION_S if is_storm(levels) else CONNECTION_S) * connections
+        ),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},

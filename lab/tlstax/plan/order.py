@@ -167,6 +167,7 @@ def plan(study: Study, external: Collection[str] = ()) -> Plan:
     duration_s = trial_duration_s(study, all_cases)
     one_block_s = block_s(study, all_cases, duration_s)
     room = max(1, int(study.budget_s / one_block_s))
+    room = min(room, study.maximum_blocks or room)
     servers = [choice for choice in server_choices(study) if choice.server not in external]
     starting_s = SERVER_START_S * len(servers)
     return Plan(

@@ -34,7 +34,10 @@ SHORTEST_S, LONGEST_S, LONGEST_IN_TURNS_S = 0.1, 10.0, 0.4
 their own soon tell more than longer ones; and who interrupts a run loses at most the turns under way."""
 
 LONGEST_OF_NEW_S = 1.0
-"""The same where each block has new processes: their start takes as long as trials of this length."""
+"""The same where each block or trial has new processes: to start one takes as long as such a trial."""
+
+SHORTEST_OF_NEW_S = 0.5
+"""The shortest window of a process that nobody has used: every connection has had what it needs by then."""
 
 RECONNECT_CYCLE_S = 0.003
 """How long a window lasts for each connection that reconnects, about what a full handshake takes on one core:
@@ -102,6 +105,8 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
     case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
     least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
+    if study and study.has_process_for_each_trial:
+        least_s = max(least_s, SHORTEST_OF_NEW_S)
     if case.slice_ms == 0:
         least_s = WHOLE_WINDOW_S
     if case.reconnects:
@@ -193,7 +198,7 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     Where not even trials of `SHORTEST_S` let them fit, there will be fewer blocks. Trials that have a number
     of operations take what they take.
     """
-    overhead = sum(overhead_s(case.levels, study) for case in cases) + _restarting_s(study)
+    overhead = sum(overhead_s(case.levels, study) for case in cases) + _restarting_s(study, cases)
     counted = [counted_s(case.levels, study) for case in cases]
     timed = [case.levels for case in cases if not counted_s(case.levels, study)]
     least = [(window_s(levels, 0, study), _share(levels, study)) for levels in timed]
@@ -205,9 +210,12 @@ def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
     in_turns = sum(takes_turns(case.levels, study) for case in cases)
     most_in_turns = 2 * in_turns > len(cases)
     wanted = WANTED_BLOCKS_IN_TURNS if most_in_turns else WANTED_BLOCKS
+    wanted = min(wanted, study.maximum_blocks or wanted)
     longest_s = LONGEST_IN_TURNS_S if most_in_turns else LONGEST_S
-    if study.new_processes:
+    if study.new_processes is True:
         longest_s = max(longest_s, LONGEST_OF_NEW_S)
+    elif study.has_process_for_each_trial and study.schedule.mode == "closed":
+        longest_s = LONGEST_OF_NEW_S
     room_s = (study.budget_s / wanted - overhead) / times - sum(counted)
     found_s = min(longest_s, max(SHORTEST_S, _shared_out(room_s, least)))
     return floor(found_s * 1000 + 1e-6) / 1000
@@ -234,13 +242,17 @@ def block_s(study: Study, cases: Sequence[Case], shortest_s: float) -> float:
     )
     once_s = windows_s + sum(overhead_s(case.levels, study) for case in cases)
     if not study.profile:
-        return once_s + _restarting_s(study)
-    return 2 * once_s + PROFILED_S * len(cases) + PROFILED_SHARE * windows_s + _restarting_s(study)
+        return once_s + _restarting_s(study, cases)
+    profiling_s = PROFILED_S * len(cases) + PROFILED_SHARE * windows_s
+    return 2 * once_s + profiling_s + _restarting_s(study, cases) * (1 + study.has_process_for_each_trial)
 
 
-def _restarting_s(study: Study) -> float:
+def _restarting_s(study: Study, cases: Sequence[Case]) -> float:
     """About how long a block waits for new processes of its servers; an external one goes on as it is."""
     if not study.new_processes:
         return 0.0
-    names = [choice.server for choice in server_choices(study)]
+    choices = [case.typed.server_choice for case in cases]
+    if not study.has_process_for_each_trial:
+        choices = list(server_choices(study))
+    names = [choice.server for choice in choices]
     return SERVER_RESTART_S * sum(name is None or is_specimen_name(name) for name in names)

@@ -60,7 +60,8 @@ def takes_turns(levels: Levels, study: Study) -> bool:
     (a storm's rounds are slices, if there are enough of them, and of all cases as many) or changes data that
     it cannot share with others; where operations are due at times of their own, so
     that what is late waits for what is before it; where something is set at the server, or a distance
-    between it and the client, for a time; nor where the observers are what is compared.
+    between it and the client, for a time; nor where the observers are what is compared, or each trial has a
+    process of the server to itself.
     """
     case = CaseLevels.of(levels)
     return (
@@ -73,6 +74,7 @@ def takes_turns(levels: Levels, study: Study) -> bool:
         and not case.distance.is_any
         and "observers" not in study.levels_of()
         and case.slice_ms != 0
+        and not study.has_process_for_each_trial
     )
 
 

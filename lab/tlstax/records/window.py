@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from tlstax.contract import Frozen
 
 
@@ -50,14 +52,18 @@ class ProcessUse(Frozen):
 
     `counters` holds what the kernel and the processor counted, by name, user space and kernel apart where
     they could be told apart: `instructions_user`, `cycles_kernel`, `cache_misses_user`, `context_switches`,
-    `page_faults`, and of a
-    process here `read_bytes`, which it read from files. What cannot be counted is missing.
+    `page_faults`, and of a process here `read_bytes`, which it read from files. What cannot be counted is
+    missing. `rss_bytes` is what was resident at the window's end, while the client still had its connections;
+    `pss_bytes` the same with shared pages by their share, and `threads` all of the process, where a trial by
+    itself kept connections.
     """
 
     cpu_user_us: float | None = None
     cpu_system_us: float | None = None
     cpu_total_us: float | None = None
     rss_bytes: int | None = None
+    pss_bytes: int | None = Field(default=None, exclude_if=lambda size: size is None)
+    threads: int | None = Field(default=None, exclude_if=lambda number: number is None)
     counters: dict[str, int] = {}
 
 

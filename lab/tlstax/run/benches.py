@@ -37,11 +37,12 @@ from tlstax.specimens.resolve import (
     named_tls_library,
 )
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
 from tlstax.study.case_levels import CaseLevels, ServerChoice
-from tlstax.study.changes import OWN_OPTIONS
+from tlstax.study.changes import OWN_OPTIONS, SHORT_NAMED
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import is_specimen_name
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
@@ -57,6 +58,12 @@ from tlstax.study.needs import (
 )
 from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.text import as_ranges, counted
+
+SPARE_CONNECTIONS = 50
+"""Connections that a server has room for besides those of its cases."""
+
+MOST_STATEMENTS = 1 << 20
+"""Prepared statements that a server keeps at once, where it has many connections: each has its own."""
 
 Say = Callable[[str], None]
 
@@ -250,7 +257,8 @@ def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
         others = [other for other in study.levels_of().get(factor, ()) if other != level]
         if others and study.baseline.get(factor) != level:
             without = f"leave it out with {option_of(study, factor)}{listed(others).replace(' ', '')}"
-            if factor == "server" and not all(is_specimen_name(str(other)) for other in others):
+            is_external = factor == "server" and not all(is_specimen_name(str(other)) for other in others)
+            if is_external or study.name in SHORT_NAMED:
                 without = "leave it out"  # An external server is not named by what it is called.
             remedy = f"{error.remedy}, or {without}" if error.remedy else without
             return type(error)(error.message, remedy=remedy)
@@ -301,7 +309,8 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
                 say(_starting(choice, place, len(choices), time.monotonic() - started))
             here = machine.model_copy(update={"server_cpus": cpus_of[choice]})
             try:
-                wanted = replace(_wanted(study, choice, specimens, events), span=span, fleet=fleet)
+                wanted = _wanted(study, choice, specimens, events, needs.connections)
+                wanted = replace(wanted, span=span, fleet=fleet)
                 bench = stack.enter_context(
                     private_bench(session, wanted, here, needs, _unsaid if several else say)
                 )
@@ -325,8 +334,11 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
         yield benches
 
 
-def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...]) -> Wanted:
-    """The server of this choice, as its cases in the study need it."""
+def _wanted(
+    study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...], connections: int
+) -> Wanted:
+    """The server of this choice, as its cases in the study need it, with so many connections at once."""
+    many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     cases = (case for case in study.typed() if case.server_choice == choice)
     version = only_tls_version(study, choice)
     return Wanted(
@@ -338,7 +350,11 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, events: tu
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
-        options=(f"--tls-version=TLSv{version}",) if version else (),
+        options=(
+            *((f"--tls-version=TLSv{version}",) if version else ()),
+            *((f"--max-prepared-stmt-count={MOST_STATEMENTS}",) if many > usual else ()),
+        ),
+        max_connections=max(many, usual),
         counted_events=events if choice.observed else (),
     )
 

@@ -68,10 +68,10 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
     """Run the trials of a block, or what is left of it; `follower` gets the records of each sitting.
 
     The shortest of its trials measure `shortest_s`. Where the study asks for new processes, each block but
-    the first begins with them.
+    the first begins with them, or each trial.
     """
     header = where.header
-    if header.study.new_processes and block[0].block > 0:
+    if header.study.new_processes is True and block[0].block > 0:
         where.benches.renew()
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
@@ -138,6 +138,8 @@ def _places(
     found = {}
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
+        if where.header.study.has_process_for_each_trial:
+            bench.renew()
         found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 

@@ -98,6 +98,12 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
         case = CaseLevels.of(levels)
         if case.server not in servers:
             continue
+        if study.has_process_for_each_trial:
+            raise UserMistake(
+                f"each trial of the study {study.name} has a new process of the server, and an external one "
+                "is not ours to start",
+                remedy="name specimens; `tlstax memory --server mysql://…` opens connections step by step",
+            )
         for name in _ITS_OWN:
             if name in levels and name != "server" and getattr(case, name) != getattr(plain, name):
                 raise UserMistake(

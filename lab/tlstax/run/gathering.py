@@ -94,8 +94,7 @@ class Gathered:
 
     def wait_ready(self, client: Client) -> None:
         """Wait until the client is ready, and keep what it says and which libraries it has."""
-        job = self.captured.job
-        self.ready = client.wait_ready(job.timeout_s + longest_warmup_s(job) + GRACE_S)
+        self.ready = client.wait_ready(ready_within_s(self.captured.job))
         self.client_libraries = client.mapped_tls_libraries()
         pid = client.watched_pid
         self.client_ia32cap = process.environment_of(pid, cpu_features.VARIABLE) if pid else None
@@ -247,4 +246,4 @@ def _fill_authentication_cache(server: Server) -> None:
 
 def ready_within_s(job: Job) -> float:
     """How long to wait for `ready`: what one connection may take, and some time for each of them."""
-    return job.timeout_s + job.warmup_s + GRACE_S + job.connections * CONNECT_S
+    return job.timeout_s + longest_warmup_s(job) + GRACE_S + job.connections * CONNECT_S

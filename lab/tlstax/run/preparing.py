@@ -20,16 +20,17 @@ from tlstax.plan.timing import trial_duration_s
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
-from tlstax.run.benches import Benches, obtain, open_benches
+from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
 from tlstax.run.cpus import machine_of
 from tlstax.run.external import ExternalRequest, check_external, open_guest
 from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
+from tlstax.run.room import check_room
 from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
-from tlstax.study import Study
-from tlstax.study.needs import has_one_thread
+from tlstax.study import Study, configuration
+from tlstax.study.needs import has_one_thread, server_choices
 from tlstax.study.workload_level import data_needs
 
 
@@ -121,14 +122,17 @@ def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
 def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Benches]:
     """What the trials run on, once it is this run's turn.
 
-    CPUs that cannot be had are refused before anything is fetched, and a resumed run before anything is
-    started for it. What must be fetched is fetched before it is this run's turn.
+    CPUs that cannot be had and more connections than there is room for are refused before anything is
+    fetched, and a resumed run before anything is started for it. What must be fetched is fetched before it is
+    this run's turn.
     """
     study, say, asked = request.study, listener.step, request.external
     if asked is not None:
         check_external(study, asked.servers)
     if asked is None or asked.ours(study):
         split_as_asked(request.cpus)
+        asked_for = f"a run with {needs.connections} connections at once"
+        check_room(asked_for, needs.connections, SPARE_CONNECTIONS, pooled=_all_pooled(study))
     else:
         check_usable(request.cpus)
     sampling = probe() if study.profile else None
@@ -159,6 +163,11 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         for bench in benches.benches.values():
             bench.sampling = sampling
         yield benches
+
+
+def _all_pooled(study: Study) -> bool:
+    """Whether at all servers connections share the threads of a pool."""
+    return all(configuration.has_thread_pool(choice.configuration) for choice in server_choices(study))
 
 
 def begun(request: Request, study: Study, needs: Needs, place: Furnished, store: Store) -> RunHeader:

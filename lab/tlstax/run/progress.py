@@ -95,7 +95,10 @@ class Outlook:
         """What is left of the budget, or less where less is needed; below nothing where that is overdrawn."""
         left_s = self._study.budget_s - self.spent_s(now_s)
         if self._progress is None:
-            return left_s
+            most = self._study.maximum_blocks
+            return (
+                left_s if most is None else min(left_s, most * self._estimated_block_s - self.spent_s(now_s))
+            )
         return min(left_s, self._progress.left_s - (now_s - self._decided_s))
 
     def _share(self, left_s: float, now_s: float) -> float:

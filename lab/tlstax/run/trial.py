@@ -68,7 +68,9 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
             profiler = _profiler(trial, bench, pid, watching)
             others = status.connected(status_before)
             sides = watched(levels, job, bench, Side(pid, counters), others)
-            watch = watching.enter_context(Watch(replace(sides, profiler=profiler)))
+            keeps = not comes_and_goes(job.workload)
+            sides = replace(sides, profiler=profiler, whole_memory=keeps)
+            watch = watching.enter_context(Watch(sides))
             watch.begin()
             captured.begin_window()
             with burning.turn(), locks.watching():

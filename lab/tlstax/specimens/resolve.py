@@ -108,6 +108,16 @@ def named_server(name: str, progress: Progress | Reporter, why: str = "asked for
     return server_of(recipe, shelf.obtain(recipe, progress), why)
 
 
+def flavour_named(name: str) -> Flavour:
+    """Whether the server of this name is MySQL or MariaDB, which needs no fetching.
+
+    UserMistake for a name that there is not; MachineFault for an added server whose program does not run.
+    """
+    check_server_name(name)
+    entry = added.find(name) if not _is_recipe(name, "server") else None
+    return RECIPES[name].flavour if entry is None else added_server(entry).flavour
+
+
 def named_tls_library(name: str, progress: Progress | Reporter) -> TlsLibrary:
     """A TLS library by its name, fetched or built if it is not there. Raises as of `named_server`."""
     check_library_name(name)

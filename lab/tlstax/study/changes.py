@@ -42,6 +42,9 @@ OWN_OPTIONS = frozenset(
 )
 """Factors that `tlstax run` has an option for; a mistake is reported by that name."""
 
+SHORT_NAMED = frozenset({"memory", "hold"})
+"""Studies with a command of their own, whose options are not all called as those of `study run`."""
+
 RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
 

@@ -18,6 +18,10 @@ from tlstax.support.text import natural
 AS_IT_COMES = "default"
 """The level that gives a server no option."""
 
+THREAD_POOL = "thread_handling=pool-of-threads"
+"""The level by which connections share the threads of a pool. MariaDB has one, MySQL's community server none
+(MariaDB Server documentation, "Thread Pool in MariaDB")."""
+
 _ONE = re.compile(r"(?P<name>[a-z][a-z0-9_-]*)=(?P<value>[^\s\x00-\x1f]+)")
 _MODIFIERS = ("loose-", "skip-", "enable-", "disable-", "maximum-")
 
@@ -67,6 +71,13 @@ _WORDS = {"on": "1", "off": "0", "true": "1", "false": "0", "yes": "1", "no": "0
 def options_of(level: str) -> dict[str, str]:
     """The options of a level by their names; none of a server as it comes. The level is one (`why_not`)."""
     return {} if level == AS_IT_COMES else dict(one.split("=", 1) for one in level.split(" "))
+
+
+def has_thread_pool(level: str) -> bool:
+    """Whether connections share the threads of a pool at a server with these options."""
+    return THREAD_POOL.replace("-", "_") in {
+        f"{variable_of(name)}={value}".replace("-", "_") for name, value in options_of(level).items()
+    }
 
 
 def why_not(level: str) -> str | None:

@@ -138,8 +138,9 @@ class Study(Frozen):
     more in every block, sampled. With `capture`, each runs once before all blocks through a tap that writes
     down what crosses the wire. With `count`, each runs twice before all blocks on a server whose locks are
     counted. With `new_processes` each block but the first begins with new processes of all servers, so that
-    the luck of a process scatters over blocks like anything else. `sides` are two things that are set against
-    each other.
+    the luck of a process scatters over blocks like anything else; where it is "trial", each trial has one of
+    its own, whose memory nobody has used before, and no cases take turns. Where `maximum_blocks` is named, it
+    ends with that many whatever is known by then. `sides` are two things that are set against each other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -175,7 +176,8 @@ class Study(Frozen):
     profile: bool = False
     capture: bool = False
     count: Literal["locks"] | None = Field(default=None, exclude_if=lambda counted: counted is None)
-    new_processes: bool = Field(default=False, exclude_if=lambda anew: not anew)
+    maximum_blocks: PositiveInt | None = Field(default=None, exclude_if=lambda most: most is None)
+    new_processes: bool | Literal["trial"] = Field(default=False, exclude_if=lambda anew: not anew)
     sides: Sides | None = Field(default=None, exclude_if=lambda sides: sides is None)
 
     @field_validator("workloads", mode="before")
@@ -193,6 +195,11 @@ class Study(Frozen):
     def _with_options_unset(cls, study: object) -> object:
         """A bundle need not name the options that its driver is not given."""
         return unset_options.filled(study)
+
+    @property
+    def has_process_for_each_trial(self) -> bool:
+        """Whether each trial has a process of the server to itself."""
+        return self.new_processes == "trial"
 
     def levels_of(self) -> dict[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""

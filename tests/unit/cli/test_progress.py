@@ -16,6 +16,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.progress_view import MOST_RATIOS, Moment, view
 from tlstax.findings.core.stopping import Progress, decide, most_telling, short_labels
 from tlstax.plan.order import blocks, cases
+from tlstax.plan.timing import block_s
 from tlstax.run.progress import Outlook, Step
 from tlstax.study import override
 
@@ -305,3 +306,12 @@ def test_how_much_is_done_follows_from_what_is_spent_and_what_is_left() -> None:
     step = _step()
     assert step.share == pytest.approx(25 / (25 + step.left_s))
     assert step.left_s == pytest.approx(35)
+
+
+def test_a_number_of_blocks_tells_how_long_it_takes_before_the_first_is_done() -> None:
+    few = STUDIES["small"].model_copy(update={"maximum_blocks": 3, "budget_s": 36_000.0})
+    estimated_s = 3 * block_s(few, cases(few), 0.1)
+    assert Outlook(few, 0.1, 0.0, now_s=0.0).rest(0.0)[1] == pytest.approx(estimated_s)
+    short = few.model_copy(update={"budget_s": estimated_s / 2})
+    assert Outlook(short, 0.1, 0.0, now_s=0.0).rest(0.0)[1] == pytest.approx(estimated_s / 2)
+    assert Outlook(few, 0.1, 0.0, now_s=0.0).rest(10 * estimated_s)[1] == 0.0

@@ -77,6 +77,15 @@ def test_a_plain_trial_yields_just_these() -> None:
     assert outcome(record_of(), "latency_p50_us") is None
 
 
+def test_memory_is_told_of_both_sides_where_it_was_counted() -> None:
+    both = {"server": ProcessUse(pss_bytes=9, threads=41), "client": ProcessUse(rss_bytes=7, threads=1)}
+    found = outcomes(watched(record_of(), **both))
+    names = ("server_rss_bytes", "server_pss_bytes", "server_threads", "client_rss_bytes")
+    assert [found[name] for name in names] == [123.0, 9.0, 41.0, 7.0]
+    in_turns = outcomes(watched(record_of(), server=ProcessUse(), client=ProcessUse(rss_bytes=7)))
+    assert not in_turns.keys() & set(names[1:]), "the server has the connections of others, too"
+
+
 def test_shares_are_exact() -> None:
     found = outcomes(record_of())
     assert found["client_cpu_share"] == pytest.approx(5_000 / 2e6, rel=1e-12)

@@ -195,6 +195,16 @@ def test_the_minimum_of_blocks_is_waited_for_however_quiet_they_are() -> None:
     assert (decision.progress.left_blocks, decision.progress.left_s) == (3, pytest.approx(30.0))
 
 
+def test_with_as_many_blocks_as_it_may_have_a_study_ends() -> None:
+    three = STUDY.model_copy(update={"minimum_blocks": 3, "maximum_blocks": 3, "budget_s": 10_000.0})
+    two = decide(three, _records(2, 1.0), 20.0)
+    assert isinstance(two, Continue)
+    assert (two.progress.left_blocks, two.progress.left_s) == (1, pytest.approx(10.0))
+    ended = decide(three, _records(3, 1.0), 30.0)
+    assert isinstance(ended, Stop)
+    assert (ended.reason, ended.why) == ("blocks", "3 blocks had been asked for")
+
+
 def test_no_time_is_left_once_the_budget_is_overdrawn() -> None:
     decision = decide(STUDY.model_copy(update={"budget_s": 45.0}), _records(5, 1.0), 50.0)
     assert isinstance(decision, Stop)

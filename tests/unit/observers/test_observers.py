@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tlstax.observers.process import read_memory
 from tlstax.observers.processors import CpuSeries, difference, read_ticks
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watch, Watched
@@ -169,6 +170,35 @@ def test_none_of_the_observers_leaves_cpu_clocks_and_memory_alone() -> None:
     assert window.client is not None
     assert window.client.cpu_total_us is not None
     assert (window.client.counters, window.cpus, window.wire, window.status_delta) == ({}, (), None, {})
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_pages_and_threads_are_counted_where_that_is_asked_for(machine: Path, *, whole: bool) -> None:
+    place = machine / "proc" / str(os.getpid())
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "smaps_rollup").write_text("00-7f ---p 0 00:00 0 [rollup]\nRss: 900 kB\nPss:     120 kB\n")
+    for thread in (7, 9):
+        (place / f"task/{thread}").mkdir(parents=True, exist_ok=True)
+    here = Side(os.getpid())
+    with Watch(Watched(here, here, whole_memory=whole), machine) as watch:
+        watch.begin()
+        window = watch.end()
+    for side in (window.server, window.client):
+        assert side is not None
+        assert (side.pss_bytes, side.threads) == ((120 * 1024, 2) if whole else (None, None))
+        assert (side.rss_bytes == 900 * 1024) == whole, "else it is this process's own"
+
+
+def test_memory_is_what_the_kernel_adds_up(tmp_path: Path) -> None:
+    place = tmp_path / "proc/7"
+    place.mkdir(parents=True)
+    (place / "smaps_rollup").write_text(
+        "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:     120 kB\n"
+    )
+    for thread in (7, 9):
+        (place / f"task/{thread}").mkdir(parents=True)
+    assert read_memory(7, tmp_path) == (900 * 1024, 120 * 1024, 2)
+    assert read_memory(2**22 + 8, tmp_path) is None
 
 
 def test_a_watch_that_is_left_early_leaves_no_thread(machine: Path) -> None:

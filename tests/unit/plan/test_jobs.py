@@ -327,6 +327,7 @@ def test_a_storm_waits_half_a_second_for_each_connection_where_that_is_more() ->
         storm = {**LEVELS, "workload": "storm", "connections": connections}
         assert job_for(storm, FULL_TERMS, sequence=0).timeout_s == timeout_s
     assert job_for({**LEVELS, "connections": 100}, FULL_TERMS, sequence=0).timeout_s == 12.0
+    assert job_for({**LEVELS, "connections": 2000}, FULL_TERMS, sequence=0).timeout_s == 40.0
     hasty = TERMS.model_copy(update={"timeout_s": 0.25})
     assert job_for(LEVELS, hasty, sequence=0).timeout_s == 0.25
 

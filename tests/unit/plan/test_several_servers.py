@@ -146,6 +146,10 @@ def test_what_an_external_server_keeps_is_refused_for_it_alone() -> None:
         {"server": OLD}, {"server": OURS, "certificate": "ec-p256"}, {}, precision=0.01, external=THEIRS
     )
     check_external(own_certificate, THEIRS)
+    new_each_time = load_study("memory")
+    check_external(new_each_time, THEIRS)
+    with pytest.raises(UserMistake, match="each trial of the study memory has a new process of the server"):
+        check_external(new_each_time)
 
 
 def test_clients_of_other_makers_reconnect_at_private_servers_alone() -> None:

@@ -37,7 +37,6 @@ ROOMS = (
     "distance",
     "run",
     "probes",
-    "selfbench",
     "librarybench",
     "inspection",
     "advice",
@@ -65,7 +64,6 @@ PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
-    "probes.memory": ("document", "slopes", "table"),
     "probes.storms": ("limits", "search"),
     "probes.drivers": (
         "listed_table",
@@ -82,16 +80,6 @@ PURE_MODULES = {
     "inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
     "librarybench": ("costs", "order", "records", "split", "subjects"),
-    "selfbench": (
-        "hold_estimate",
-        "hold_records",
-        "hold_table",
-        "outcomes",
-        "plan",
-        "proof",
-        "records",
-        "words",
-    ),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
     "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }

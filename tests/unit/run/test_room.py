@@ -9,7 +9,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from fake_trials import fake_run
+from tlstax.cli.progress import ProgressLine
+from tlstax.run import preparing
+from tlstax.run.gathering import CONNECT_S, Gathered
+from tlstax.run.preparing import Request, needs_of, opened
 from tlstax.run.room import check_room
+from tlstax.study import configuration, load_study, override
 from tlstax.support.errors import UserMistake
 
 PLENTY = {
@@ -78,6 +84,42 @@ def test_too_many_threads(machine: Path, name: str, text: str, allowed: int, wor
     assert words in sentence
     assert f"allows {allowed} here; ask for fewer, or" in sentence
     check_room("--hold", allowed - 49, 50, pooled=True, root=machine)
+
+
+def test_a_run_is_refused_before_anything_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(*_: object, **__: object) -> None:
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr(preparing, "obtain", fetched)
+    study = override(load_study("memory"), "connections", ["100", "1000000000"])
+    request = Request(study=study, seed=1)
+    with (
+        pytest.raises(UserMistake, match="1000000000 connections at once needs a server that accepts"),
+        opened(request, needs_of(request), ProgressLine(quiet=True)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("written", ["thread_handling=pool-of-threads", "thread-handling=pool-of-threads"])
+def test_a_pool_is_known_by_its_option(written: str) -> None:
+    assert configuration.has_thread_pool(written)
+    assert configuration.has_thread_pool(f"performance_schema=ON {written}")
+    for other in ("default", "thread_handling=one-thread-per-connection", "performance_schema=ON"):
+        assert not configuration.has_thread_pool(other)
+
+
+def test_many_connections_are_waited_for_longer() -> None:
+    """Two thousand threads of a busy server take longer to begin than eight."""
+    record = fake_run(number_of_blocks=1).trials[0]
+    assert record.job is not None
+    waited_s = []
+    for connections in (8, 2008):
+        client = SimpleNamespace(
+            wait_ready=waited_s.append, mapped_tls_libraries=lambda: (), watched_pid=None
+        )
+        job = record.job.model_copy(update={"connections": connections})
+        Gathered(record.trial, job).wait_ready(client)  # type: ignore[arg-type]
+    assert waited_s[1] - waited_s[0] == pytest.approx(2000 * CONNECT_S)
 
 
 def test_too_few_ports_or_too_little_memory(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.plan.order import cases
-from tlstax.plan.timing import block_s
+from tlstax.contract import OpenLoop
+from tlstax.plan.order import blocks, cases
+from tlstax.plan.sittings import sittings
+from tlstax.plan.timing import OVERHEAD_IN_TURNS_S, TRIAL_OVERHEAD_S, block_s, trial_duration_s
+from tlstax.plan.turns import takes_turns
 from tlstax.study import Study, load_study, study_toml
 from tlstax.study.files import parse_study
 from tlstax.study.labels import full_label
@@ -63,10 +66,38 @@ def test_new_processes_take_time_of_each_block() -> None:
     assert block_s(study, cases(study), 0.1) == pytest.approx(block_s(again, cases(study), 0.1) + 4 * 2.0)
 
 
+def test_a_process_for_each_trial_takes_time_of_each_and_no_turns() -> None:
+    memory = load_study("memory")
+    again = memory.model_copy(update={"new_processes": False})
+    number = len(cases(memory))
+    windows_s = number * (0.5 - 0.1)
+    in_turns = [case.levels for case in cases(again) if takes_turns(case.levels, again)]
+    assert in_turns, "connections that are few enough"
+    ready_s = len(in_turns) * (TRIAL_OVERHEAD_S - OVERHEAD_IN_TURNS_S)
+    assert block_s(memory, cases(memory), 0.1) == pytest.approx(
+        block_s(again, cases(again), 0.1) + number * 2.0 + windows_s + ready_s
+    )
+    assert not any(takes_turns(case.levels, memory) for case in cases(memory))
+    assert not sittings(memory, next(blocks(memory, 1)), 0.5)[0].takes_turns
+
+
+@pytest.mark.parametrize(("mode", "longest_s"), [("closed", 1.0), ("open", 10.0)])
+def test_few_blocks_of_a_large_budget_have_no_longer_trials_than_are_needed(
+    mode: str, longest_s: float
+) -> None:
+    study = load_study("memory").model_copy(update={"budget_s": 36_000.0})
+    if mode == "open":
+        study = study.model_copy(update={"schedule": OpenLoop(rate_per_s=5.0)})
+    assert trial_duration_s(study, cases(study)) == longest_s
+
+
 def test_such_a_study_is_a_file_like_any_other() -> None:
     study = of(["configuration=default"], ["configuration=performance_schema=OFF"])
     assert parse_study(study_toml(study), where="ab.toml") == study
     assert "new_processes" not in study_toml(load_study("tax"))
+    memory = load_study("memory")
+    assert parse_study(study_toml(memory), where="memory.toml") == memory
+    assert 'new_processes = "trial"' in study_toml(memory)
 
 
 @pytest.mark.parametrize(

@@ -397,9 +397,14 @@ def _busiest_thread_us(record: TrialRecord, done: Done) -> float:
 
 
 def _memory(record: TrialRecord) -> dict[str, float]:
-    if record.server is None or record.server.rss_bytes is None:
-        return {}
-    return {"server_rss_bytes": float(record.server.rss_bytes)}
+    """What both sides held at the end; what takes counting pages only where a trial by itself did that."""
+    window, server = record.window, record.server
+    sizes: dict[str, int | None] = {"server_rss_bytes": None if server is None else server.rss_bytes}
+    if window is not None and window.server is not None:
+        sizes |= {"server_pss_bytes": window.server.pss_bytes, "server_threads": window.server.threads}
+    if window is not None and window.client is not None and window.client.threads is not None:
+        sizes["client_rss_bytes"] = window.client.rss_bytes
+    return {name: float(size) for name, size in sizes.items() if size is not None}
 
 
 def _wire(done: Done) -> dict[str, float]:

@@ -18,6 +18,7 @@ from tlstax.results.interval import Interval
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.text import counted
 
 HOPELESS_BLOCKS = 3
 """A comparison that has not given one usable pair in so many blocks is no longer waited for."""
@@ -60,7 +61,7 @@ class Progress:
 class Stop:
     """No further block; `why` is a clause for the reader, `reason` the same for the program."""
 
-    reason: Literal["precision", "budget", "hopeless"]
+    reason: Literal["precision", "blocks", "budget", "hopeless"]
     why: str
     progress: Progress
 
@@ -82,8 +83,9 @@ def decide(
     """Stop or go on, from all records so far and the seconds since the first trial began.
 
     Stops when the interval of every ratio of the deciding outcome (the control's too) is known to the
-    study's precision and no comparison has fewer than its minimum of blocks; or when another block would
-    not end within the budget; or when no comparison can give a ratio at all. The intervals are those of
+    study's precision and no comparison has fewer than its minimum of blocks; or with as many blocks as it is
+    to have at the most; or when another block would not end within the budget; or when no comparison can
+    give a ratio at all. The intervals are those of
     `Pooling`, which keep what they promise although the width decides. Histograms are decoded
     only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`,
     empty at first, which keeps the ratio of each pair, for stored trials do not change.
@@ -102,6 +104,8 @@ def decide(
     if all(_precise(study, ratio.interval) for ratio in waited_for):
         which = "every ratio" if len(waited_for) == len(compared) else "every ratio that could be measured"
         return Stop("precision", f"{which} is known to ±{percent(study.precision)}", progress)
+    if study.maximum_blocks is not None and blocks >= study.maximum_blocks:
+        return Stop("blocks", f"{counted(blocks, 'block')} had been asked for", progress)
     if not time.has_room:
         return Stop("budget", _spent(study, progress, time.machines), progress)
     return Continue(progress)
@@ -171,6 +175,8 @@ def _progress(study: Study, blocks: int, ratios: Sequence[_Ratio], time: _Time) 
     widths = [(r.half_width, case) for case, r in known if r.half_width is not None]
     worst = max(widths, key=lambda width: width[0], default=None) if len(widths) == len(ratios) else None
     left = max((time.capped(ratio.left_blocks) for ratio in ratios), default=0)
+    if study.maximum_blocks is not None:
+        left = min(left, max(0, study.maximum_blocks - blocks))
     return Progress(
         blocks=blocks,
         worst_half_width=worst[0] if worst else None,

@@ -69,7 +69,7 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) ->
         found += _disturbed(estimate)
         found += _control_differs(estimate.control)
         width = ratio.half_width
-        if outcome == study.deciding_outcome and width is not None and width > study.precision:
+        if outcome == study.deciding_outcome and width is not None and _is_wide(width, study):
             found.append(f"{known_to(width)}, not to the ±{percent(study.precision)} that were wanted")
     connects = comparison.case.typed.workload in {*RECONNECTING, STORM}
     if comparison.always_hello_retry and (connects or outcome.startswith(("connect_", "tls_handshake_"))):
@@ -218,7 +218,7 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> Iterator[str]:
         for estimate in deciding
         if estimate.ratio is not None
         and (width := estimate.ratio.half_width) is not None
-        and width > study.precision
+        and _is_wide(width, study)
     ]
     if wide:
         width, case = max(wide, key=lambda both: both[0])
@@ -226,6 +226,11 @@ def _too_wide(study: Study, deciding: Iterable[Estimate]) -> Iterator[str]:
             f"{NOT_REACHED}±{percent(study.precision)} was not reached: the widest ratio is "
             f"{known_to(width)} ({full_label(case, study)})"
         )
+
+
+def _is_wide(half_width: float, study: Study) -> bool:
+    """Whether it is wider than was wanted; a study that ends with a number of blocks wants no precision."""
+    return study.maximum_blocks is None and half_width > study.precision
 
 
 def _why(record: TrialRecord) -> str:

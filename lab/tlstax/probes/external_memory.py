@@ -4,37 +4,43 @@ A process keeps what it was given: once connections are closed, the next ones us
 nothing is closed before the end. Every step opens some connections more, of one kind, and what the process
 has grown by is theirs. The kinds take turns in random order, and a round has a step of each. The first
 connections of each kind may use what was free before, and have what is made once: those are opened
-beforehand, and are in no figure.
+beforehand, and are in no figure. What each costs is then told as of servers of our own (topics/memory.py).
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Literal
 
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
+
 from tlstax.clients.process import ClientFailure, LoadClient
+from tlstax.contract import Frozen
+from tlstax.findings.core.pooling import Pooling
 from tlstax.guests.access import GuestAccess
 from tlstax.mysql import server_facts
-from tlstax.observers import process
-from tlstax.observers.process import ProcessMemory
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.elsewhere import OWN_CONNECTIONS, Promise
 from tlstax.plan.jobs import job_for
-from tlstax.probes.memory.document import KINDS, Held, MemoryDocument, MemoryOfServer, Tls
-from tlstax.probes.memory.measure import MemoryRequest
-from tlstax.probes.memory.slopes import kinds, tls_adds
 from tlstax.probes.watcher import Watcher
+from tlstax.report.formats.terminal import printed_sections
+from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
 from tlstax.run.gathering import ready_within_s
 from tlstax.study import Level
+from tlstax.study.labels import label_levels
 from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted
+from tlstax.topics import memory
+from tlstax.topics.core.section import Block, Section, Words
 
 LEAST_STEP = 2
 """Connections of a step at the least: with fewer a page or two that others take would be most of it."""
@@ -44,10 +50,98 @@ WORK_S = 0.2
 
 NOTHING = DataNeeds(tables=())
 
+Tls = Literal["off", "1.2", "1.3"]
+KINDS: tuple[Tls, ...] = ("off", "1.3", "1.2")
+"""The kinds of connection that are compared."""
 
-def external_memory(
-    request: MemoryRequest, access: GuestAccess, max_connections: int | None, watcher: Watcher
-) -> MemoryDocument:
+CONFIDENCE = 0.95
+
+READING = (
+    "What each further connection costs: how much the server's process grew by in steps that were opened one "
+    "after another and kept, up to {most}; means over {rounds}, each a step of each kind, with 95 % "
+    "intervals. Others who connect or leave meanwhile are in them. RSS: resident memory; PSS: pages that are "
+    "shared count by their share."
+)
+REUSED = (
+    "The server has had {used} connections at once before, and keeps the memory of those that have gone: "
+    "what is shown is the least that a connection costs. A server that was started anew, or a "
+    "--max-connections far above {used}, shows all of it."
+)
+
+
+@dataclass(frozen=True)
+class ExternalRequest:
+    """How many rounds, how many connections the server may be given (None: a share of those free), a seed."""
+
+    rounds: int
+    max_connections: int | None = None
+    seed: int | None = None
+    beside_others: bool = False
+
+
+class Held(Frozen):
+    """Connections of all kinds that were up and had worked, before a step of a kind or after it.
+
+    `rss_bytes` is resident memory of the server's process, `pss_bytes` the same with pages that are shared
+    counted by their share (proc(5), smaps_rollup), None where that was not read; `threads` are all of it.
+    """
+
+    tls: Tls
+    round: NonNegativeInt
+    connections: PositiveInt
+    rss_bytes: PositiveInt
+    pss_bytes: PositiveInt | None
+    threads: PositiveInt
+
+
+class ExternalMemory(Frozen):
+    """What connections cost an external server in memory: a round is a step of further ones of each kind.
+
+    It was promised that it gets `promised` connections at once at the most, and had `used_before` at once
+    before, whose memory these may use again, so that the figures are the least; null where it had no more
+    than a few. `refused` are the versions of TLS that it does not take. `told` has the rows that a run of the
+    study `memory` has, of which a block is a round.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[2] = Field(default=2, alias="schema")
+    status: Literal["complete", "interrupted"]
+    server: str
+    server_version: str
+    rounds: PositiveInt
+    promised: PositiveInt
+    used_before: PositiveInt | None = None
+    refused: tuple[Tls, ...]
+    told: Told
+    held: tuple[Held, ...]
+
+
+def memory_text(found: ExternalMemory, *, width: int, colour: bool) -> str:
+    """What each kind of connection costs, and how it is to be read."""
+    section = Section(tuple(_blocks(found)), memory.TOPIC.title)
+    return printed_sections([section], width=width, colour=colour) + "\n"
+
+
+def _blocks(found: ExternalMemory) -> Iterator[Block]:
+    yield from memory.cost_tables(found.told, _label(KINDS[0]))
+    if not found.told.rows:
+        yield Words("Nothing is known yet: no round is complete.")
+    for tls in found.refused:
+        yield Words(f"It does not take {_label(tls)}.")
+    most = max((own.connections for own in found.held), default=0)
+    if found.used_before is not None:
+        yield Words(REUSED.format(used=f"{found.used_before:,}"))
+    yield Words(READING.format(most=f"{most:,}", rounds=counted(found.rounds, "round")), aside=True)
+    if found.status == "interrupted":
+        yield Words("It was interrupted; this is what was known by then.")
+
+
+def _label(tls: Tls) -> str:
+    return label_levels({"tls": tls})
+
+
+def external_memory(request: ExternalRequest, access: GuestAccess, watcher: Watcher) -> ExternalMemory:
     """What connections cost there, in the rounds of `request`. Ctrl-C keeps those that are complete by then.
 
     UserMistake where its memory cannot be read, or it has no room; MachineFault where server or client
@@ -56,7 +150,7 @@ def external_memory(
     needs = Needs(rows=1, connections=1, seed=0, duration_s=WORK_S, data=NOTHING)
     with (
         turn(watcher.warn, beside_others=request.beside_others),
-        open_quiet_bench(access, needs, watcher.step, watcher.warn, max_connections) as opened,
+        open_quiet_bench(access, needs, watcher.step, watcher.warn, request.max_connections) as opened,
     ):
         _check_readable(opened, access)
         if opened.no_plaintext:
@@ -134,27 +228,19 @@ class _Growth:
 
     def document(
         self, status: Literal["complete", "interrupted"], rounds: int, promised: int, reuses: int | None
-    ) -> MemoryDocument:
+    ) -> ExternalMemory:
         """What is known by now."""
         server = self._bench.server
-        found = MemoryOfServer(
+        return ExternalMemory(
+            status=status,
             server=server.specimen.name,
             server_version=server.version,
-            tls_library=None,
-            certificate=None,
-            kinds=kinds(self._held),
-            tls_adds=tls_adds(self._held),
-            refused=tuple(self._refused),
-            held=tuple(self._held),
-        )
-        sizes = tuple(sorted({own.connections for own in self._held}))
-        return MemoryDocument(
-            status=status,
-            sizes=sizes,
             rounds=rounds,
             promised=promised,
             used_before=reuses,
-            servers=(found,),
+            refused=tuple(self._refused),
+            told=told(self._held, f"{server.specimen.name} ({server.version})"),
+            held=tuple(self._held),
         )
 
     def _open(self, tls: Tls) -> None:
@@ -175,7 +261,7 @@ class _Growth:
 
     def _read(self, tls: Tls, number: int) -> Held:
         bench = self._bench
-        read = _far_memory(bench) if bench.far is not None else process.read_memory(bench.near)
+        read = bench.server_side.read_memory()
         if read is None:
             raise MachineFault("the server's memory can no longer be read")
         return Held(tls=tls, round=number, connections=self._opened, **read._asdict())
@@ -186,7 +272,17 @@ class _Growth:
         return MachineFault(f"{more} beside {self._opened} could not be kept at {name}: {failure}")
 
 
-def _far_memory(bench: Bench) -> ProcessMemory | None:
-    if bench.far is None:
-        return None
-    return ProcessMemory(bench.far.rss_bytes(), None, len(bench.far.use().threads.context_switches))
+def told(held: Sequence[Held], subject: str) -> Told:
+    """The rows of what was held: a round's slope is what the process grew by in its step, a connection."""
+    kinds = {_label(tls): {"tls": tls} for tls in KINDS}
+    readings = [
+        memory.Reading(
+            kind=_label(own.tls),
+            block=own.round,
+            connections=own.connections,
+            amounts={memory.RSS: own.rss_bytes, memory.PSS: own.pss_bytes, memory.THREADS: own.threads},
+        )
+        for own in held
+    ]
+    rows = tuple(memory.costs(readings, kinds, subject, Pooling(CONFIDENCE)))
+    return Told(title=memory.TOPIC.title, sentences=tuple(memory.sentences(rows)), rows=rows)

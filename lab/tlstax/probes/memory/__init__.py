@@ -1,1 +1,0 @@
-"""What a connection that is kept costs a server in memory."""
