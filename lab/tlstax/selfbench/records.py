@@ -10,6 +10,7 @@ from tlstax.contract import Done, Frozen, Ready, Slice
 from tlstax.records.slices import Slices
 from tlstax.records.trial import Machine, ServerCpu, Specimen
 from tlstax.selfbench.plan import Cell, Contestant, Trial
+from tlstax.study.product import product_of
 
 Status = Literal["complete", "interrupted", "failed"]
 
@@ -93,7 +94,7 @@ class ServerFacts(Frozen):
     @property
     def mariadb(self) -> bool:
         """Whether it is a MariaDB, which does not count resumed sessions."""
-        return "MariaDB" in self.version
+        return product_of(self.version) == "mariadb"
 
 
 class Absence(Frozen):

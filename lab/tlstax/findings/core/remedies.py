@@ -8,19 +8,15 @@ tests/servers/test_remedies.py pastes each line into each server that it is for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tlstax.results.inspection import Step
-
-Product = Literal["mysql", "mariadb"]
-Release = tuple[int, int, int]
+from tlstax.study.product import FIRST, ProductName, Release, product_of, release_of
 
 SERVER, ADMINISTRATOR = "the server's my.cnf", "the server, as an administrator"
 RESTART = Step(where="then", lines=("restart the server",))
-FIRST: Release = (0, 0, 0)
 
 Remedy = Literal["require TLS", "versions", "ciphers", "certificate", "resumption"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
@@ -38,7 +34,7 @@ class Entry:
     """What mends it at a product from a release on. `says` stands where there are no lines to paste."""
 
     remedy: Remedy
-    product: Product
+    product: ProductName
     since: Release
     steps: tuple[Step, ...] = ()
     says: str = ""
@@ -119,24 +115,13 @@ TABLE = (
 """For each remedy and product, the last entry that is not newer than the server is what holds."""
 
 
-def product_of(version: str) -> Product:
-    """The product, by what SELECT VERSION() answers."""
-    return "mariadb" if "mariadb" in version.lower() else "mysql"
-
-
-def release_of(version: str) -> Release:
-    """Its numbers: (10, 5, 29) for "5.5.5-10.5.29-MariaDB", which old clients are told. FIRST for none."""
-    numbers = re.search(r"(\d+)\.(\d+)\.(\d+)", version.removeprefix("5.5.5-"))
-    return FIRST if numbers is None else (int(numbers[1]), int(numbers[2]), int(numbers[3]))
-
-
 def entry_for(remedy: Remedy, version: str) -> Entry:
     """What mends it at a server that says so of its version."""
     product, release = product_of(version), release_of(version)
     return max(_entries(remedy, product, release), key=lambda entry: entry.since)
 
 
-def _entries(remedy: Remedy, product: Product, release: Release) -> Iterator[Entry]:
+def _entries(remedy: Remedy, product: ProductName, release: Release) -> Iterator[Entry]:
     for entry in TABLE:
         if (entry.remedy, entry.product) == (remedy, product) and entry.since <= release:
             yield entry

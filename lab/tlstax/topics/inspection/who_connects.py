@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tlstax.findings.core.remedies import Remedy, entry_for, product_of
+from tlstax.findings.core.remedies import Remedy, entry_for
 from tlstax.results.inspection import (
     Asked,
     Cause,
@@ -23,6 +23,7 @@ from tlstax.results.inspection import (
     WhoConnects,
 )
 from tlstax.study.key_groups import group_name
+from tlstax.study.product import product_of
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
 from tlstax.topics.inspection.driver_lines import VERSIONS, lines_for
