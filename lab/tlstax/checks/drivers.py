@@ -12,6 +12,7 @@ from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, un
 from tlstax.study import path_exclusions
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
+from tlstax.study.product import product_of
 from tlstax.support.text import counted
 
 
@@ -62,7 +63,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
 
     The counter is of look-ups: a HelloRetryRequest makes two of one connection (see `treatment.cache_hits`).
     """
-    if not _is_of_driver(trial) or "MariaDB" in trial.server.version:
+    if not _is_of_driver(trial) or product_of(trial.server.version) == "mariadb":
         return
     hits = trial.server.status_delta.get("Ssl_session_cache_hits", 0)
     if not hits:

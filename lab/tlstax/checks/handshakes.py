@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Doubt
 from tlstax.records.trial import ServerObservation
+from tlstax.study.product import product_of
 
 COUNTER = "Ssl_finished_accepts"
 """What a server calls the handshakes that it finished (reference manual, "Server Status Variables")."""
@@ -32,7 +33,8 @@ def least(version: str, counter: str, made: int) -> int:
     11.8 on x86-64 has no `lock` prefix), so two that finish on two processors at once may be counted as one.
     MySQL shows OpenSSL's counter, which is atomic (SSL_CTX_sess_accept_good(3)).
     """
-    may_miss = -(-made // MISSED_SHARE) if counter == COUNTER and "MariaDB" in version else 0
+    is_loose = counter == COUNTER and product_of(version) == "mariadb"
+    may_miss = -(-made // MISSED_SHARE) if is_loose else 0
     return made - may_miss
 
 

@@ -9,6 +9,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Workload
 from tlstax.study import workloads
 from tlstax.study.case_levels import CaseLevels
+from tlstax.study.product import product_of
 
 RAN_DRY = "the table ran dry"
 """Of a workload that deletes more rows than there are: more rows would do."""
@@ -111,7 +112,7 @@ def _changes(case: CaseLevels, workload: Workload) -> dict[str, int]:
 
 def _counter(kind: _Kind, version: str) -> str:
     """MySQL's own counters include rows of temporary tables; MariaDB no longer counts InnoDB's."""
-    return kind.handler if "MariaDB" in version else kind.innodb
+    return kind.handler if product_of(version) == "mariadb" else kind.innodb
 
 
 def _is_put_back_between(trial: Complete) -> bool:

@@ -19,6 +19,7 @@ from tlstax.study import path_exclusions
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import DIRECT, UNSET
+from tlstax.study.product import product_of
 
 COUNTERS = {
     "Connections": "connections",
@@ -106,4 +107,4 @@ def _is_counted(trial: Complete, counter: str) -> bool:
         return True
     if not counts_handshakes(trial.server):
         return False
-    return counter == HANDSHAKES or "MariaDB" not in trial.server.version
+    return counter == HANDSHAKES or product_of(trial.server.version) != "mariadb"

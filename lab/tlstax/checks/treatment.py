@@ -12,6 +12,7 @@ from tlstax.study import path_exclusions, workloads
 from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
+from tlstax.study.product import product_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -190,7 +191,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         claims.pop()
         if handshakes:
             yield Doubt("note", "yaSSL does not count handshakes: the client's word alone shows how many")
-    elif "MariaDB" in trial.server.version:
+    elif product_of(trial.server.version) == "mariadb":
         if _count(made.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
     elif path_exclusions.is_of_client(trial.case):

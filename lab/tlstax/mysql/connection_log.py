@@ -12,6 +12,7 @@ from tlstax.contract import Job
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.study.product import product_of
 
 TABLE = "tlstax_connections"
 
@@ -68,6 +69,6 @@ def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
 def _schema(server_version: str) -> str:
     number = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", server_version)
     era = (int(number[1]), int(number[2])) if number else _FIRST_WITH_PERFORMANCE_SCHEMA
-    if "MariaDB" in server_version or era < _FIRST_WITH_PERFORMANCE_SCHEMA:
+    if product_of(server_version) == "mariadb" or era < _FIRST_WITH_PERFORMANCE_SCHEMA:
         return "information_schema"
     return "performance_schema"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
+from tlstax.study.product import product_of
 
 NO_TLS = ""
 """The value of tls_version that leaves a server no TLS (MySQL 8.0.16 and later)."""
@@ -50,4 +51,4 @@ def certificate_reload(server_version: str) -> str:
 
     MySQL has it from 8.0.16 on, MariaDB from 10.4 on; an older server refuses it.
     """
-    return "FLUSH SSL" if "mariadb" in server_version.lower() else _RELOAD
+    return "FLUSH SSL" if product_of(server_version) == "mariadb" else _RELOAD

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tlstax.contract import Frozen
+from tlstax.study.product import ProductName
 
-Flavour = Literal["mysql", "mariadb"]
 Kind = Literal["server", "tls_library", "client", "path", "fault", "variant"]
 
 
@@ -166,7 +166,7 @@ class Recipe(Frozen):
     name: str
     title: str
     kind: Kind = "server"
-    flavour: Flavour = "mysql"
+    flavour: ProductName = "mysql"
     version: str = ""
     source: Source
     program: str

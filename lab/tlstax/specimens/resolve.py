@@ -16,14 +16,14 @@ from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.products import flavour_of
 from tlstax.specimens.progress import Progress, Reporter, reporter
-from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Flavour, Kind, Recipe
+from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study.factors import EXTERNAL
+from tlstax.study.product import ProductName, product_of
 from tlstax.support.checksums import sha256_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
@@ -202,7 +202,7 @@ def server_at(
     return replace(unknown, specimen=specimen.model_copy(update=named), flavour=flavour)
 
 
-def version_of(build: ServerBuild) -> tuple[Flavour, str]:
+def version_of(build: ServerBuild) -> tuple[ProductName, str]:
     """Run the server with --version; its flavour and version number.
 
     Source of the format: both servers print `PROGRAM  Ver VERSION for OS on MACHINE (COMMENT)`, and
@@ -225,7 +225,7 @@ def version_of(build: ServerBuild) -> tuple[Flavour, str]:
         raise _broken(build, "".join(done.stderr.strip().splitlines()[-1:]))
     if match is None:
         raise _broken(build, "it is another program")
-    return flavour_of(done.stdout), match.group(1)
+    return product_of(done.stdout), match.group(1)
 
 
 def _why(first_fault: MachineFault | None, title: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.records.trial import Specimen
-from tlstax.specimens.recipe import Flavour
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.study.product import ProductName
 from tlstax.support.directories import plain
 
 UNKNOWN_VERSION = (9999, 0)
@@ -30,7 +30,7 @@ class ServerBuild:
     """
 
     specimen: Specimen
-    flavour: Flavour
+    flavour: ProductName
     executable: Path
     root: Path | None = None
     basedir: Path | None = None

@@ -16,7 +16,7 @@ from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.ports import free_ports
-from tlstax.specimens.products import product_of
+from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -41,7 +41,7 @@ class ServerProcess:
             loading.check_planted(self._build, library, settings.fault)
         self._session = session
         self._settings = settings
-        self._product = product_of(build.flavour, build.era)
+        self._product = rules_of(build.flavour, build.era)
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()

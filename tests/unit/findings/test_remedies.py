@@ -10,10 +10,9 @@ from tlstax.findings.core.remedies import (
     TABLE,
     Remedy,
     entry_for,
-    product_of,
-    release_of,
     reload_for,
 )
+from tlstax.study.product import product_of, release_of
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from tlstax.specimens.mariadb_server import MariaDb
 from tlstax.specimens.mysql5_server import MySql5
 from tlstax.specimens.mysql_server import MySql
 from tlstax.specimens.product import Product
-from tlstax.specimens.products import flavour_of, product_of
-from tlstax.specimens.recipe import Flavour
+from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.study.product import ProductName, product_of
 from tlstax.support.errors import MachineFault
 
 FILES = (
@@ -87,7 +87,7 @@ def test_a_server_without_its_sql_files_says_which_one_is_missing(tmp_path: Path
     ],
 )
 def test_a_product_is_known_by_what_it_prints(
-    words: str, flavour: Flavour, era: tuple[int, int], rules: type
+    words: str, flavour: ProductName, era: tuple[int, int], rules: type
 ) -> None:
-    assert flavour_of(words) == flavour
-    assert isinstance(product_of(flavour, era), rules)
+    assert product_of(words) == flavour
+    assert isinstance(rules_of(flavour, era), rules)

@@ -22,6 +22,7 @@ from tlstax.contract import (
     TlsLibrary,
     TlsView,
 )
+from tlstax.study.product import product_of
 
 
 class ClientSide(Frozen):
@@ -57,7 +58,7 @@ class Proof(Frozen):
             client = TlsView(version=self.client.version or "", cipher=self.client.cipher, resumed=None)
         if self.server.cipher:
             reused = self.server.sessions_reused
-            telling = reused is not None and (reused != "0" or "MariaDB" not in self.server_version)
+            telling = reused is not None and (reused != "0" or product_of(self.server_version) != "mariadb")
             server = TlsView(
                 version=self.server.version or "",
                 cipher=self.server.cipher,

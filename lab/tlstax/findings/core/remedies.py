@@ -8,18 +8,14 @@ tests/servers/test_remedies.py pastes each line into each server that it is for.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tlstax.results.inspection import Step
-
-Product = Literal["mysql", "mariadb"]
-Release = tuple[int, int, int]
+from tlstax.study.product import FIRST, ProductName, Release, product_of, release_of
 
 SERVER, ADMINISTRATOR = "the server's my.cnf", "the server, as an administrator"
 RESTART = Step(where="then", lines=("restart the server",))
-FIRST: Release = (0, 0, 0)
 
 Remedy = Literal["require TLS", "versions", "ciphers", "certificate", "resumption"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
@@ -37,7 +33,7 @@ class Entry:
     """What mends it at a product from a release on. `says` stands where there are no lines to paste."""
 
     remedy: Remedy
-    product: Product
+    product: ProductName
     since: Release
     steps: tuple[Step, ...] = ()
     says: str = ""
@@ -116,17 +112,6 @@ TABLE = (
     ),
 )
 """For each remedy and product, the last entry that is not newer than the server is what holds."""
-
-
-def product_of(version: str) -> Product:
-    """The product, by what SELECT VERSION() answers."""
-    return "mariadb" if "mariadb" in version.lower() else "mysql"
-
-
-def release_of(version: str) -> Release:
-    """Its numbers: (10, 5, 29) for "5.5.5-10.5.29-MariaDB", which old clients are told. FIRST for none."""
-    numbers = re.search(r"(\d+)\.(\d+)\.(\d+)", version.removeprefix("5.5.5-"))
-    return FIRST if numbers is None else (int(numbers[1]), int(numbers[2]), int(numbers[3]))
 
 
 def entry_for(remedy: Remedy, version: str) -> Entry:

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from pydantic import Field
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.remedies import product_of, release_of
+from tlstax.study.product import product_of, release_of
 from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest

@@ -30,6 +30,7 @@ from tlstax.results.inspection import (
     key_bits,
 )
 from tlstax.study.key_groups import group_name
+from tlstax.study.product import product_of
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers

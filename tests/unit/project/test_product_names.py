@@ -1,0 +1,18 @@
+"""Which product a server is, is read from its version in one place alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parents[3] / "lab" / "tlstax"
+READ_FROM_A_VERSION = re.compile(r"""["'][Mm]aria[Dd][Bb]["']\s+(?:not\s+)?in\s+\w*\.?\w*version""")
+
+
+def test_no_other_place_reads_the_product_from_a_version() -> None:
+    found = [
+        str(path.relative_to(LAB))
+        for path in LAB.rglob("*.py")
+        if READ_FROM_A_VERSION.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == ["study/product.py"]
