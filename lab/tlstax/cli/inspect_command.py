@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.inspect_app import InspectOptions
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.guests.access import GuestOptions
 from tlstax.inspection.inspection import inspect
 from tlstax.support.errors import MachineFault
 from tlstax.topics.inspection.known_drivers import known_drivers
 from tlstax.topics.inspection.text import inspection_text
 
 
-def inspect_command(
-    options: GuestOptions, watch: str, clients: str | None, *, verbose: bool, as_json: bool
-) -> int:
+def inspect_command(options: InspectOptions) -> int:
     """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
-    watch_s = quantities.seconds(watch, "--watch")
-    drivers = [] if clients is None else list(quantities.names(clients, "--client"))
+    watch_s = quantities.seconds(options.watch, "--watch")
+    drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
     known_drivers().only(drivers)
-    watcher = ProgressLine(quiet=as_json)
+    watcher = ProgressLine(quiet=options.json)
     try:
-        with accessed(options, watcher.step) as access:
+        with accessed(options.login.guest(options.server or ""), watcher.step) as access:
             found = inspect(access, watch_s, watcher, drivers)
     finally:
         watcher.close()
-    if as_json:
+    if options.json:
         show_json(found.model_dump_json(indent=2, by_alias=True) + "\n")
     else:
         colour = colourful()
-        has_all_lines = verbose or bool(drivers)
+        has_all_lines = options.verbose or bool(drivers)
         text = inspection_text(found, width=terminal_width(), colour=colour, has_all_lines=has_all_lines)
         show(text, coloured=colour)
     if found.status == "failed":
