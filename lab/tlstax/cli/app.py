@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from tlstax import __version__
@@ -36,8 +37,40 @@ from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
 
+GROUPS = {
+    "Measure": ("run", "study", "ab", "storm", "memory", "library-bench", "self-bench"),
+    "Look at a server": ("inspect", "advise", "predict", "drivers"),
+    "Read what was measured": (
+        *("report", "compare", "check", "explain", "flames", "runs", "watch", "explore"),
+        *("pack", "open", "publish"),
+    ),
+    "This machine": ("doctor", "specimens", "machines", "bundle", "completion"),
+}
+"""The commands in the order that the help and the manual page have them, by what they are for."""
+
+
+class _Program(TyperGroup):
+    """All commands, in the help by what they are for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (the library's)
+        order = [name for names in GROUPS.values() for name in names]
+        return sorted(self.commands, key=lambda name: order.index(name) if name in order else -1)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (the library's)
+        longest = max(len(name) for names in GROUPS.values() for name in names)
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                shown = [(name, self.commands[name]) for name in names]
+                width = formatter.width - 6 - longest
+                formatter.write_dl(
+                    [(name.ljust(longest), command.get_short_help_str(width)) for name, command in shown]
+                )
+
+
 app = typer.Typer(
     name="tlstax",
+    cls=_Program,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="What does TLS cost this database? Measured, with proof of what ran and an interval on every ratio.",
     no_args_is_help=True,
     add_completion=False,
@@ -100,9 +133,7 @@ def _obey(arguments: list[str], password: bytes | None) -> None:
     remember(arguments)
     given_password.refuse_arguments(arguments)
     try:
-        status = command_line()(
-            _with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False
-        )
+        status = command_line()(_as_meant(arguments), prog_name="tlstax", obj=password, standalone_mode=False)
     except _UsageError as mistake:
         mistake.message = plain(mistake.message)
         text = StringIO()
@@ -116,8 +147,13 @@ def _obey(arguments: list[str], password: bytes | None) -> None:
     raise SystemExit(status or 0)
 
 
-def _with_last_run(arguments: list[str]) -> list[str]:
-    """The arguments, with `last` after a --resume that names no run: the library wants a value there."""
+def _as_meant(arguments: list[str]) -> list[str]:
+    """The arguments as the library wants them: `help COMMAND` by its option, a run after each --resume.
+
+    One that names no run means the last.
+    """
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     completed = []
     for argument, after in pairwise([*arguments, ""]):
         completed.append(argument)

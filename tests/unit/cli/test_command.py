@@ -9,7 +9,9 @@ import pytest
 import typer
 from typer.main import get_command
 
+from tlstax.cli import app
 from tlstax.cli.command import FromEnvironment, With, command
+from tlstax.cli.command_tree import command_tree
 from tlstax.support.errors import UserMistake
 
 
@@ -63,3 +65,23 @@ def test_an_option_without_the_one_that_it_goes_with_is_refused() -> None:
     with pytest.raises(UserMistake, match="--arrivals goes with --rate") as refused:
         typed("x", "--arrivals", "poisson")
     assert refused.value.remedy == "give a rate"
+
+
+def test_the_help_has_every_command_in_a_group() -> None:
+    grouped = [name for names in app.GROUPS.values() for name in names]
+    assert [one.words[0] for one in command_tree().commands] == grouped
+
+
+@pytest.mark.parametrize("words", [("run", "-h"), ("help", "run")])
+def test_help_is_asked_for_in_every_way(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    for typed_words in (words, ("run", "--help")):
+        monkeypatch.setattr("sys.argv", ["tlstax", *typed_words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        assert ended.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert "Usage: tlstax run" in said[0]
