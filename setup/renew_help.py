@@ -64,11 +64,17 @@ def _commands() -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     while waiting:
         words, command, parent = waiting.pop(0)
         context = type(command).context_class(
-            command, info_name=words[-1], parent=parent, terminal_width=WIDTH, max_content_width=WIDTH
+            command,
+            info_name=words[-1],
+            parent=parent,
+            terminal_width=WIDTH,
+            max_content_width=WIDTH,
+            **command.context_settings,
         )
         yield words, command, context
-        inside = getattr(command, "commands", {})
-        waiting += [((*words, name), inner, context) for name, inner in inside.items()]
+        if hasattr(command, "commands"):
+            names = command.list_commands(context)
+            waiting += [((*words, name), command.commands[name], context) for name in names]
 
 
 if __name__ == "__main__":

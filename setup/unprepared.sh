@@ -39,13 +39,14 @@ what_is_asked() {
     local argument
     for argument in "$@"; do
         case $argument in
-            --help) echo help && return ;;
+            --help | -h) echo help && return ;;
             --) break ;;
         esac
     done
     case ${1-} in
         '') echo nothing ;;
         --version) echo version ;;
+        help) echo help ;;
         completion) echo script ;;
         completion-names) echo names ;;
         # Unpacking a bundle takes seconds, after which the laboratory answers.
@@ -56,6 +57,7 @@ what_is_asked() {
 # The help of the longest row of words that is a command.
 show_help() {
     local heading="==> tlstax" line shown=
+    if [[ ${1-} == help ]]; then shift; fi
     while [[ ${1-} == [a-z]* ]] && grep -qxF -- "$heading $1" "$root/setup/help.txt"; do
         heading+=" $1"
         shift

@@ -132,6 +132,9 @@ def test_a_python_that_is_too_old_is_named(user_clone: Clone) -> None:
 WORDS = [
     (("--help",), 0, "Usage: tlstax [OPTIONS] COMMAND"),
     (("run", "--help"), 0, "Usage: tlstax run [OPTIONS]"),
+    (("run", "-h"), 0, "Usage: tlstax run [OPTIONS]"),
+    (("help",), 0, "Usage: tlstax [OPTIONS] COMMAND"),
+    (("help", "study", "run"), 0, "Usage: tlstax study run [OPTIONS] {NAME}"),
     (("study", "run", "tax", "--help"), 0, "Usage: tlstax study run [OPTIONS] {NAME}"),
     (("--version",), 0, "tlstax 0."),
     (("doctor",), 0, "missing  Rust"),

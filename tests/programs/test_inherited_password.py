@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.run_command import RunOptions
+from tlstax.cli.run_app import RunOptions
 from typed import status_of
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from tlstax.cli import quantities
+from tlstax.cli.ab_app import AbOptions
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.asked_outcomes import TypedLimits, limits_of
+from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import (
     SERVER,
     Allowed,
-    ExternalOptions,
     ExternalServers,
     external_among,
     let_in,
@@ -32,33 +31,6 @@ from tlstax.topics.compare.text import gate_text
 from tlstax.topics.two_sides import gated_sides
 
 PRECISION = "1%"
-
-
-@dataclass(frozen=True)
-class AbOptions:
-    """The options of `tlstax ab` as they were typed; `settings` are factor=levels that both sides have."""
-
-    a: list[str]
-    b: list[str]
-    limits: TypedLimits = field(default_factory=TypedLimits)
-    tls: str | None = None
-    workload: str | None = None
-    connections: str | None = None
-    settings: list[str] = field(default_factory=list)
-    budget: str | None = None
-    over_budget: bool = False
-    precision: str | None = None
-    alike_within: str | None = None
-    rows: int | None = None
-    seed: int | None = None
-    server_cpus: str | None = None
-    client_cpus: str | None = None
-    report: Path | None = None
-    beside_others: bool = False
-    live: bool = False
-    verbose: bool = False
-    json: bool = False
-    external: ExternalOptions = field(default_factory=ExternalOptions)
 
 
 def ab_command(options: AbOptions) -> int:
@@ -93,12 +65,12 @@ def external_servers(options: AbOptions) -> ExternalServers:
     """The external servers that either side names, or both have by `--set`. Raises UserMistake."""
     sides = (side.partition("=") for side in (*options.a, *options.b))
     of_sides = [level.strip() for factor, _, level in sides if factor.strip() == SERVER]
-    return external_among((*of_sides, *typed_servers(options.settings)), options.external, "server=")
+    return external_among((*of_sides, *typed_servers(options.settings or ())), options.external, "server=")
 
 
 def _allowed(options: AbOptions, study: Study) -> Allowed:
     """What an external server may change: what nobody chose, and both sides have alike."""
-    chosen = {quantities.setting(setting)[0] for setting in options.settings} | study.baseline.keys()
+    chosen = {quantities.setting(setting)[0] for setting in options.settings or ()} | study.baseline.keys()
     return Allowed(
         fewer_connections=options.connections is None and "connections" not in chosen,
         no_tables=options.workload is None and "workload" not in chosen,
@@ -117,7 +89,7 @@ def ab_study(options: AbOptions, servers: ExternalServers = ExternalServers()) -
         )
         if text is not None
     }
-    by_set = dict(map(quantities.setting, map(servers.setting, options.settings)))
+    by_set = dict(map(quantities.setting, map(servers.setting, options.settings or ())))
     common |= by_set
     precision = quantities.fraction(options.precision or PRECISION, "--precision")
     external = servers.levels

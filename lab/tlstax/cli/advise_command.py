@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from tlstax.advice.advise import AdviceRequest, advise
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.inspect_app import AdviseOptions
 from tlstax.cli.kept import open_store
 from tlstax.cli.lent_server import accessed
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
-from tlstax.guests.access import GuestOptions
 from tlstax.report.page.html import advice_html
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
-
-
-@dataclass(frozen=True)
-class AdviseOptions:
-    """The options of `tlstax advise` as they were typed.
-
-    `redact` None redacts the page alone, which is there to be shared.
-    """
-
-    guest: GuestOptions
-    watch: str
-    budget: str
-    there: str
-    share: str = "10%"
-    connects: str | None = None
-    queries: int | None = None
-    bytes: str | None = None
-    report: Path | None = None
-    redact: bool | None = None
-    json: bool = False
 
 
 def advise_command(options: AdviseOptions) -> int:
@@ -57,9 +35,10 @@ def advise_command(options: AdviseOptions) -> int:
             options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
         )
         check_writable(options.report)
+    guest = options.login.guest(options.server or "", options.server_host)
     watcher = ProgressLine(quiet=options.json)
     try:
-        with accessed(options.guest, watcher.step) as access, open_store() as store:
+        with accessed(guest, watcher.step) as access, open_store() as store:
             found = advise(access, request, store, watcher)
     finally:
         watcher.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from tlstax import __version__
@@ -23,35 +24,10 @@ from tlstax.cli.compare_app import compare_app
 from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
 from tlstax.cli.inspect_app import inspect_app
-from tlstax.cli.options import (
-    AllowPlaintext,
-    BesideOthers,
-    Capture,
-    ClientCpus,
-    ClientsOn,
-    Count,
-    DefaultsFile,
-    Json,
-    Live,
-    LoginPath,
-    MaxConnections,
-    On,
-    OverBudget,
-    Profile,
-    Ray,
-    RunName,
-    ServerCpus,
-    ServerHost,
-    ServerOn,
-    SslCa,
-    SslCert,
-    SslKey,
-    SslMode,
-    TrustNetwork,
-    Verbose,
-)
+from tlstax.cli.options import Json, RunName, Verbose
 from tlstax.cli.pages_app import pages_app
 from tlstax.cli.predict_app import predict_app
+from tlstax.cli.run_app import run_app
 from tlstax.cli.runs_app import runs_app
 from tlstax.cli.specimens_app import specimens_app
 from tlstax.cli.streams import remember, tell
@@ -61,8 +37,40 @@ from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
 
+GROUPS = {
+    "Measure": ("run", "study", "ab", "storm", "memory", "library-bench", "self-bench"),
+    "Look at a server": ("inspect", "advise", "predict", "drivers"),
+    "Read what was measured": (
+        *("report", "compare", "check", "explain", "flames", "runs", "watch", "explore"),
+        *("pack", "open", "publish"),
+    ),
+    "This machine": ("doctor", "specimens", "machines", "bundle", "completion"),
+}
+"""The commands in the order that the help and the manual page have them, by what they are for."""
+
+
+class _Program(TyperGroup):
+    """All commands, in the help by what they are for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (the library's)
+        order = [name for names in GROUPS.values() for name in names]
+        return sorted(self.commands, key=lambda name: order.index(name) if name in order else -1)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (the library's)
+        longest = max(len(name) for names in GROUPS.values() for name in names)
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                shown = [(name, self.commands[name]) for name in names]
+                width = formatter.width - 6 - longest
+                formatter.write_dl(
+                    [(name.ljust(longest), command.get_short_help_str(width)) for name, command in shown]
+                )
+
+
 app = typer.Typer(
     name="tlstax",
+    cls=_Program,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="What does TLS cost this database? Measured, with proof of what ran and an interval on every ratio.",
     no_args_is_help=True,
     add_completion=False,
@@ -72,6 +80,7 @@ app = typer.Typer(
 _UsageError: Any = typer.BadParameter.__base__
 """The library's own, or click's where an older one is built on that."""
 
+app.add_typer(run_app)
 app.add_typer(compare_app)
 app.add_typer(ab_app)
 app.add_typer(bundle_app)
@@ -124,9 +133,7 @@ def _obey(arguments: list[str], password: bytes | None) -> None:
     remember(arguments)
     given_password.refuse_arguments(arguments)
     try:
-        status = command_line()(
-            _with_last_run(arguments), prog_name="tlstax", obj=password, standalone_mode=False
-        )
+        status = command_line()(_as_meant(arguments), prog_name="tlstax", obj=password, standalone_mode=False)
     except _UsageError as mistake:
         mistake.message = plain(mistake.message)
         text = StringIO()
@@ -140,8 +147,13 @@ def _obey(arguments: list[str], password: bytes | None) -> None:
     raise SystemExit(status or 0)
 
 
-def _with_last_run(arguments: list[str]) -> list[str]:
-    """The arguments, with `last` after a --resume that names no run: the library wants a value there."""
+def _as_meant(arguments: list[str]) -> list[str]:
+    """The arguments as the library wants them: `help COMMAND` by its option, a run after each --resume.
+
+    One that names no run means the last.
+    """
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     completed = []
     for argument, after in pairwise([*arguments, ""]):
         completed.append(argument)
@@ -179,196 +191,6 @@ def client_node() -> None:
     from tlstax.machines.client_node import main as work
 
     raise typer.Exit(work())
-
-
-@app.command()
-def run(
-    context: typer.Context,
-    server: Annotated[
-        str | None,
-        typer.Option(
-            help="Servers: names of specimens, such as mysql-8.0.33, and external ones by their addresses, "
-            "mysql://user@host:port/db; comma-separated. Default: a private MySQL 9.7."
-        ),
-    ] = None,
-    tls_library: Annotated[
-        str | None,
-        typer.Option(help="TLS libraries to run the server on, such as openssl-1.1.1l; comma-separated."),
-    ] = None,
-    client: Annotated[
-        str | None,
-        typer.Option(
-            help="Load clients: engine, sysbench, floor, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
-            "(`tlstax drivers list`); comma-separated."
-        ),
-    ] = None,
-    client_tls_library: Annotated[
-        str | None, typer.Option(help="TLS libraries to run the load client on; comma-separated.")
-    ] = None,
-    tls: Annotated[
-        str | None,
-        typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; comma-separated."),
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            help="Such as point-select, reconnect, storm, insert, oltp-read-write, or a file with one of "
-            "your own; with commas."
-        ),
-    ] = None,
-    connections: Annotated[
-        str | None, typer.Option(help="How many each case has at once, such as 8 or 1,8,64 (8).")
-    ] = None,
-    max_connections: MaxConnections = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            help="With --server: read keys of a table that is there, such as orders.id, and make none."
-        ),
-    ] = None,
-    share: Annotated[
-        str | None,
-        typer.Option(help="With --server: the share of the time in which it is at work for tlstax (100%)."),
-    ] = None,
-    full_load: Annotated[
-        bool,
-        typer.Option(
-            "--full-load",
-            help="With --server: as much load as on an idle server, whoever else is at work there.",
-        ),
-    ] = False,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="With --server: other ways to it, such as direct,proxy=proxy.example:6033,tunnel=[::1]:3307."
-        ),
-    ] = None,
-    trust: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Price this file of authorities (PEM) beside one with those that are needed alone.",
-        ),
-    ] = None,
-    path: Annotated[
-        str | None,
-        typer.Option(
-            help="What carries the bytes, besides direct: unix-socket, ssh-aes256-ctr, stunnel, haproxy, "
-            "router-passthrough and others; comma-separated."
-        ),
-    ] = None,
-    rtt_ms: Annotated[
-        str | None,
-        typer.Option(help="Round trip times to put between client and server, such as 0,45,170 (0)."),
-    ] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")] = None,
-    server_cpus: ServerCpus = None,
-    client_cpus: ClientCpus = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time to spend on trials, such as 60s or 5m (60s).")
-    ] = None,
-    over_budget: OverBudget = False,
-    precision: Annotated[
-        str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2% (2%).")
-    ] = None,
-    alike_within: Annotated[
-        str | None,
-        typer.Option(help="Call what differs by less than this alike, where the interval proves it (5%)."),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(help="Open loop: operations a second over all connections, such as 5000."),
-    ] = None,
-    arrivals: Annotated[
-        str | None, typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson).")
-    ] = None,
-    profile: Profile = False,
-    capture: Capture = False,
-    count: Count = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the report here: .html, or as of `report`. Default: beside the store.", dir_okay=False
-        ),
-    ] = None,
-    ssl_mode: SslMode = None,
-    allow_plaintext: AllowPlaintext = False,
-    ssl_ca: SslCa = None,
-    ssl_cert: SslCert = None,
-    ssl_key: SslKey = None,
-    defaults_file: DefaultsFile = None,
-    login_path: LoginPath = None,
-    server_host: ServerHost = None,
-    beside_others: BesideOthers = False,
-    live: Live = False,
-    ray: Ray = None,
-    on: On = None,
-    server_on: ServerOn = None,
-    clients_on: ClientsOn = None,
-    trust_network: TrustNetwork = False,
-    verbose: Verbose = False,
-    json: Json = False,
-) -> None:
-    """Measure what TLS costs a server: the built-in study `tax`."""
-    from tlstax.cli.quantities import check_levels
-
-    check_levels("tax", context.params)
-    from tlstax.cli.asked_cluster import asked_cluster
-    from tlstax.cli.external_servers import external_options
-    from tlstax.cli.run_command import RunOptions, run_command
-
-    raise typer.Exit(
-        run_command(
-            RunOptions(
-                server=server,
-                tls_library=tls_library,
-                client=client,
-                client_tls_library=client_tls_library,
-                tls=tls,
-                workload=workload,
-                connections=connections,
-                table=table,
-                share=share,
-                full_load=full_load,
-                address=address,
-                trust=trust,
-                path=path,
-                rtt_ms=rtt_ms,
-                rows=rows,
-                server_cpus=server_cpus,
-                client_cpus=client_cpus,
-                budget=budget,
-                over_budget=over_budget,
-                precision=precision,
-                alike_within=alike_within,
-                rate=rate,
-                arrivals=arrivals,
-                profile=profile,
-                capture=capture,
-                count=count,
-                seed=seed,
-                report=report,
-                beside_others=beside_others,
-                live=live,
-                cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
-                verbose=verbose,
-                json=json,
-                external=external_options(
-                    ssl_mode,
-                    ssl_ca,
-                    ssl_cert,
-                    ssl_key,
-                    defaults_file,
-                    login_path,
-                    server_host,
-                    max_connections,
-                    context.obj,
-                    allow_plaintext=allow_plaintext,
-                ),
-            )
-        )
-    )
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.cli import quantities
+from tlstax.cli.options import ClusterOptions
 from tlstax.support.errors import UserMistake
 from tlstax.support.installation import is_clone
 
@@ -30,39 +31,16 @@ class AskedCluster:
         return (*self.names, *server, *self.clients_on)
 
 
-def asked_cluster(
-    ray: str | None,
-    on: str | None,
-    server_on: str | None = None,
-    clients_on: str | None = None,
-    *,
-    trust_network: bool = False,
-) -> AskedCluster | None:
-    """What --ray and the options that go with it ask for; None for this machine. UserMistake for no name.
-
-    And for options without those that they go with.
-    """
-    given = (("--on", on), ("--server-on", server_on), ("--clients-on", clients_on))
-    if ray is None:
-        for option, value in given:
-            if value is not None:
-                raise UserMistake(
-                    f"{option} goes with --ray",
-                    remedy="say which cluster's machines they are, or leave it out",
-                )
-    names = {option: quantities.names(value, option) for option, value in given if value is not None}
-    if clients_on is None and (server_on is not None or trust_network):
-        option = "--server-on" if server_on is not None else "--trust-network"
-        raise UserMistake(
-            f"{option} goes with --clients-on",
-            remedy="say which machines the load comes from, or leave it out",
-        )
-    if clients_on is not None and on is not None:
+def asked_cluster(options: ClusterOptions) -> AskedCluster | None:
+    """What --ray and the options that go with it ask for; None for this machine. UserMistake for no name."""
+    given = {"--on": options.on, "--server-on": options.server_on, "--clients-on": options.clients_on}
+    names = {option: quantities.names(value, option) for option, value in given.items() if value is not None}
+    if options.clients_on is not None and options.on is not None:
         raise UserMistake(
             "--on spreads blocks over machines, and with --clients-on one block runs on all of them",
             remedy="leave one of the two out",
         )
-    if ray is None:
+    if options.ray is None:
         return None
     check_can_supply()
     (server,) = names.get("--server-on", (None,))[:1]
@@ -74,7 +52,7 @@ def asked_cluster(
             f"{server} is in both --server-on and --clients-on",
             remedy="give each machine one of the two parts",
         )
-    return AskedCluster(ray, names.get("--on", ()), server, clients, trust_network)
+    return AskedCluster(options.ray, names.get("--on", ()), server, clients, options.trust_network)
 
 
 def check_can_supply() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
 from tlstax.cli import quantities
+from tlstax.cli.options import LimitOptions
 from tlstax.findings.core.limits import Limit, Limits, regression_limit
 from tlstax.study import Study
 from tlstax.study.outcomes import OUTCOMES
@@ -54,16 +54,7 @@ def check_outcome(name: str, where: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class TypedLimits:
-    """What was typed after `--max`, `--min` and `--max-regression`, one text each."""
-
-    most: Sequence[str] = ()
-    least: Sequence[str] = ()
-    regression: Sequence[str] = ()
-
-
-def limits_of(typed: TypedLimits, warn: Callable[[str], None]) -> Limits:
+def limits_of(typed: LimitOptions, warn: Callable[[str], None]) -> Limits:
     """Limits as they were typed, for either side of an outcome one. Raises UserMistake.
 
     `warn` is given a sentence for each limit that holds an outcome back on its better side alone.
@@ -74,7 +65,7 @@ def limits_of(typed: TypedLimits, warn: Callable[[str], None]) -> Limits:
             side = "how far it may fall" if limit.most is None else "how far it may rise"
             raise UserMistake(f"{limit.outcome} has several limits of {side}", remedy="give each outcome one")
         named.append(limit)
-    general = [share for outcome, share in map(_regression, typed.regression) if not outcome]
+    general = [share for outcome, share in map(_regression, typed.max_regression or ()) if not outcome]
     if len(general) > 1:
         raise UserMistake(
             f"{REGRESSION} is given {len(general)} times for all main outcomes",
@@ -83,8 +74,8 @@ def limits_of(typed: TypedLimits, warn: Callable[[str], None]) -> Limits:
     return Limits(tuple(named), general[0] if general else None)
 
 
-def _literal(typed: TypedLimits, warn: Callable[[str], None]) -> Iterator[Limit]:
-    for option, texts in (("--max", typed.most), ("--min", typed.least)):
+def _literal(typed: LimitOptions, warn: Callable[[str], None]) -> Iterator[Limit]:
+    for option, texts in (("--max", typed.most or ()), ("--min", typed.least or ())):
         for text in texts:
             outcome, change = _change(text, option)
             if not outcome:
@@ -94,8 +85,8 @@ def _literal(typed: TypedLimits, warn: Callable[[str], None]) -> Iterator[Limit]
             yield Limit(outcome=outcome, **{"most" if option == "--max" else "least": change})
 
 
-def _regressions(typed: TypedLimits) -> Iterator[Limit]:
-    for outcome, share in map(_regression, typed.regression):
+def _regressions(typed: LimitOptions) -> Iterator[Limit]:
+    for outcome, share in map(_regression, typed.max_regression or ()):
         if outcome:
             yield regression_limit(outcome, share)
 

@@ -58,14 +58,15 @@ def command_tree() -> Command:
 
 def _command(words: tuple[str, ...], command: Any) -> Command:
     parameters = [_parameter(given) for given in command.params if not getattr(given, "hidden", False)]
-    inside = getattr(command, "commands", {})
+    names = command.list_commands(None) if hasattr(command, "commands") else ()
+    inside = [(name, command.commands[name]) for name in names]
     return Command(
         words=words,
         help=(command.help or "").strip(),
         examples=examples_in(command.epilog or ""),
         options=tuple(one for one in parameters if one.names),
         arguments=tuple(one for one in parameters if not one.names),
-        commands=tuple(_command((*words, name), one) for name, one in inside.items() if not one.hidden),
+        commands=tuple(_command((*words, name), one) for name, one in inside if not one.hidden),
     )
 
 

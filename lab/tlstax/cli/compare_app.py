@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tlstax.cli.options import Json, Least, MaxRegression, Most
+from tlstax.cli.command import command
+from tlstax.cli.options import Json, LimitOptions
 
 compare_app = typer.Typer()
 
@@ -29,35 +31,35 @@ def compare(
     raise typer.Exit(compare_command(runs, outcomes, as_json=json))
 
 
-@compare_app.command("check")
-def check(
-    run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")],
-    max_regression: MaxRegression = None,
-    most: Most = None,
-    least: Least = None,
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of `tlstax check` as they were typed."""
+
+    run: Annotated[str, typer.Argument(help="The run to be checked; `last` is the newest.")]
+    limits: LimitOptions = field(default_factory=LimitOptions)
     against: Annotated[
         str | None,
         typer.Option(
             help="The run that it is checked against, or a file that `pack` wrote. Without it a run of "
             "`tlstax ab` is checked by itself: B against A."
         ),
-    ] = None,
+    ] = None
     absolute: Annotated[
         bool,
         typer.Option(
             "--absolute",
             help="Check the values themselves, with the machine's speed in them, not their ratios.",
         ),
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 inconclusive."""
-    from tlstax.cli.asked_outcomes import TypedLimits
-    from tlstax.cli.compare_command import CheckOptions, check_command
+    ] = False
+    json: Json = False
 
-    limits = TypedLimits(most=most or (), least=least or (), regression=max_regression or ())
-    options = CheckOptions(run=run, against=against, limits=limits, absolute=absolute, json=json)
-    raise typer.Exit(check_command(options))
+
+@command(compare_app)
+def check(options: CheckOptions) -> int:
+    """Whether a run keeps to limits beside an earlier one: 0 passed, 4 failed, 5 inconclusive."""
+    from tlstax.cli.compare_command import check_command
+
+    return check_command(options)
 
 
 @compare_app.command("pack")

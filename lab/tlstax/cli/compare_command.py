@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
-from tlstax.cli.asked_outcomes import TypedLimits, asked_outcomes, limits_of
+from tlstax.cli.asked_outcomes import asked_outcomes, limits_of
+from tlstax.cli.compare_app import CheckOptions
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
 from tlstax.cli.streams import show_found, tell
@@ -42,17 +42,6 @@ def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> 
     found = compared(stored, names, others=_same_again(stored))
     show_found(found, partial(printed_sections, sections(found)), as_json=as_json)
     return 0
-
-
-@dataclass(frozen=True)
-class CheckOptions:
-    """The options of `tlstax check` as they were typed."""
-
-    run: str
-    against: str | None
-    limits: TypedLimits
-    absolute: bool = False
-    json: bool = False
 
 
 def check_command(options: CheckOptions) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tlstax.cli import quantities
+from tlstax.cli.drivers_app import ProbeOptions
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.lent_server import external_of, needs_external
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
-from tlstax.guests.access import GuestOptions
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.probes.drivers.external_logins import ExternalTarget
 from tlstax.probes.drivers.listed_table import listed_text
@@ -31,23 +30,6 @@ from tlstax.support.text import closest
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so
 many that two blocks take longer, it is what those take."""
-
-
-@dataclass(frozen=True)
-class ProbeOptions:
-    """The options of `tlstax drivers probe` as they were typed."""
-
-    names: list[str]
-    server: str | None = None
-    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
-    allow_plaintext: bool = False
-    budget: str | None = None
-    over_budget: bool = False
-    costs: bool = True
-    option: list[str] = field(default_factory=list)
-    beside_others: bool = False
-    attacks: bool = False
-    json: bool = False
 
 
 def list_command(*, as_json: bool) -> int:
@@ -80,7 +62,7 @@ def probe_command(options: ProbeOptions) -> int:
 
 def request_of(options: ProbeOptions) -> ProbeRequest:
     """What is to be probed. Raises UserMistake, also for a budget that has no room for two blocks."""
-    for name in options.names:
+    for name in options.names or ():
         if name not in DRIVERS:
             raise UserMistake(
                 f"there is no driver {called(name)}{closest(name, DRIVERS)}",
@@ -93,12 +75,11 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         _check_harmless(options)
     elif options.allow_plaintext:
         raise needs_external("--allow-plaintext", "--server")
-    if options.budget is not None and not options.costs:
+    if options.budget is not None and options.no_costs:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))
-    own_options = dict(map(_option, options.option))
-    guest = replace(options.guest, url=options.server or "") if is_external else options.guest
-    access = external_of(guest, None)
+    own_options = dict(map(_option, options.option or ()))
+    access = external_of(options.login.guest(options.server or "" if is_external else ""), None)
     if access is not None and access.tls.mode == "DISABLED":
         raise UserMistake(
             f"{access.tls.mode_by} leaves nothing to be seen of TLS",
@@ -108,7 +89,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         names=names,
         server=None if is_external else options.server,
         external=ExternalTarget(access, options.allow_plaintext) if access is not None else None,
-        budget_s=_budget_s(names, options) if options.costs else None,
+        budget_s=None if options.no_costs else _budget_s(names, options),
         options=own_options,
         beside_others=options.beside_others,
         attacks=options.attacks,
@@ -122,7 +103,7 @@ def _check_harmless(options: ProbeOptions) -> None:
             "--attacks asks drivers for a password and for files, which is done on private servers alone",
             remedy="leave it out, or leave out --server",
         )
-    if options.costs:
+    if not options.no_costs:
         client = f"--client {','.join(options.names)}" if options.names else "--client NAME"
         raise UserMistake(
             "what a driver costs is not measured by a probe at an external server",

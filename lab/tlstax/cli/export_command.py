@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
+from tlstax.cli.runs_app import ExportOptions
 from tlstax.cli.streams import show, show_json
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
@@ -29,36 +30,25 @@ USUAL_ROWS = {"csv": BLOCKS, "parquet": "trials"}
 """What is exported where nobody says; of JSON the whole document."""
 
 
-@dataclass(frozen=True)
-class ExportOptions:
-    """What was asked for, as it was typed; an empty `format` is what the file's name asks for."""
-
-    run: str
-    format: str
-    rows: str | None
-    outcomes: str | None
-    output: Path | None
-
-
 def export_command(options: ExportOptions) -> int:
     """Print or write what was asked for; the exit status. Raises UserMistake before anything is written."""
-    options = replace(options, format=options.format or _format_of(options.output))
+    options = replace(options, format_=options.format_ or _format_of(options.output))
     _check(options)
     with open_store() as store:
-        stored = store.load(options.run)
-        if options.format == "json" and options.rows is None:
+        stored = store.load(options.run_name)
+        if options.format_ == "json" and options.rows is None:
             text = store.export(stored.header.run) + "\n"
             _put(options, text, is_json=True)
             return 0
-    rows = options.rows or USUAL_ROWS[options.format]
-    if options.format == "parquet":
+    rows = options.rows or USUAL_ROWS[options.format_ or ""]
+    if options.format_ == "parquet":
         return _parquet(options, stored, rows)
     if rows == BLOCKS:
         names = asked_outcomes(options.outcomes, stored.header.study)
         _put(options, blocks_csv(block_rows(stored, names), names), is_json=False)
         return 0
     found = Tabulated(stored).rows(rows)
-    if options.format == "json":
+    if options.format_ == "json":
         _put(options, rows_json(found), is_json=True)
     else:
         _put(options, rows_csv(TABLES[rows], found), is_json=False)
@@ -71,12 +61,12 @@ def _format_of(output: Path | None) -> ExportFormat:
 
 def _check(options: ExportOptions) -> None:
     """UserMistake for a format, rows or outcomes that there are not, or that do not go together."""
-    _known("--format", options.format, get_args(ExportFormat))
+    _known("--format", options.format_ or "", get_args(ExportFormat))
     if options.rows is not None:
         _known("--rows", options.rows, (*TABLES, BLOCKS))
-    if options.rows == BLOCKS and options.format != "csv":
+    if options.rows == BLOCKS and options.format_ != "csv":
         raise UserMistake(f"--rows {BLOCKS} is for --format csv alone", remedy="choose other rows")
-    if options.outcomes is not None and (options.format != "csv" or options.rows not in {None, BLOCKS}):
+    if options.outcomes is not None and (options.format_ != "csv" or options.rows not in {None, BLOCKS}):
         raise UserMistake(
             f"--outcomes is for --format csv and --rows {BLOCKS} alone: all else has every outcome",
             remedy="leave it out",

@@ -6,9 +6,9 @@ import getpass
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from tlstax.cli.lent_server import needs_external, warn
+from tlstax.cli.options import ExternalOptions
 from tlstax.guests import access as guest_access
 from tlstax.guests.access import GuestOptions, settle
 from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
@@ -24,51 +24,6 @@ from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 
 SERVER = "server"
-
-
-@dataclass(frozen=True)
-class ExternalOptions:
-    """What options say of all external servers of a run: `guest` without a URL, and what is promised."""
-
-    guest: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
-    max_connections: int | None = None
-    allow_plaintext: bool = False
-
-    def given(self) -> list[str]:
-        """The options that were given, by their names."""
-        own = {
-            "--allow-plaintext": self.allow_plaintext or None,
-            "--max-connections": self.max_connections,
-        }
-        return [*self.guest.given(), *(name for name, value in own.items() if value is not None)]
-
-
-def external_options(
-    ssl_mode: str | None,
-    ssl_ca: str | None,
-    ssl_cert: str | None,
-    ssl_key: str | None,
-    defaults_file: Path | None,
-    login_path: str | None,
-    server_host: str | None,
-    max_connections: int | None,
-    given_password: bytes | None,
-    *,
-    allow_plaintext: bool,
-) -> ExternalOptions:
-    """The options as commands have them."""
-    guest = GuestOptions(
-        url="",
-        ssl_mode=ssl_mode,
-        ssl_ca=ssl_ca,
-        ssl_cert=ssl_cert,
-        ssl_key=ssl_key,
-        defaults_file=defaults_file,
-        login_path=login_path,
-        server_host=server_host,
-        given_password=given_password,
-    )
-    return ExternalOptions(guest, max_connections, allow_plaintext)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess, GuestOptions, settle
@@ -23,12 +22,6 @@ from tlstax.support.errors import UserMistake
 def warn(sentence: str) -> None:
     """Tell what is not heeded of an option file."""
     tell(f"tlstax: {sentence}")
-
-
-def guest_options(options: ExternalOptions, url: str | None) -> GuestOptions:
-    """What was said of the external server at this address; None where there is none."""
-    names = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "given_password")
-    return GuestOptions(url=url or "", **{name: getattr(options, name) for name in names})
 
 
 def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:

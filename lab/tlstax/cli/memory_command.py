@@ -10,13 +10,14 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.bench_formats import format_of
+from tlstax.cli.benches_app import MemoryOptions
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import external_of
 from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
 from tlstax.contract import OpenLoop
-from tlstax.guests.access import GuestAccess, GuestOptions
+from tlstax.guests.access import GuestAccess
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
@@ -41,27 +42,12 @@ NAMED: Mapping[str, Callable[[str], None]] = {"server": check_server_name, "tls_
 """Factors whose levels are names of specimens, and what refuses one that there is not."""
 
 
-@dataclass(frozen=True)
-class MemoryOptions:
-    """The options of `tlstax memory` as they were typed."""
-
-    server: str | None = None
-    tls_library: str | None = None
-    certificate: str | None = None
-    connections: str | None = None
-    max_connections: int | None = None
-    rounds: int = 3
-    seed: int | None = None
-    beside_others: bool = False
-    json: bool = False
-    external: GuestOptions = field(default_factory=lambda: GuestOptions(url=""))
-
-
 def memory_command(options: MemoryOptions) -> int:
     """Measure and show it; the exit status. UserMistake for an option that cannot be."""
-    if options.external.url:
+    url = options.server if options.server is not None and "://" in options.server else ""
+    if url:
         _check_external(options)
-    access = external_of(options.external, options.max_connections)
+    access = external_of(options.login.guest(url, options.server_host), options.max_connections)
     if access is not None:
         return _external(options, access)
     request = Request(

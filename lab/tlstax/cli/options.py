@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from inspect import Parameter, Signature
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tlstax.cli.command import FromEnvironment, With
+
+if TYPE_CHECKING:
+    from tlstax.guests.access import GuestOptions
 
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
@@ -26,7 +29,11 @@ Precision = Annotated[
     str | None, typer.Option(help="Stop when every ratio is known to within this, such as 2%.")
 ]
 Rate = Annotated[str | None, typer.Option(help="Open loop: operations a second.")]
-Arrivals = Annotated[str | None, typer.Option(help="With --rate: poisson or uniform (poisson).")]
+Arrivals = Annotated[
+    str | None,
+    typer.Option(help="With --rate: poisson or uniform, how operations are spaced (poisson)."),
+    With("rate", "say how many operations a second, or leave it out"),
+]
 Profile = Annotated[
     bool,
     typer.Option(
@@ -66,41 +73,52 @@ ClientCpus = Annotated[
     str | None, typer.Option(help="CPUs for the load client, such as 12-15; what is left is the server's.")
 ]
 RunName = Annotated[str, typer.Argument(help="A run's name, the beginning of it, or `last`.")]
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        metavar="ADDRESS",
-        help="Spread the blocks over all machines of the Ray cluster whose head is at this host:port.",
-    ),
-]
-ServerOn = Annotated[
-    str | None,
-    typer.Option(
-        "--server-on",
-        metavar="NAME",
-        help="With --ray and --clients-on: the machine that the private servers run on.",
-    ),
-]
-ClientsOn = Annotated[
-    str | None,
-    typer.Option(
-        "--clients-on",
-        metavar="NAMES",
-        help="With --ray: the machines that the load comes from, together, comma-separated.",
-    ),
-]
-TrustNetwork = Annotated[
-    bool,
-    typer.Option(
-        "--trust-network",
-        help="With --clients-on: nobody else is on the network between the machines (docs/machines.md).",
-    ),
-]
-On = Annotated[
-    str | None,
-    typer.Option("--on", help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),
-]
+WHOSE = With("ray", "say which cluster's machines they are, or leave it out")
+LOADED_BY = With("clients_on", "say which machines the load comes from, or leave it out")
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Which machines a run is spread over, or which load a server."""
+
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Spread the blocks over all machines of the Ray cluster whose head is at this host:port.",
+        ),
+    ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(help="With --ray: only these of its machines, comma-separated (`tlstax machines`)."),
+        WHOSE,
+    ] = None
+    server_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --ray and --clients-on: the machine that the private servers run on.",
+        ),
+        WHOSE,
+        LOADED_BY,
+    ] = None
+    clients_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With --ray: the machines that the load comes from, together, comma-separated.",
+        ),
+        WHOSE,
+    ] = None
+    trust_network: Annotated[
+        bool,
+        typer.Option(
+            "--trust-network",
+            help="With --clients-on: nobody else is on the network between the machines (docs/machines.md).",
+        ),
+        LOADED_BY,
+    ] = False
+
 
 ServerHost = Annotated[
     str | None,
@@ -117,10 +135,6 @@ MaxConnections = Annotated[
         "free).",
     ),
 ]
-SslMode = Annotated[
-    str | None,
-    typer.Option(help="At an external server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY."),
-]
 AllowPlaintext = Annotated[
     bool,
     typer.Option(
@@ -128,32 +142,85 @@ AllowPlaintext = Annotated[
         help="Where --ssl-mode demands TLS: log in without it too, for the comparison.",
     ),
 ]
-SslCa = Annotated[str | None, typer.Option(help="For an external server: trusted certificates (PEM).")]
-SslCert = Annotated[str | None, typer.Option(help="For an external server: a client certificate (PEM).")]
-SslKey = Annotated[str | None, typer.Option(help="For an external server: its key (PEM).")]
-DefaultsFile = Annotated[
-    Path | None,
-    typer.Option(help="For an external server: a my.cnf whose [client] section has user and password."),
-]
-LoginPath = Annotated[
-    str | None, typer.Option(help="For an external server: a login path of mysql_config_editor.")
-]
 
-MaxRegression = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="By how much outcomes may become worse, whichever way that is: 5% for the main ones, or "
-        "'ops_per_s 5%'; repeatable."
-    ),
-]
-Most = Annotated[
-    list[str] | None,
-    typer.Option("--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."),
-]
-Least = Annotated[
-    list[str] | None,
-    typer.Option("--min", help="By how much an outcome must rise, or may fall: 'ops_per_s -5%'; repeatable."),
-]
+
+@dataclass(frozen=True)
+class LoginOptions:
+    """How to get into an external server, as the mysql client names it."""
+
+    ssl_mode: Annotated[
+        str | None,
+        typer.Option(help="At an external server: PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY."),
+    ] = None
+    ssl_ca: Annotated[
+        str | None, typer.Option(help="For an external server: trusted certificates (PEM).")
+    ] = None
+    ssl_cert: Annotated[
+        str | None, typer.Option(help="For an external server: a client certificate (PEM).")
+    ] = None
+    ssl_key: Annotated[str | None, typer.Option(help="For an external server: its key (PEM).")] = None
+    defaults_file: Annotated[
+        Path | None,
+        typer.Option(help="For an external server: a my.cnf whose [client] section has user and password."),
+    ] = None
+    login_path: Annotated[
+        str | None, typer.Option(help="For an external server: a login path of mysql_config_editor.")
+    ] = None
+    given_password: Annotated[bytes | None, FromEnvironment] = field(default=None, repr=False)
+
+    def guest(self, url: str = "", server_host: str | None = None) -> GuestOptions:
+        """The same about the server at this address, whose process is looked at on `server_host`."""
+        from tlstax.guests.access import GuestOptions
+
+        return GuestOptions(url=url, server_host=server_host, **vars(self))
+
+
+@dataclass(frozen=True)
+class ExternalOptions:
+    """What options say of all external servers of a run: how to get in, and what they are promised."""
+
+    max_connections: MaxConnections = None
+    allow_plaintext: AllowPlaintext = False
+    login: LoginOptions = field(default_factory=LoginOptions)
+    server_host: ServerHost = None
+
+    @property
+    def guest(self) -> GuestOptions:
+        """How to get in, of no server yet."""
+        return self.login.guest(server_host=self.server_host)
+
+    def given(self) -> list[str]:
+        """The options that were given, by their names."""
+        own = {
+            "--allow-plaintext": self.allow_plaintext or None,
+            "--max-connections": self.max_connections,
+        }
+        return [*self.guest.given(), *(name for name, value in own.items() if value is not None)]
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What outcomes may change by, one text each as it was typed."""
+
+    max_regression: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="By how much outcomes may become worse, whichever way that is: 5% for the main ones, or "
+            "'ops_per_s 5%'; repeatable."
+        ),
+    ] = None
+    most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max", help="By how much an outcome may rise: 'server_cpu_us_per_op +5%'; repeatable."
+        ),
+    ] = None
+    least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min", help="By how much an outcome must rise, or may fall: 'ops_per_s -5%'; repeatable."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,48 +236,3 @@ class BenchOptions:
     format_name: Annotated[str, typer.Option("--format", help="terminal, md, csv or json.")] = "terminal"
     beside_others: BesideOthers = False
     json: Json = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExternalOptions:
-    """How to get into an external server. `given_password` is what TLSTAX_PASSWORD held, and no option."""
-
-    max_connections: MaxConnections = None
-    ssl_mode: SslMode = None
-    ssl_ca: SslCa = None
-    ssl_cert: SslCert = None
-    ssl_key: SslKey = None
-    defaults_file: DefaultsFile = None
-    login_path: LoginPath = None
-    given_password: bytes | None = field(default=None, repr=False)
-
-
-Options = TypeVar("Options")
-
-
-def command_of(options: type[Options], run: Callable[[Options], int]) -> Callable[..., None]:
-    """A command for typer whose options are the dataclass's fields, and whose help is its docstring.
-
-    Its own fields come before those that it inherits. A field without an option gets what the program was
-    given besides (`context.obj`). `run` gets the options as they were typed, and gives the exit status.
-    """
-
-    def command(invocation: typer.Context, **typed: object) -> None:
-        given = {name: invocation.obj for name in names if name not in typed}
-        raise typer.Exit(run(options(**typed, **given)))
-
-    names = {each.name: each for each in fields(options)}  # type: ignore[arg-type]
-    hints = get_type_hints(options, include_extras=True)
-    order = dict.fromkeys(name for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
-    command.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter("invocation", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-            *(
-                Parameter(name, Parameter.KEYWORD_ONLY, annotation=hints[name], default=names[name].default)
-                for name in order
-                if hasattr(hints[name], "__metadata__")
-            ),
-        ]
-    )
-    command.__doc__ = options.__doc__
-    return command

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
@@ -23,7 +24,6 @@ from tlstax.specimens.resolve import check_server_name
 from tlstax.store import Store
 from tlstax.study import load_study
 from tlstax.study.factors import check_factor, check_level
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
@@ -31,30 +31,6 @@ from tlstax.support.text import enumerated
 from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
 from tlstax.topics.prediction.prediction import prediction, prediction_text
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """The options of `tlstax predict` as they were typed; `run` names the run whose parts are used."""
-
-    connects: str | None = None
-    queries: int = 1
-    bytes: str = "120"
-    rtt_ms: float = 0.0
-    tls: str = "1.3"
-    certificate: str = "rsa-2048"
-    chain: int = 1
-    client_certificate: str = "off"
-    group: str = "P-256"
-    resumption: str = "off"
-    auth: str = DEFAULT_AUTH
-    path: str = DIRECT
-    compression: str = "off"
-    server: str | None = None
-    run: str | None = None
-    calibration: bool = True
-    calibrate: bool = False
-    json: bool = False
 
 
 @dataclass(frozen=True)

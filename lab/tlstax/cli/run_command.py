@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.external_servers import (
     Allowed,
-    ExternalOptions,
     ExternalServers,
     external_among,
     let_in,
 )
 from tlstax.cli.lent_server import needs_external, warn
 from tlstax.cli.measuring import Shown, bounded, measure
+from tlstax.cli.options import ExternalOptions
+from tlstax.cli.run_app import RunOptions
 from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.connection import chain_verified_by
@@ -37,55 +37,13 @@ from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """The options of `tlstax run` as they were typed.
-
-    `server` has names of specimens and addresses of external servers, which `external` is about.
-    """
-
-    server: str | None = None
-    tls_library: str | None = None
-    client: str | None = None
-    client_tls_library: str | None = None
-    tls: str | None = None
-    workload: str | None = None
-    connections: str | None = None
-    table: str | None = None
-    share: str | None = None
-    full_load: bool = False
-    address: str | None = None
-    trust: str | None = None
-    path: str | None = None
-    rtt_ms: str | None = None
-    rows: int | None = None
-    server_cpus: str | None = None
-    client_cpus: str | None = None
-    budget: str | None = None
-    over_budget: bool = False
-    precision: str | None = None
-    alike_within: str | None = None
-    rate: str | None = None
-    arrivals: str | None = None
-    profile: bool = False
-    capture: bool = False
-    count: str | None = None
-    seed: int | None = None
-    report: Path | None = None
-    beside_others: bool = False
-    live: bool = False
-    cluster: AskedCluster | None = None
-    verbose: bool = False
-    json: bool = False
-    external: ExternalOptions = field(default_factory=ExternalOptions)
-
-
 def run_command(options: RunOptions) -> int:
     """Measure, show, write the report; the exit status.
 
     UserMistake where the budget has no room for two blocks, and it is not to go on over it, and for a
     workload of the user's own that an external server is not to be given.
     """
+    cluster = asked_cluster(options.cluster)
     servers = external_among(_typed(options), _verifying(options))
     if servers:
         _check_external_options(options, servers)
@@ -98,8 +56,8 @@ def run_command(options: RunOptions) -> int:
         ):
             if value is not None:
                 raise needs_external(name, "--server")
-    _check_cluster(options, servers)
-    if options.external.guest.server_host is not None and options.cluster is not None:
+    _check_cluster(options, cluster, servers)
+    if options.external.server_host is not None and cluster is not None:
         raise UserMistake(
             "--server-host reads the server's CPU time for load that comes from here",
             remedy="leave it out, or leave --ray out",
@@ -134,15 +92,15 @@ def run_command(options: RunOptions) -> int:
         # Last, since it may ask for a password.
         request = _at_external_servers(request, servers, options, addresses)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
-    return measure(request, shown=shown, cluster=options.cluster)
+    return measure(request, shown=shown, cluster=cluster)
 
 
 def _verifying(options: RunOptions) -> ExternalOptions:
     """What was said of external servers: they are verified by the file of --trust where none was named."""
-    external, guest = options.external, options.external.guest
-    if guest.ssl_ca is not None or (guest.ssl_mode or "").upper() not in VERIFYING:
+    external, login = options.external, options.external.login
+    if login.ssl_ca is not None or (login.ssl_mode or "").upper() not in VERIFYING:
         return external
-    return replace(external, guest=replace(guest, ssl_ca=options.trust))
+    return replace(external, login=replace(login, ssl_ca=options.trust))
 
 
 def _at_external_servers(
@@ -209,7 +167,7 @@ def _check_external_options(options: RunOptions, servers: ExternalServers) -> No
         ("--address", options.address, "ways to one server are compared, not to several"),
         ("--table", options.table, "a table that is there is one server's"),
         ("--trust", options.trust, "each server needs other authorities of the file"),
-        ("--ray", True if options.cluster else None, "a cluster's machines load that one, or private ones"),
+        ("--ray", options.cluster.ray, "a cluster's machines load that one, or private ones"),
     ):
         if value is not None:
             raise UserMistake(
@@ -223,9 +181,8 @@ def _check_external_options(options: RunOptions, servers: ExternalServers) -> No
         )
 
 
-def _check_cluster(options: RunOptions, servers: ExternalServers) -> None:
+def _check_cluster(options: RunOptions, cluster: AskedCluster | None, servers: ExternalServers) -> None:
     """UserMistake where it is not said which machines have which part in measuring an external server."""
-    cluster = options.cluster
     if cluster is None:
         return
     if options.trust is not None:
@@ -292,10 +249,6 @@ def study_of(
         study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:
         study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
-    elif options.arrivals is not None:
-        raise UserMistake(
-            "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
-        )
     return bounded(
         asking_what_is_there(knowing_added(study), load_study("tax")),
         budget=options.budget,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tlstax.cli.command import command
 from tlstax.cli.options import Json, RunName
 
 runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
@@ -28,9 +30,11 @@ def runs_show(run_name: RunName = "last") -> None:
     raise typer.Exit(report_command(run_name, "terminal", None))
 
 
-@runs_app.command("export")
-def runs_export(
-    run_name: RunName = "last",
+@dataclass(frozen=True)
+class ExportOptions:
+    """The options of `tlstax runs export` as they were typed."""
+
+    run_name: RunName = "last"
     format_: Annotated[
         str | None,
         typer.Option(
@@ -38,29 +42,32 @@ def runs_export(
             help="json (every trial with its proof, or the rows), csv or parquet. Default: as the file's "
             "name ends, else json.",
         ),
-    ] = None,
+    ] = None
     rows: Annotated[
         str | None,
         typer.Option(
             help="trials, slices, findings, observations, runs; with csv also blocks: a row for each case "
             "and block, with ratios to the baseline (default with csv; with parquet: trials)."
         ),
-    ] = None,
+    ] = None
     outcomes: Annotated[
         str | None,
         typer.Option(help="The outcomes of the CSV's blocks, with commas between.", metavar="NAME[,NAME…]"),
-    ] = None,
+    ] = None
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", help="Write to this file. Parquet's default: RUN-ROWS.parquet.", dir_okay=False
         ),
-    ] = None,
-) -> None:
-    """A run with all its trials: everything as one JSON document, or a table of it."""
-    from tlstax.cli.export_command import ExportOptions, export_command
+    ] = None
 
-    raise typer.Exit(export_command(ExportOptions(run_name, format_ or "", rows, outcomes, output)))
+
+@command(runs_app, "export")
+def export(options: ExportOptions) -> int:
+    """A run with all its trials: everything as one JSON document, or a table of it."""
+    from tlstax.cli.export_command import export_command
+
+    return export_command(options)
 
 
 @runs_app.command("tabulate")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command, show_bench
 from tlstax.cli.bench_formats import format_of
+from tlstax.cli.benches_app import SelfBenchOptions
 from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.memory_command import HoldOptions, hold_command
 from tlstax.cli.options import BenchOptions
@@ -30,29 +30,6 @@ from tlstax.support.plain_words import reason
 from tlstax.support.text import closest
 
 STUDY, TLS_RESUMED = "self-bench", f"1.3{RESUMED}"
-
-
-@dataclass(frozen=True)
-class SelfBenchOptions:
-    """The options of `tlstax self-bench` as they were typed."""
-
-    workload: str | None = None
-    tls: str | None = None
-    connections: str | None = None
-    budget: str | None = None
-    seed: int | None = None
-    output: Path | None = None
-    show: Path | None = None
-    format_name: str = "terminal"
-    json: bool = False
-    client_tls_library: str | None = None
-    bytes: bool = False
-    hold: int | None = None
-    rate: float | None = None
-    server: str | None = None
-    server_cpus: str | None = None
-    client_cpus: str | None = None
-    beside_others: bool = False
 
 
 def self_bench_command(options: SelfBenchOptions) -> int:

@@ -7,7 +7,7 @@ import secrets
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import StormOptions
-from tlstax.cli.lent_server import external_of, guest_options
+from tlstax.cli.lent_server import external_of
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.probes.storms.limits import TOPIC, Sought
 from tlstax.probes.storms.measure import StormRequest, storm_limits
@@ -28,12 +28,8 @@ def storm_command(options: StormOptions) -> int:
 
 def _request(options: StormOptions) -> StormRequest:
     sought: Sought = "connections_per_s" if options.steady else "connections"
-    if options.lasting is not None and not options.steady:
-        raise UserMistake(
-            "--lasting goes with --steady", remedy="a storm lasts until all are up; leave it out"
-        )
     url = options.server if options.server is not None and "://" in options.server else None
-    access = external_of(guest_options(options, url), options.max_connections)
+    access = external_of(options.login.guest(url or ""), options.max_connections)
     if access is not None and options.back_log is not None:
         raise UserMistake(
             "--back-log starts a private server with it, and an external one keeps what it has",

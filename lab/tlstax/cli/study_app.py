@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tlstax.cli.command import command
 from tlstax.cli.options import (
-    AllowPlaintext,
     Arrivals,
     BesideOthers,
     Budget,
     Capture,
     ClientCpus,
-    ClientsOn,
+    ClusterOptions,
     Count,
-    DefaultsFile,
+    ExternalOptions,
     Json,
     Live,
-    LoginPath,
-    MaxConnections,
-    On,
     OverBudget,
     Precision,
     Profile,
     Rate,
-    Ray,
     ServerCpus,
-    ServerHost,
-    ServerOn,
     Settings,
-    SslCa,
-    SslCert,
-    SslKey,
-    SslMode,
     StudyName,
-    TrustNetwork,
     Verbose,
 )
+
+if TYPE_CHECKING:
+    from tlstax.records.trial import Changes
 
 study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
 
@@ -59,125 +52,93 @@ def study_show(name: StudyName) -> None:
     raise typer.Exit(show_command(name))
 
 
-@study_app.command("plan")
-def study_plan(
-    name: StudyName,
-    settings: Settings = None,
-    budget: Budget = None,
-    precision: Precision = None,
-    rate: Rate = None,
-    arrivals: Arrivals = None,
-    profile: Profile = False,
-    capture: Capture = False,
-    count: Count = None,
-    cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False,
-    json: Json = False,
-) -> None:
+@dataclass(frozen=True)
+class StudyOptions:
+    """A study, and what options change of it, as they were typed."""
+
+    name: StudyName
+    settings: Settings = None
+    budget: Budget = None
+    precision: Precision = None
+    rate: Rate = None
+    arrivals: Arrivals = None
+    profile: Profile = False
+    capture: Capture = False
+    count: Count = None
+
+    def changes(self, server_cpus: str | None = None, client_cpus: str | None = None) -> Changes:
+        """The same as a run keeps it."""
+        from tlstax.records.trial import Changes
+
+        return Changes(
+            set=tuple(self.settings or ()),
+            budget=self.budget,
+            precision=self.precision,
+            rate=self.rate,
+            arrivals=self.arrivals,
+            profile=self.profile,
+            capture=self.capture,
+            count=self.count,
+            server_cpus=server_cpus,
+            client_cpus=client_cpus,
+        )
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """The options of `tlstax study plan` as they were typed."""
+
+    study: StudyOptions
+    cases: Annotated[bool, typer.Option("--cases", help="List every case, however many.")] = False
+    json: Json = False
+
+
+@command(study_app, "plan")
+def plan(options: PlanOptions) -> int:
     """What running a study would mean: its cases, trials and time."""
     from tlstax.cli.study_command import plan_command
-    from tlstax.records.trial import Changes
 
-    changes = Changes(
-        set=tuple(settings or ()),
-        budget=budget,
-        precision=precision,
-        rate=rate,
-        arrivals=arrivals,
-        profile=profile,
-        capture=capture,
-        count=count,
-    )
-    raise typer.Exit(plan_command(name, changes, every_case=cases, as_json=json))
+    return plan_command(options)
 
 
-@study_app.command("run")
-def study_run(
-    context: typer.Context,
-    name: StudyName,
-    settings: Settings = None,
-    budget: Budget = None,
-    over_budget: OverBudget = False,
-    precision: Precision = None,
-    rate: Rate = None,
-    arrivals: Arrivals = None,
-    profile: Profile = False,
-    capture: Capture = False,
-    count: Count = None,
-    max_connections: MaxConnections = None,
-    server_cpus: ServerCpus = None,
-    client_cpus: ClientCpus = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None,
+@dataclass(frozen=True)
+class StudyRunOptions:
+    """The options of `tlstax study run` as they were typed; `resume` is a run, or `last`."""
+
+    study: StudyOptions
+    over_budget: OverBudget = False
+    server_cpus: ServerCpus = None
+    client_cpus: ClientCpus = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None
     resume: Annotated[
         str | None,
         typer.Option(
             metavar="[RUN]",
             help="Finish a run that was cut off: the last one of this study, or the one named.",
         ),
-    ] = None,
+    ] = None
     report: Annotated[
         Path | None, typer.Option(help="Write the report here: .html, or as of `report`.", dir_okay=False)
-    ] = None,
-    ssl_mode: SslMode = None,
-    allow_plaintext: AllowPlaintext = False,
-    ssl_ca: SslCa = None,
-    ssl_cert: SslCert = None,
-    ssl_key: SslKey = None,
-    defaults_file: DefaultsFile = None,
-    login_path: LoginPath = None,
-    server_host: ServerHost = None,
-    beside_others: BesideOthers = False,
-    live: Live = False,
-    ray: Ray = None,
-    on: On = None,
-    server_on: ServerOn = None,
-    clients_on: ClientsOn = None,
-    trust_network: TrustNetwork = False,
-    verbose: Verbose = False,
-    json: Json = False,
-) -> None:
+    ] = None
+    external: ExternalOptions = field(default_factory=ExternalOptions)
+    beside_others: BesideOthers = False
+    live: Live = False
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
+    verbose: Verbose = False
+    json: Json = False
+
+    @property
+    def changes(self) -> Changes:
+        """What options change of the study, and the CPUs that were asked for."""
+        return self.study.changes(self.server_cpus, self.client_cpus)
+
+
+@command(study_app, "run")
+def run(options: StudyRunOptions) -> int:
     """Run a study: start its servers, measure in blocks, report what was found.
 
     Servers that are there already are named by their addresses: --set server=mysql://user@host:port/db.
     """
-    from tlstax.cli.asked_cluster import asked_cluster
-    from tlstax.cli.external_servers import external_options
-    from tlstax.cli.study_command import StudyRunOptions, run_command
-    from tlstax.records.trial import Changes
+    from tlstax.cli.study_command import run_command
 
-    changes = Changes(
-        set=tuple(settings or ()),
-        budget=budget,
-        precision=precision,
-        rate=rate,
-        arrivals=arrivals,
-        profile=profile,
-        capture=capture,
-        count=count,
-        server_cpus=server_cpus,
-        client_cpus=client_cpus,
-    )
-    options = StudyRunOptions(
-        changes=changes,
-        over_budget=over_budget,
-        resume=resume,
-        seed=seed,
-        report=report,
-        beside_others=beside_others,
-        live=live,
-        cluster=asked_cluster(ray, on, server_on, clients_on, trust_network=trust_network),
-        verbose=verbose,
-        json=json,
-        external=external_options(
-            ssl_mode,
-            ssl_ca,
-            ssl_cert,
-            ssl_key,
-            defaults_file,
-            login_path,
-            server_host,
-            max_connections,
-            context.obj,
-            allow_plaintext=allow_plaintext,
-        ),
-    )
-    raise typer.Exit(run_command(name, options))
+    return run_command(options)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.external_servers import (
     Allowed,
-    ExternalOptions,
     ExternalServers,
     external_among,
     let_in,
@@ -19,8 +17,10 @@ from tlstax.cli.external_servers import (
 )
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown, bounded, measure
+from tlstax.cli.options import ExternalOptions
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.streams import show, show_json, tell, terminal_width
+from tlstax.cli.study_app import PlanOptions, StudyRunOptions
 from tlstax.plan.budget import check_budget
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import plan
@@ -46,23 +46,6 @@ from tlstax.support.text import counted
 SET = "--set server="
 
 
-@dataclass(frozen=True)
-class StudyRunOptions:
-    """The options of `tlstax study run` as they were typed; `resume` is a run, or `last`."""
-
-    changes: Changes = field(default_factory=Changes)
-    over_budget: bool = False
-    resume: str | None = None
-    seed: int | None = None
-    report: Path | None = None
-    beside_others: bool = False
-    live: bool = False
-    cluster: AskedCluster | None = None
-    verbose: bool = False
-    json: bool = False
-    external: ExternalOptions = field(default_factory=ExternalOptions)
-
-
 def list_command() -> int:
     """Every built-in study and its question, below it where the two do not fit a line."""
     names = built_in_studies()
@@ -82,47 +65,49 @@ def show_command(name: str) -> int:
     return 0
 
 
-def plan_command(name: str, changes: Changes, *, every_case: bool, as_json: bool) -> int:
+def plan_command(options: PlanOptions) -> int:
     """What running a study would mean, without running it."""
+    changes = options.study.changes()
     servers = external_among(typed_servers(changes.set), ExternalOptions(), SET)
-    study = changed(load_study(name), changes, servers)
+    study = changed(load_study(options.study.name), changes, servers)
     planned = plan(study, servers.levels)
-    if as_json:
+    if options.json:
         show_json(planned.model_dump_json(indent=2) + "\n")
     else:
-        show(plan_words(planned, study, every_case=every_case, width=terminal_width()))
+        show(plan_words(planned, study, every_case=options.cases, width=terminal_width()))
     return 0
 
 
-def run_command(name: str, options: StudyRunOptions) -> int:
+def run_command(options: StudyRunOptions) -> int:
     """Run a study, or bring one that was cut off to its end; the exit status.
 
     UserMistake where the budget of a new run has no room for two blocks, and it is not to go on over it.
     """
-    servers = external_among(typed_servers(options.changes.set), options.external, SET)
-    if options.cluster is not None:
-        check_has_server(options.cluster)
+    cluster, changes = asked_cluster(options.cluster), options.changes
+    servers = external_among(typed_servers(changes.set), options.external, SET)
+    if cluster is not None:
+        check_has_server(cluster)
         if servers:
             raise UserMistake(
                 "--ray has each machine measure servers of its own, and an external server is there once",
                 remedy="leave one of the two out, or load one with `tlstax run --server … --clients-on …`",
             )
     if options.resume is None:
-        request = _new(name, options, servers)
+        request = _new(options, changes, servers)
     elif servers:
         raise UserMistake(
             "a run on an external server cannot be resumed", remedy="leave --resume out to begin a new run"
         )
     else:
-        request = _resumed(name, options)
+        request = _resumed(options, changes, cluster)
     request = replace(request, beside_others=options.beside_others)
     shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
-    return measure(request, shown=shown, cluster=options.cluster)
+    return measure(request, shown=shown, cluster=cluster)
 
 
-def _new(name: str, options: StudyRunOptions, servers: ExternalServers) -> Request:
+def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -> Request:
     """A new run of the study, at these external servers where there are any. Raises UserMistake."""
-    study = changed(load_study(name), options.changes, servers)
+    study = changed(load_study(options.study.name), changes, servers)
     if servers:
         study = at_external_servers(study, servers.by_level)
         check_external(study, servers.by_level)
@@ -131,11 +116,11 @@ def _new(name: str, options: StudyRunOptions, servers: ExternalServers) -> Reque
     for why, count in lacking(study).items():
         tell(f"tlstax: {counted(count, 'case')} left out: {why}")
     # What a run keeps of its options names no user and no schema.
-    kept = options.changes.model_copy(update={"set": tuple(map(servers.setting, options.changes.set))})
-    request = Request(study=study, seed=options.seed, changes=kept, cpus=_asked_cpus(options.changes))
+    kept = changes.model_copy(update={"set": tuple(map(servers.setting, changes.set))})
+    request = Request(study=study, seed=options.seed, changes=kept, cpus=_asked_cpus(changes))
     if not servers:
         return request
-    chosen = {quantities.setting(setting)[0] for setting in options.changes.set}
+    chosen = {quantities.setting(setting)[0] for setting in changes.set}
     allowed = Allowed(
         fewer_connections="connections" not in chosen,
         no_tables="workload" not in chosen,
@@ -157,10 +142,6 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
         study = override(study, factor, levels, option=f"--set {factor}", external=servers.levels)
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
-    elif changes.arrivals is not None:
-        raise UserMistake(
-            "--arrivals goes with --rate", remedy="say how many operations a second, or leave it out"
-        )
     study = knowing_added(study)
     check_nothing_is_lost(study, chosen)
     return bounded(
@@ -178,9 +159,9 @@ def _asked_cpus(changes: Changes) -> AskedCpus:
     return quantities.asked_cpus(changes.server_cpus, changes.client_cpus)
 
 
-def _resumed(name: str, options: StudyRunOptions) -> Request:
+def _resumed(options: StudyRunOptions, typed: Changes, cluster: AskedCluster | None) -> Request:
     """The rest of a run that was cut off. Options that are not given again are those of then."""
-    now = load_study(name)
+    now = load_study(options.study.name)
     with open_store() as store:
         stored = unfinished(store, now.name, options.resume or "last")
     if options.seed not in {None, stored.header.seed}:
@@ -189,11 +170,9 @@ def _resumed(name: str, options: StudyRunOptions) -> Request:
             f"{stored.header.seed}",
             remedy="leave it out",
         )
-    given = options.changes != Changes()
-    changes = options.changes if given else stored.header.changes
+    changes = stored.header.changes if typed == Changes() else typed
     study = changed(now, changes)
     check_study(stored, study)
-    cluster = options.cluster
     shares_load = cluster is not None and bool(cluster.clients_on)
     check_where(stored.header, on_cluster=cluster is not None, shares_load=shares_load)
     return Request(study=study, resumed=stored, cpus=_asked_cpus(changes))

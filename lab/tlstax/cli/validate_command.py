@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import check_answered
+from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.predict_command import PartsAsked, parts_in
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
@@ -23,22 +23,7 @@ from tlstax.topics.prediction.validation import validation, validation_text
 MOST_MIXES = 200
 
 
-@dataclass(frozen=True)
-class ValidateOptions:
-    """The options of `tlstax predict --validate` as they were typed."""
-
-    mixes: int = 24
-    budget: str = "10m"
-    seed: int | None = None
-    near: bool = False
-    server: str | None = None
-    run: str | None = None
-    calibration: bool = True
-    calibrate: bool = False
-    json: bool = False
-
-
-def validate_command(options: ValidateOptions) -> int:
+def validate_command(options: PredictOptions) -> int:
     """Measure mixes that were not measured before, and show how well they were predicted; the exit status."""
     if not 2 <= options.mixes <= MOST_MIXES:
         raise UserMistake(f"--mixes: {options.mixes} is not between 2 and {MOST_MIXES}")

@@ -108,7 +108,7 @@ def named_server(name: str, progress: Progress | Reporter, why: str = "asked for
     return server_of(recipe, shelf.obtain(recipe, progress), why)
 
 
-def flavour_named(name: str) -> Flavour:
+def flavour_named(name: str) -> ProductName:
     """Whether the server of this name is MySQL or MariaDB, which needs no fetching.
 
     UserMistake for a name that there is not; MachineFault for an added server whose program does not run.

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
+from tlstax.cli import asked_cluster as of_options
+from tlstax.cli.asked_cluster import AskedCluster, check_has_server
+from tlstax.cli.command import checked
+from tlstax.cli.options import ClusterOptions
 from tlstax.support.errors import UserMistake
+
+
+def asked_cluster(
+    ray: str | None,
+    on: str | None,
+    server_on: str | None = None,
+    clients_on: str | None = None,
+    *,
+    trust_network: bool = False,
+) -> AskedCluster | None:
+    """What these options ask for, as the command line checks them."""
+    options = ClusterOptions(ray, on, server_on, clients_on, trust_network)
+    return of_options.asked_cluster(checked(options))
 
 
 def test_without_ray_it_is_this_machine() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from fake_trials import fake_header
 from tlstax.cli import quantities
-from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.cli.run_app import RunOptions
+from tlstax.cli.run_command import study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import cases
 from tlstax.records.trial import Changes

@@ -13,16 +13,18 @@ from pathlib import Path
 import pytest
 
 from fake_trials import Truth, fake_run, tax_truth
-from tlstax.cli.asked_outcomes import TypedLimits, limits_of
-from tlstax.cli.compare_command import CheckOptions, check_command, compare_command
+from tlstax.cli.asked_outcomes import limits_of
+from tlstax.cli.compare_app import CheckOptions
+from tlstax.cli.compare_command import check_command, compare_command
 from tlstax.cli.kept import open_store
+from tlstax.cli.options import LimitOptions
 from tlstax.cli.pack_command import pack_command
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 
 LIMIT = "server_cpu_us_per_op +40%"
-AT_MOST = TypedLimits(most=[LIMIT])
+AT_MOST = LimitOptions(most=[LIMIT])
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def test_a_verdict_is_a_status(
 
 def test_what_is_too_close_to_the_limit_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     options = CheckOptions(
-        run="slower", against="one", limits=TypedLimits(most=["server_cpu_us_per_op +100 %"])
+        run="slower", against="one", limits=LimitOptions(most=["server_cpu_us_per_op +100 %"])
     )
     assert check_command(options) == 5
     assert "could be up to +" in capsys.readouterr().out
@@ -107,11 +109,11 @@ def test_runs_stand_beside_the_first(capsys: pytest.CaptureFixture[str]) -> None
 )
 def test_a_limit_that_is_none_is_said(text: str, words: str) -> None:
     with pytest.raises(UserMistake, match=words):
-        limits_of(TypedLimits(most=[text]), print)
+        limits_of(LimitOptions(most=[text]), print)
 
 
 def test_a_limit_may_be_a_fall() -> None:
-    typed = TypedLimits(most=["server_cpu_us_per_op -2.5 %", "latency_p99_us 0%"])
+    typed = LimitOptions(most=["server_cpu_us_per_op -2.5 %", "latency_p99_us 0%"])
     assert [limit.most for limit in limits_of(typed, pytest.fail).named] == [-0.025, 0]
 
 
@@ -150,7 +152,7 @@ def test_each_outcome_has_one_limit() -> None:
     with pytest.raises(UserMistake, match="server_cpu_us_per_op has several limits"):
         check_command(
             CheckOptions(
-                run="again", against="one", limits=TypedLimits(most=[LIMIT, "server_cpu_us_per_op +1%"])
+                run="again", against="one", limits=LimitOptions(most=[LIMIT, "server_cpu_us_per_op +1%"])
             )
         )
 
@@ -160,21 +162,21 @@ def test_a_limit_that_is_for_no_case_is_said_though_another_is_kept() -> None:
     with pytest.raises(UserMistake, match="no case that both runs have beside their baselines has path_cpu"):
         check_command(
             CheckOptions(
-                run="again", against="one", limits=TypedLimits(most=[LIMIT, "path_cpu_us_per_op +1%"])
+                run="again", against="one", limits=LimitOptions(most=[LIMIT, "path_cpu_us_per_op +1%"])
             )
         )
 
 
 def checked(run: str, **typed: list[str]) -> int:
-    return check_command(CheckOptions(run=run, against="one", limits=TypedLimits(**typed)))
+    return check_command(CheckOptions(run=run, against="one", limits=LimitOptions(**typed)))
 
 
 def test_a_fall_of_throughput_is_a_regression(capsys: pytest.CaptureFixture[str]) -> None:
     """A quarter fewer operations a second passed `--max 'ops_per_s +5%'`, and nobody said a word."""
     for typed in (["5%"], ["ops_per_s 5%"]):
-        assert checked("fewer", regression=typed) == 4
-        assert checked("again", regression=[text.replace("5", "40") for text in typed]) == 0
-    assert checked("slower", regression=["9%"]) == 4, "a cost that rises is one as well"
+        assert checked("fewer", max_regression=typed) == 4
+        assert checked("again", max_regression=[text.replace("5", "40") for text in typed]) == 0
+    assert checked("slower", max_regression=["9%"]) == 4, "a cost that rises is one as well"
     assert checked("fewer", least=["ops_per_s -5%"]) == 4
     assert "operations a second at least −5 %" in " ".join(capsys.readouterr().out.split())
     assert checked("again", least=["ops_per_s -40%"]) == 0
@@ -189,7 +191,7 @@ def test_a_fall_of_throughput_is_a_regression(capsys: pytest.CaptureFixture[str]
 )
 def test_a_limit_on_the_better_side_is_told(typed: dict[str, list[str]], words: str) -> None:
     told: list[str] = []
-    limits_of(TypedLimits(**typed), told.append)
+    limits_of(LimitOptions(**typed), told.append)
     assert len(told) == 1
     assert words in told[0]
 
@@ -198,25 +200,25 @@ def test_a_limit_on_the_better_side_is_told(typed: dict[str, list[str]], words: 
     "typed",
     [
         {"most": ["server_cpu_us_per_op +5%", "client_cpu_share +5%"], "least": ["ops_per_s -5%"]},
-        {"regression": ["5%", "ops_per_s 3%"]},
+        {"max_regression": ["5%", "ops_per_s 3%"]},
     ],
 )
 def test_a_limit_on_the_worse_side_or_of_neither_is_not(typed: dict[str, list[str]]) -> None:
-    limits_of(TypedLimits(**typed), pytest.fail)
+    limits_of(LimitOptions(**typed), pytest.fail)
 
 
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ({"regression": ["5"]}, "not an outcome and a percentage"),
-        ({"regression": ["ops_per_s -5%"]}, "has a sign"),
-        ({"regression": ["+5%"]}, "has a sign"),
-        ({"regression": ["5%", "4%"]}, "2 times for all main outcomes"),
-        ({"regression": ["100%"]}, "nothing can fall by 100 % or more"),
-        ({"regression": ["ops_per_s 100%"]}, "nothing can fall by 100 % or more"),
-        ({"regression": ["server_cpu_share 5%"]}, "neither more nor less of server_cpu_share is better"),
+        ({"max_regression": ["5"]}, "not an outcome and a percentage"),
+        ({"max_regression": ["ops_per_s -5%"]}, "has a sign"),
+        ({"max_regression": ["+5%"]}, "has a sign"),
+        ({"max_regression": ["5%", "4%"]}, "2 times for all main outcomes"),
+        ({"max_regression": ["100%"]}, "nothing can fall by 100 % or more"),
+        ({"max_regression": ["ops_per_s 100%"]}, "nothing can fall by 100 % or more"),
+        ({"max_regression": ["server_cpu_share 5%"]}, "neither more nor less of server_cpu_share is better"),
         (
-            {"regression": ["ops_per_s 5%"], "least": ["ops_per_s -3%"]},
+            {"max_regression": ["ops_per_s 5%"], "least": ["ops_per_s -3%"]},
             "several limits of how far it may fall",
         ),
         ({"least": ["-5%"]}, "not an outcome and a percentage"),
@@ -224,7 +226,7 @@ def test_a_limit_on_the_worse_side_or_of_neither_is_not(typed: dict[str, list[st
 )
 def test_a_limit_of_regressions_that_is_none_is_said(typed: dict[str, list[str]], words: str) -> None:
     with pytest.raises(UserMistake, match=words):
-        limits_of(TypedLimits(**typed), print)
+        limits_of(LimitOptions(**typed), print)
 
 
 def test_no_limit_at_all_is_said() -> None:
@@ -236,7 +238,7 @@ def test_names_like_the_one_that_was_mistyped_are_offered() -> None:
     """It used to point to a document of 400 KB."""
     for text, name in (("server_cpu_us +5%", "server_cpu_us_per_op"), ("xyz +5%", "latency_p99_us")):
         with pytest.raises(UserMistake) as said:
-            limits_of(TypedLimits(most=[text]), print)
+            limits_of(LimitOptions(most=[text]), print)
         assert name in said.value.remedy
     with pytest.raises(UserMistake) as said:
         checked("again", most=["path_cpu_us_per_op +1%"])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.drivers_command import ProbeOptions, request_of
+from tlstax.cli.drivers_app import ProbeOptions
+from tlstax.cli.drivers_command import request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.plan.budget import check_budget
@@ -235,4 +236,4 @@ def test_a_server_that_cannot_be_probed_on_is_refused_before_a_driver_is_built(
 
 def test_an_unknown_driver_is_refused_before_a_password_is_asked_for() -> None:
     with pytest.raises(UserMistake, match="there is no driver named 'pymysql-9'"):
-        request_of(ProbeOptions(["pymysql-9"], server=THERE, costs=False))
+        request_of(ProbeOptions(["pymysql-9"], server=THERE, no_costs=True))

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from tlstax.cli.ab_command import AbOptions, ab_study, external_servers
+from tlstax.cli.ab_app import AbOptions
+from tlstax.cli.ab_command import ab_study, external_servers
 from tlstax.cli.external_servers import (
     Allowed,
-    ExternalOptions,
     ExternalServers,
     external_among,
     let_in,
     typed_servers,
 )
 from tlstax.cli.lent_server import accessed, external_of
+from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.study_command import changed
-from tlstax.guests.access import GuestOptions
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
@@ -29,7 +29,8 @@ CALLED = ("old.example:3306", "new.example:3307")
 
 
 def options(**said: Any) -> ExternalOptions:
-    return ExternalOptions(GuestOptions(url="", given_password=b"of all", **said))
+    host = said.pop("server_host", None)
+    return ExternalOptions(login=LoginOptions(given_password=b"of all", **said), server_host=host)
 
 
 def at(*typed: str, **said: Any) -> ExternalServers:
@@ -114,7 +115,7 @@ def test_each_is_asked_for_at_the_terminal_once_nothing_else_is_wrong(
 
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("getpass.getpass", ask)
-    nothing_given = ExternalOptions(GuestOptions(url=""))
+    nothing_given = ExternalOptions()
     servers = external_among((OLD, NEW), nothing_given)
     _, request = let_in(study_at(servers), servers, Allowed())
     assert asked == [f"Password of ann at {CALLED[0]}: ", f"Password of bob at {CALLED[1]}: "]

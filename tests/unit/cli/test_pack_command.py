@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fake_trials import fake_run
-from tlstax.cli.asked_outcomes import TypedLimits
-from tlstax.cli.compare_command import CheckOptions, check_command, compare_command
+from tlstax.cli.compare_app import CheckOptions
+from tlstax.cli.compare_command import check_command, compare_command
 from tlstax.cli.kept import open_store
+from tlstax.cli.options import LimitOptions
 from tlstax.cli.pack_command import open_command, pack_command
 from tlstax.cli.runs_command import list_command
 from tlstax.cli.tabulate import write_missing
@@ -50,7 +51,7 @@ def test_a_run_is_compared_with_a_file(kept: str, tmp_path: Path, capsys: pytest
     with open_store() as store:
         store.adopt(other.model_copy(update={"header": header}))
     pack_command(kept, tmp_path / "main.tlstax", with_names=True)
-    limit = TypedLimits(most=["server_cpu_us_per_op +1000%"])
+    limit = LimitOptions(most=["server_cpu_us_per_op +1000%"])
     assert check_command(CheckOptions(run="last", against="main.tlstax", limits=limit)) == 0
     assert compare_command([str(tmp_path / "main.tlstax"), "last"], None, as_json=False) == 0
     assert "inconclusive" in capsys.readouterr().out

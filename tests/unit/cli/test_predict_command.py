@@ -13,8 +13,9 @@ from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
 from tlstax.cli import quantities
 from tlstax.cli import validate_command as validate_module
-from tlstax.cli.predict_command import PredictOptions, mix_of, predict_command
-from tlstax.cli.validate_command import ValidateOptions, validate_command
+from tlstax.cli.predict_app import PredictOptions
+from tlstax.cli.predict_command import mix_of, predict_command
+from tlstax.cli.validate_command import validate_command
 from tlstax.plan.calibration_study import calibration_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
@@ -248,7 +249,7 @@ def test_a_bad_option_is_named(options: PredictOptions, words: str) -> None:
 @pytest.mark.parametrize("mixes", [1, 201])
 def test_a_validation_has_some_mixes_and_not_too_many(mixes: int) -> None:
     with pytest.raises(UserMistake, match="--mixes"):
-        validate_command(ValidateOptions(mixes=mixes))
+        validate_command(PredictOptions(mixes=mixes))
 
 
 def test_a_share_may_be_all_of_it() -> None:
@@ -276,7 +277,7 @@ def test_a_validation_measures_over_what_the_parts_were_measured_over(
     monkeypatch.setattr(validate_module, "parts_in", lambda *_: parts)
     monkeypatch.setattr(validate_module, "run", measured)
     with pytest.raises(Interrupted):
-        validate_command(ValidateOptions(mixes=5, seed=3, near=True))
+        validate_command(PredictOptions(mixes=5, seed=3, near=True))
     (found,) = asked
     assert found.levels_of()["tls_library"] == ("openssl-3.6",)
     assert found.levels_of()["server"] == ("mariadb-11.8",)

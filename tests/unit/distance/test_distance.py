@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.cli.run_app import RunOptions
+from tlstax.cli.run_command import study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
 from tlstax.distance import netem

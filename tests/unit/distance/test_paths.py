@@ -10,7 +10,8 @@ import pytest
 from fake_trials import fake_record, tax_truth
 from left_out import why_no_path
 from tlstax.checks import judge
-from tlstax.cli.run_command import RunOptions, study_of
+from tlstax.cli.run_app import RunOptions
+from tlstax.cli.run_command import study_of
 from tlstax.findings.core.wording import negotiated
 from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases

@@ -16,7 +16,7 @@ from typing import Self
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.programs import all_programs
-from tlstax.findings.core.remedies import Remedy, entry_for, product_of
+from tlstax.findings.core.remedies import Remedy, entry_for
 from tlstax.results.inspection import (
     COMMON_RSA_BITS,
     Cause,
