@@ -45,10 +45,12 @@ def command(app: typer.Typer, name: str | None = None, **more: Any) -> Callable[
     def added(do: Command) -> Command:
         (options,) = (hint for parameter, hint in get_type_hints(do).items() if parameter != "return")
 
-        def call(context: typer.Context, **typed: Any) -> None:
-            raise typer.Exit(do(_assembled(options, typed, context.obj)))
+        def call(invocation: typer.Context, **typed: Any) -> None:
+            raise typer.Exit(do(_assembled(options, typed, invocation.obj)))
 
-        own = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        own = inspect.Parameter(
+            "invocation", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
         parameters = [own, *_parameters(options)]
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         call.__annotations__ = {each.name: each.annotation for each in parameters}

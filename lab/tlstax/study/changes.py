@@ -42,7 +42,7 @@ OWN_OPTIONS = frozenset(
 )
 """Factors that `tlstax run` has an option for; a mistake is reported by that name."""
 
-SHORT_NAMED = frozenset({"memory", "hold"})
+SHORT_NAMED = frozenset({"memory", "hold", "self-bench"})
 """Studies with a command of their own, whose options are not all called as those of `study run`."""
 
 RESUMED = "-resumed"

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from library_runs import MACHINE
 from tlstax.cli import bench_command as benches
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.options import BenchOptions, ExternalOptions, command_of
+from tlstax.cli.options import BenchOptions
 from tlstax.results.bench import BenchDocument, BenchStatus
 from tlstax.results.rows import Row, Told
 from tlstax.support.errors import MachineFault, UserMistake
@@ -132,33 +128,3 @@ def test_progress_is_silent_beside_json_and_gone_at_the_end(
     monkeypatch.setattr(benches, "ProgressLine", Line)
     bench_command(TOPIC, BenchOptions(format_name=form), weighed())
     assert seen == [quiet, "closed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Heap(ExternalOptions, BenchOptions):
-    """Weigh a heap of stones."""
-
-    stones: Annotated[int, typer.Option(min=1, help="How many.")] = 3
-    context: Annotated[str | None, typer.Option(help="Where they lie.")] = None
-
-
-def test_a_command_has_the_fields_of_its_options_with_its_own_before_others() -> None:
-    given: list[Heap] = []
-
-    def carried_out(heap: Heap) -> int:
-        given.append(heap)
-        return 5
-
-    app = typer.Typer()
-    app.command("heap")(command_of(Heap, carried_out))
-    run = CliRunner().invoke
-    shown = run(app, ["--help"]).output
-    assert "Weigh a heap of stones." in shown
-    assert shown.index("--stones") < shown.index("--ssl-mode") < shown.index("--format")
-    assert "given" not in shown
-    typed = ["--stones", "7", "--context", "river", "-o", "a.md", "--ssl-mode", "REQUIRED"]
-    assert run(app, typed, obj=b"secret").exit_code == 5
-    expected = {"stones": 7, "context": "river", "output": Path("a.md"), "ssl_mode": "REQUIRED"}
-    assert given == [Heap(**expected, given_password=b"secret")]  # type: ignore[arg-type]
-    assert "secret" not in repr(given)
-    assert run(app, ["--stones", "0"]).exit_code == 2

@@ -24,8 +24,15 @@ class Load:
     password: Annotated[bytes | None, FromEnvironment] = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Options that a class of them inherits."""
+
+    context: Annotated[str | None, typer.Option(help="Where.")] = None
+
+
 @dataclass(frozen=True)
-class Options:
+class Options(Shown):
     """Those of the command."""
 
     name: Annotated[str, typer.Argument()]
@@ -58,6 +65,7 @@ def test_what_is_typed_comes_as_one_object() -> None:
     options = typed("x", "--rate", "5", "--set", "a=1", "--set", "b=2", "--json", password=b"secret")
     assert options == Options("x", Load("5", None, b"secret"), ["a=1", "b=2"], json=True)
     assert "secret" not in repr(options)
+    assert typed("x", "--context", "there") == Options("x", context="there")
 
 
 def test_an_option_without_the_one_that_it_goes_with_is_refused() -> None:
