@@ -113,7 +113,7 @@ def _parts(
 def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
-    return () if leaves_groups_out(document.design) or many else arranged(stored, document)
+    return () if leaves_groups_out(document) or many else arranged(stored, document)
 
 
 def _sections(sections: Iterable[Section], width: int) -> Iterator[RenderableType]:

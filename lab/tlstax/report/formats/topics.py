@@ -9,7 +9,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.report.overview import notes_of_statements
 from tlstax.results.document import RunDocument
-from tlstax.study import Study
 from tlstax.topics import hello_retry, round_trips
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
@@ -42,9 +41,9 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
     yield from _of(COMPARED, document)
 
 
-def leaves_groups_out(study: Study) -> bool:
-    """Whether a text shows the study as a whole: its groups of cases are too many, or not what was asked."""
-    return is_large(study) or asks_for_counts(study)
+def leaves_groups_out(document: RunDocument) -> bool:
+    """Whether a text shows the run as a whole: its groups of cases are too many, or not what was asked."""
+    return is_large(document.design) or asks_for_counts(document.design)
 
 
 def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
