@@ -38,7 +38,7 @@ def markdown(stored: StoredRun, document: RunDocument) -> str:
     parts += of_sections(before_groups(document))
     if not document.findings:
         parts.append(escaped(facts.nothing_to_show(stored)))
-    elif leaves_groups_out(document.design):
+    elif leaves_groups_out(document):
         parts.append(escaped(where_the_rest_is(document)))
     else:
         parts += [part for group in arranged(stored, document) for part in _group(group, document)]

@@ -25,7 +25,7 @@ from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import counted, enumerated, some_of
-from tlstax.topics import hello_retry, memory, statements
+from tlstax.topics import hello_retry, statements
 from tlstax.topics.answer.caveats import NOT_REACHED
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts, figures
@@ -113,8 +113,7 @@ def _parts(
 def _shown_groups(stored: StoredRun, document: RunDocument) -> tuple[Group, ...]:
     """The groups of cases, unless the study is shown as a whole."""
     many = len(document.findings) > MOST_FINDINGS and bool({"distance", "tunnels"} & document.topics.keys())
-    is_told = leaves_groups_out(document.design) or many or memory.TOPIC.name in document.topics
-    return () if is_told else arranged(stored, document)
+    return () if leaves_groups_out(document) or many else arranged(stored, document)
 
 
 def _sections(sections: Iterable[Section], width: int) -> Iterator[RenderableType]:

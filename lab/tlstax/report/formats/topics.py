@@ -8,7 +8,6 @@ from tlstax.findings.core.outcomes import asks_for_counts, is_large, is_of_load_
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.results.document import RunDocument
-from tlstax.study import Study
 from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts
@@ -42,9 +41,11 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
     yield from _of(COMPARED, document)
 
 
-def leaves_groups_out(study: Study) -> bool:
-    """Whether a text shows the study as a whole: its groups of cases are too many, or not what was asked."""
-    return is_large(study) or asks_for_counts(study) or is_of_load_client(study)
+def leaves_groups_out(document: RunDocument) -> bool:
+    """Whether a text shows the run as a whole: its groups of cases are too many, or not what was asked."""
+    study = document.design
+    of_another_kind = asks_for_counts(study) or is_of_load_client(study) or "memory" in document.topics
+    return is_large(study) or of_another_kind
 
 
 def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:
