@@ -308,73 +308,74 @@ mod tests {
         io::Error::from_raw_os_error(code)
     }
 
+    fn check(failure: &Failure, kind: ErrorKind, fault: Fault, code: Option<i32>, said: &str) {
+        let event = failure.event(true);
+        assert_eq!((event.kind, event.fault, event.code), (kind, fault, code));
+        assert_eq!(event.message, said);
+    }
+
     #[test]
-    fn each_failure_has_the_contracts_kind_fault_and_code_and_says_its_source() {
-        let no_memory = "this machine has run out of memory for sockets";
-        let refused = "the server could not be reached (Connection refused (os error 111))";
-        let no_file = "the limit of open files cannot be raised (EPERM: Operation not permitted)";
-        for (failure, kind, fault, code, said) in [
-            (
-                Failure::connecting(from_os(libc::ENOMEM)),
-                ErrorKind::Limits,
-                Fault::Client,
-                Some(libc::ENOMEM),
-                no_memory,
-            ),
-            (
-                Failure::connecting(from_os(libc::ECONNREFUSED)),
-                ErrorKind::Connect,
-                Fault::Network,
-                Some(libc::ECONNREFUSED),
-                refused,
-            ),
-            (
-                from_os(libc::ETIMEDOUT).into(),
-                ErrorKind::ServerClosed,
-                Fault::Network,
-                Some(libc::ETIMEDOUT),
-                "the connection broke (Connection timed out (os error 110))",
-            ),
-            (
-                Failure::FileLimitKept(nix::errno::Errno::EPERM),
-                ErrorKind::Limits,
-                Fault::Client,
-                None,
-                no_file,
-            ),
-            (
-                Failure::Silent(Duration::from_millis(1500)),
-                ErrorKind::Timeout,
-                Fault::Server,
-                None,
-                "the server has not answered for 1.5s",
-            ),
-            (
-                Failure::Wire(refusal(1045).into()),
-                ErrorKind::AccessDenied,
-                Fault::Server,
-                Some(1045),
-                "the server answered with error 1045: no",
-            ),
-            (
-                Failure::Statement(refusal(1213)),
-                ErrorKind::ServerError,
-                Fault::Server,
-                Some(1213),
-                "the server answered with error 1213: no",
-            ),
-            (
-                TlsError::ForeignSession.into(),
-                ErrorKind::Internal,
-                Fault::Client,
-                None,
-                "a TLS session was offered to another context than the one that it was made with",
-            ),
-        ] {
-            let event = failure.event(true);
-            assert_eq!((event.kind, event.fault, event.code), (kind, fault, code));
-            assert_eq!(event.message, said);
-        }
+    fn what_the_kernel_says_is_told_with_its_number_and_blamed_by_it() {
+        check(
+            &Failure::connecting(from_os(libc::ENOMEM)),
+            ErrorKind::Limits,
+            Fault::Client,
+            Some(libc::ENOMEM),
+            "this machine has run out of memory for sockets",
+        );
+        check(
+            &Failure::connecting(from_os(libc::ECONNREFUSED)),
+            ErrorKind::Connect,
+            Fault::Network,
+            Some(libc::ECONNREFUSED),
+            "the server could not be reached (Connection refused (os error 111))",
+        );
+        check(
+            &from_os(libc::ETIMEDOUT).into(),
+            ErrorKind::ServerClosed,
+            Fault::Network,
+            Some(libc::ETIMEDOUT),
+            "the connection broke (Connection timed out (os error 110))",
+        );
+        check(
+            &Failure::FileLimitKept(nix::errno::Errno::EPERM),
+            ErrorKind::Limits,
+            Fault::Client,
+            None,
+            "the limit of open files cannot be raised (EPERM: Operation not permitted)",
+        );
+    }
+
+    #[test]
+    fn what_a_server_says_is_told_in_its_words() {
+        check(
+            &Failure::Silent(Duration::from_millis(1500)),
+            ErrorKind::Timeout,
+            Fault::Server,
+            None,
+            "the server has not answered for 1.5s",
+        );
+        check(
+            &Failure::Wire(refusal(1045).into()),
+            ErrorKind::AccessDenied,
+            Fault::Server,
+            Some(1045),
+            "the server answered with error 1045: no",
+        );
+        check(
+            &Failure::Statement(refusal(1213)),
+            ErrorKind::ServerError,
+            Fault::Server,
+            Some(1213),
+            "the server answered with error 1213: no",
+        );
+        check(
+            &TlsError::ForeignSession.into(),
+            ErrorKind::Internal,
+            Fault::Client,
+            None,
+            "a TLS session was offered to another context than the one that it was made with",
+        );
     }
 
     #[test]
