@@ -14,7 +14,8 @@ from tlstax.guests.access import GuestOptions
 from tlstax.probes.memory.external import external_memory
 from tlstax.probes.memory.measure import MemoryRequest, memory, sizes_of
 from tlstax.probes.memory.table import memory_text
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import check_factor
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.support.errors import UserMistake
 

@@ -20,7 +20,8 @@ from tlstax.report.formats.csv_table import harmless, shown_rows
 from tlstax.results.document import RunDocument
 from tlstax.results.exported_run import ExportedRun, ExportedTrial
 from tlstax.study import Case, Level, Study
-from tlstax.study.factors import FACTORS, Factor
+from tlstax.study.factor import Factor
+from tlstax.study.factors import FACTORS
 from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
@@ -67,9 +68,9 @@ def label_of(levels: Mapping[str, Level], role: str, study: Study) -> str:
 
 
 def _type(factor: Factor) -> ColumnType:
-    if factor.levels is not None or factor.specimens or factor.words:
+    if not factor.is_number:
         return "TEXT"
-    return "REAL" if factor.decimals else "INTEGER"
+    return "REAL" if factor.form == "decimal" else "INTEGER"
 
 
 RUNS = Table(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tlstax.study.case_levels import ServerChoice
 from tlstax.study.client_exclusions import what_it_lacks
 from tlstax.study.design import Study
+from tlstax.study.factors import ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
 
 

@@ -14,7 +14,8 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Levels
-from tlstax.study.labels import client_words, group_label
+from tlstax.study.client_kinds.known import client_words
+from tlstax.study.labels import group_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core.columns import Column

@@ -18,7 +18,7 @@ from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
 from tlstax.study.level_names import CERTIFICATES
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.topics.core.evidence import evidence as evidence_of
 from tlstax.topics.core.groups import Row
 from tlstax.topics.core.marks import Style

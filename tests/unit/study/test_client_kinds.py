@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tlstax.clients import choice
 from tlstax.study.client_kinds import known
+from tlstax.study.client_kinds.known import client_words
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import FACTORS
-from tlstax.study.labels import client_words
 
 
 def test_each_client_is_a_level_and_has_a_way_to_be_obtained() -> None:

@@ -14,7 +14,7 @@ from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, connections_made, measured, spent_words
 
 CHANGES = changes_like_it(

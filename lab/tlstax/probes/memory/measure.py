@@ -28,7 +28,7 @@ from tlstax.specimens.resolve import (
     named_tls_library,
 )
 from tlstax.study import Level
-from tlstax.study.case_levels import ServerChoice
+from tlstax.study.factors import ServerChoice
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, OWN
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted, natural

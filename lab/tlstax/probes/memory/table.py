@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tlstax.probes.memory.document import MemoryDocument, MemoryOfServer, Tls
 from tlstax.results.interval import Interval
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core.printed import printed
 

@@ -9,8 +9,8 @@ from tlstax.findings.core.wording import subject_label
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuTicks
 from tlstax.results.document import RunDocument
-from tlstax.study.case_levels import SERVER_FACTORS
-from tlstax.study.server_words import changed_words
+from tlstax.study.factors import SERVER_FACTORS
+from tlstax.study.level_words import changed_words
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.evidence import distinct, mapped_files
 from tlstax.topics.core.figures import NOTHING

@@ -12,7 +12,7 @@ from tlstax.plan.advice_studies import Changes
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Level
-from tlstax.study.case_levels import within
+from tlstax.study.factors import within
 from tlstax.support.text import counted, duration
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"

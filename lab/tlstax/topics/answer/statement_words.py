@@ -13,7 +13,7 @@ from tlstax.results.document import (
 )
 from tlstax.results.interval import ClaimVerdict
 from tlstax.study import Statement
-from tlstax.study.case_levels import DISTANCE_FACTORS
+from tlstax.study.factors import DISTANCE_FACTORS
 from tlstax.study.labels import way_words
 from tlstax.support.text import counted, some_of
 from tlstax.topics.answer.inconclusive import bound_words, what_would_tell

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tlstax.contract import TlsView
 from tlstax.records.trial import MappedLibrary, TrialRecord
-from tlstax.study.labels import DURABILITY
+from tlstax.study.level_words import DURABILITY
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.groups import Row

@@ -19,8 +19,8 @@ from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study.level_names import DIRECT
+from tlstax.study.level_words import key_of
 from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
-from tlstax.study.server_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated

@@ -12,9 +12,9 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import load_study
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
+from tlstax.study.level_words import chain_words, key_of
 from tlstax.study.mixes import Mix
 from tlstax.study.published import ALIKE_WITHIN
-from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.text import counted
 from tlstax.topics.core.printed import aligned, printed, styled
 from tlstax.topics.prediction.model import (
