@@ -32,7 +32,7 @@ from tlstax.specimens import resolve
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 
 OWN = Path(__file__).resolve().parents[2]
 PASSWORD = "Sesame, open!"

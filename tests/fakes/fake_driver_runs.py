@@ -10,7 +10,7 @@ from tlstax.contract import CpuTime, DriverTerms, Negotiated, TlsUnset, TlsView,
 from tlstax.records.trial import ServerCpu, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import Case, Levels, Study, load_study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 OPERATIONS = 10_000
 """So many has each trial, whatever time they take."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.study import client_exclusions, path_exclusions
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import Levels
 from tlstax.study.server_abilities import CATALOGUED
 from tlstax.study.workloads.user_defined import UserWorkload

@@ -22,7 +22,7 @@ from tlstax.findings.core.histograms import decode
 from tlstax.paths.route import Span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 
 HOLDING = """

@@ -21,7 +21,7 @@ from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level, load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)

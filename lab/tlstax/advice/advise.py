@@ -25,7 +25,7 @@ from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.store import Store
-from tlstax.study.case_levels import within
+from tlstax.study.factors import within
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError

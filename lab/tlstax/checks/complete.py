@@ -8,7 +8,7 @@ from tlstax.contract import Counts, Done, Ready
 from tlstax.records.counts import less
 from tlstax.records.trial import Evidence, ServerObservation
 from tlstax.study import Levels
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 
 class Complete(NamedTuple):

@@ -13,7 +13,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsView
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.level_names import EACH
-from tlstax.study.server_words import chain_words, trust_words
+from tlstax.study.level_words import chain_words, trust_words
 
 
 def chain(trial: Complete) -> Iterator[Doubt]:

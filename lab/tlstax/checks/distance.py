@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.way import DistanceObservation, RoundTripTime
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 
 TOLERANCE_MS, TOLERANCE_SHARE = 1.0, 0.05
 """How far the median round trip may exceed what was asked: a millisecond, and a twentieth of it. Both

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Workload
 from tlstax.study import workloads
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.product import product_of
 
 RAN_DRY = "the table ran dry"

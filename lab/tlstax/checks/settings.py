@@ -10,7 +10,7 @@ from tlstax.study import configuration as configured
 from tlstax.study import cpu_features as hidden
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.text import counted
 
 ROUNDING = 1e-6

@@ -16,8 +16,8 @@ from tlstax.checks.statements import WORDS as STATEMENTS
 from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
 from tlstax.study import path_exclusions
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, UNSET
 from tlstax.study.product import product_of
 

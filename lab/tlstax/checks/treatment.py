@@ -9,8 +9,8 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
 from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
 from tlstax.study import path_exclusions, workloads
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
 from tlstax.study.product import product_of
 

@@ -21,7 +21,8 @@ from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.specimens.resolve import check_server_name
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import check_factor
 from tlstax.study.level_names import OPTION
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake

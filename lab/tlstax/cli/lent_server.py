@@ -15,7 +15,7 @@ from tlstax.mysql import accounts
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server, named_server
 from tlstax.specimens.sessions import open_session
-from tlstax.study.factors import is_specimen_name
+from tlstax.study.factor import is_specimen_name
 from tlstax.support.errors import UserMistake
 
 

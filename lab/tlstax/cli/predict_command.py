@@ -23,7 +23,8 @@ from tlstax.run.preparing import Request
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import Store
 from tlstax.study import load_study
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import check_factor
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain

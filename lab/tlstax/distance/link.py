@@ -19,7 +19,7 @@ from tlstax.clients.engine import tool_command
 from tlstax.records.way import LinkUse
 from tlstax.specimens import processes
 from tlstax.specimens.sessions import Session
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 
 NAME = "tlstax-tools link"

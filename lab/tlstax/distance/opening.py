@@ -13,7 +13,7 @@ from tlstax.paths.route import Span
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.specimens.sessions import Session
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 
 
 @contextmanager

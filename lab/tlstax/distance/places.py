@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tlstax.distance.kernel import TUN
 from tlstax.specimens.processes import mortal, tool
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 
 MAKING_TIMEOUT_S = 30

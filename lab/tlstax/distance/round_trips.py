@@ -11,7 +11,7 @@ from tlstax.distance.link import NAME, link_command
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.records.way import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 

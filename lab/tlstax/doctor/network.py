@@ -14,7 +14,7 @@ from tlstax.doctor.check import Check
 from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.observers.ports import port_settings
 from tlstax.specimens.sessions import open_session
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support import here
 from tlstax.support.errors import MachineFault
 

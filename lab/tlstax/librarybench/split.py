@@ -15,9 +15,9 @@ from tlstax.librarybench.subjects import Subject
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import CERTIFICATES, GROUPS
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.study.level_names import CERTIFICATES, Level
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from tlstax.contract import Endpoint
 from tlstax.records.way import LinkUse, PathObservation, RoundTripTime
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 
 
 class Span(Protocol):

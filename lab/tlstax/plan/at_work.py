@@ -15,7 +15,7 @@ from tlstax.plan.jobs import is_storm
 from tlstax.plan.order import cases
 from tlstax.records.external import AtWork, LoadStep
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, ENGINE
 from tlstax.study.workload_level import changes_data, makes_connections
 

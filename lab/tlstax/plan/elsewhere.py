@@ -10,7 +10,7 @@ from tlstax.plan.jobs import is_storm, lingering
 from tlstax.plan.timing import round_trips
 from tlstax.records.trial import Trial
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workload_level import makes_connections
 from tlstax.support.grouping import grouped
 

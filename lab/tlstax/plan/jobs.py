@@ -22,8 +22,8 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.study import Levels, legacy_tls
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import EACH, ENGINE, GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
 from tlstax.study.workload_level import changes_data, table_of, workload_of
 from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql

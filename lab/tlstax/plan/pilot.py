@@ -9,8 +9,8 @@ from tlstax.plan.order import cases
 from tlstax.records.pilot import Pilot
 from tlstax.records.trial import Machine
 from tlstax.study import Case, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, NO_BURN, NO_FAULT, POINT_SELECT, STORM
 from tlstax.study.workload_level import changes_data
 

@@ -12,9 +12,9 @@ from math import floor
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
 from tlstax.study import Case, Levels, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.factors import is_specimen_name
+from tlstax.study.factor import is_specimen_name
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import server_choices
 from tlstax.study.workload_level import changes_data, statements_of, table_of

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from tlstax.plan.jobs import counted_operations, is_storm, rounds_of
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import STORM
 from tlstax.study.workload_level import Own, changes_data, shares_data, statements_of
 

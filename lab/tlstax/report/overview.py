@@ -30,9 +30,9 @@ from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
 from tlstax.study.level_names import NO_FAULT, VARIANTS
+from tlstax.study.level_words import certificate_words, key_of
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
-from tlstax.study.server_words import certificate_words, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
 from tlstax.topics.core import charts as parts

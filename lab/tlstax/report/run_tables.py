@@ -27,7 +27,8 @@ from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, text_of
 from tlstax.study import Case, Level, Study
-from tlstax.study.factors import FACTORS, Factor
+from tlstax.study.factor import Factor
+from tlstax.study.factors import FACTORS
 from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
@@ -84,9 +85,9 @@ def _label(levels: Mapping[str, Level], role: str, study: Study) -> str:
 
 
 def _type(factor: Factor) -> ColumnType:
-    if factor.levels is not None or factor.specimens or factor.words:
+    if not factor.is_number:
         return "TEXT"
-    return "REAL" if factor.decimals else "INTEGER"
+    return "REAL" if factor.form == "decimal" else "INTEGER"
 
 
 RUNS = Table(

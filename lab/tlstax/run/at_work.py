@@ -17,7 +17,7 @@ from tlstax.records.external import AtWork, LoadStep
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import GRACE_S
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workload_level import statements_of
 from tlstax.support import interruption
 

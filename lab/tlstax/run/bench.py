@@ -42,9 +42,9 @@ from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Levels, cpu_features, legacy_tls
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.workload_level import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape

@@ -41,10 +41,10 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
-from tlstax.study.case_levels import CaseLevels, ServerChoice
 from tlstax.study.changes import OWN_OPTIONS, SHORT_NAMED
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.factors import is_specimen_name
+from tlstax.study.factor import is_specimen_name
+from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import (
     clients,

@@ -10,7 +10,7 @@ from tlstax.run.bench import Bench
 from tlstax.specimens.burn_page import Burnt
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import Levels
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 
 class Burning:

@@ -44,13 +44,6 @@ from tlstax.run.cpus import machine_of
 from tlstax.run.external_paths import check_paths
 from tlstax.run.pilot import piloted
 from tlstax.study import Study
-from tlstax.study.case_levels import (
-    DISTANCE_FACTORS,
-    SERVER_FACTORS,
-    STATE_FACTORS,
-    CaseLevels,
-    ServerChoice,
-)
 from tlstax.study.changes import (
     without_plaintext,
     without_plaintext_by,
@@ -59,6 +52,11 @@ from tlstax.study.changes import (
 )
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.factors import (
+    CaseLevels,
+    ServerChoice,
+    factors_of,
+)
 from tlstax.study.level_names import ENGINE, UNSET
 from tlstax.study.needs import has_plaintext, server_choices
 from tlstax.study.questions import asking_what_is_there
@@ -68,7 +66,7 @@ from tlstax.support.errors import UserMistake
 ALONE = (None,)
 """The external server of a study that has no other and names none."""
 
-_ITS_OWN = (*SERVER_FACTORS, *STATE_FACTORS, *DISTANCE_FACTORS, "observers", "auth")
+_ITS_OWN = (*factors_of("server", "state", "distance", "observation"), "auth")
 """Factors that an external server has one level of, which is what stands for leaving it as it is."""
 
 

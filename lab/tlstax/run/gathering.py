@@ -40,7 +40,7 @@ from tlstax.run.route_guard import Travelled
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.study import Levels, configuration, cpu_features
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
 

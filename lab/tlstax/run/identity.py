@@ -10,7 +10,7 @@ from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import Study
-from tlstax.study.case_levels import ServerChoice
+from tlstax.study.factors import ServerChoice
 
 
 def identity_terms(

@@ -9,8 +9,8 @@ from tlstax.plan.jobs import job_for, longest_warmup_s
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Levels, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.design import Case
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.study.level_names import HYBRIDS, MLDSA
 

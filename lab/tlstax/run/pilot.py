@@ -24,7 +24,7 @@ from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import Benches, Say, Specimens, open_benches
 from tlstax.run.trial import run_trial
 from tlstax.study import Case, Study
-from tlstax.study.case_levels import ServerChoice
+from tlstax.study.factors import ServerChoice
 from tlstax.support import interruption
 from tlstax.support.text import counted
 

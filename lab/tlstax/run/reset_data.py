@@ -15,7 +15,7 @@ from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
 from tlstax.study import Levels
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workload_level import DataNeeds, changes_data, table_of
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload, with_table

@@ -14,8 +14,8 @@ from tlstax.mysql import innodb, tls_facts, tls_switch
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake
 

@@ -10,7 +10,7 @@ from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
-from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels, ServerChoice
+from tlstax.study.factors import SERVER_FACTORS, CaseLevels, ServerChoice
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, OWN
 from tlstax.support.errors import UserMistake
 

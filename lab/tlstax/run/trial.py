@@ -24,7 +24,7 @@ from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed
 from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import writes
 from tlstax.tap.capturing import capturing

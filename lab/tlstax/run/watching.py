@@ -11,7 +11,7 @@ from tlstax.observers.sides import Side
 from tlstax.observers.window import Watched
 from tlstax.run.bench import Bench
 from tlstax.study import Levels
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 
 def watched(levels: Levels, job: Job, bench: Bench, client: Side, others: int) -> Watched:

@@ -22,7 +22,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study.factors import EXTERNAL
+from tlstax.study.factor import EXTERNAL
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.checksums import sha256_of
 from tlstax.support.credentials import called

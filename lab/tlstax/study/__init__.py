@@ -1,6 +1,5 @@
 """Studies: the design, its files, and what options change of it."""
 
-from tlstax.study.case_levels import Choice, within
 from tlstax.study.changes import RESUMED, along_paths, at_rate, check_nothing_is_lost, override
 from tlstax.study.design import (
     DECIDES_AT_A_RATE,
@@ -14,6 +13,7 @@ from tlstax.study.design import (
     Study,
     listed,
 )
+from tlstax.study.factors import Choice, within
 from tlstax.study.files import built_in_studies, load_study, parse_study, study_toml
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import (

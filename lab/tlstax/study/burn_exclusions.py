@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import BURN, NO_BURN
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.case_levels import CaseLevels, Choice
 from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
-from tlstax.study.factors import FACTORS, check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import FACTORS, CaseLevels, Choice, check_factor
 from tlstax.study.faults import rebuilt
 from tlstax.study.level_names import (
     DIRECT,
@@ -27,19 +27,7 @@ from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, enumerated
 
-OWN_OPTIONS = frozenset(
-    {
-        "tls",
-        "workload",
-        "connections",
-        "path",
-        "rtt_ms",
-        "server",
-        "tls_library",
-        "client",
-        "client_tls_library",
-    }
-)
+OWN_OPTIONS = frozenset(factor.name for factor in FACTORS.values() if factor.has_option)
 """Factors that `tlstax run` has an option for; a mistake is reported by that name."""
 
 SHORT_NAMED = frozenset({"memory", "hold", "self-bench"})

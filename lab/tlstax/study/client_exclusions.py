@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.kind import ClientKind, Wanted
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import AUTH_PLUGINS, EACH, ENGINE, LEFT_TO_THE_DRIVER, STORM
 from tlstax.study.workloads.bulk import Rows
 

@@ -16,8 +16,8 @@ from tlstax.study import (
     path_exclusions,
     unset_options,
 )
-from tlstax.study.case_levels import CaseLevels, Choice, within
 from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.factors import CaseLevels, Choice, within
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
 from tlstax.study.server_abilities import CATALOGUED, ServerAbilities

@@ -1,23 +1,36 @@
-"""What a study may vary: the known factors, their levels, and the sentence for one that is not known."""
+"""The factors that a study may vary, each declared once, and a case that is read from its levels.
+
+A factor is a field of `CaseLevels`: its type, the level that stands for leaving a thing as it is, and a
+`Factor`: what it is and of what, its levels, what these are called, and when they are named. Whatever lists
+factors (options, completion, columns of tables, servers to start, labels) follows from these.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any
 
-from tlstax.study import configuration
-from tlstax.study.client_kinds.known import KINDS
-from tlstax.study.cpu_features import HIDDEN
+from tlstax.contract import Compression
+from tlstax.study import configuration as configured
+from tlstax.study import level_words, workloads
+from tlstax.study.client_kinds.known import KINDS, client_words
+from tlstax.study.cpu_features import HIDDEN, OWN_FEATURES
+from tlstax.study.factor import Factor, Of
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     CERTIFICATES,
     CIPHERS,
     COMPRESSIONS,
     CONTEXTS,
+    COUNT_LOCKS,
     DEFAULT_AUTH,
+    DEFAULT_CERTIFICATE,
+    DIRECT,
     DURABILITY,
+    ENGINE,
     FAULTS,
     GROUP_LISTS,
     GROUPS,
@@ -27,154 +40,504 @@ from tlstax.study.level_names import (
     OPTION,
     OWN,
     PATHS,
+    POINT_SELECT,
+    RECONNECTING,
     REQUIRED,
+    SHARED,
     UNSET,
     WORKLOADS,
+    Level,
+    Levels,
 )
-from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import FORM as BULK_FORM
-from tlstax.study.workloads.sessions import FORM
+from tlstax.study.level_words import (
+    certificate_words,
+    chain_words,
+    features_words,
+    planted_words,
+    twin_words,
+)
+from tlstax.study.workloads.bulk import Rows
+from tlstax.study.workloads.sessions import Session
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import closest, integer
+from tlstax.support.text import closest, counted
 
-_OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_OPTION_LEVEL = re.compile(r"[^\s\x00-\x1f]+(?: [^\s\x00-\x1f]+)*")
+Choice = Level | tuple[Level, ...]
+"""One level of a factor, or any of several."""
 
-_OURS = frozenset({"user", "username", "password", "passwd", "pwd", "host", "hostname", "port", "database"})
-"""Options that the laboratory gives to every driver itself, in any spelling of case."""
 
-_SPECIMEN_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]*")
-
-_NANOSECONDS = re.compile(r"(0|[1-9][0-9]{0,6})ns")
-"""Less than 10 ms: an operation with a longer cost needs no laboratory."""
+def _factor(default: Level | None, of: Of, meaning: str, **more: Any) -> Any:
+    """The field of a factor; its name is the field's."""
+    return field(
+        default=default, metadata={"factor": {"default": default, "of": of, "meaning": meaning, **more}}
+    )
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A thing that a study may vary: its name, what it is, and its levels.
+class ServerChoice:
+    """A server to be started: a specimen (None: the default), what is put under it, which process of it.
 
-    `levels` is None where any whole number from `least` is one, and with `decimals` any other number
-    too. With `specimens`, the levels are names of specimens; whether one is known shows only where specimens
-    are looked up. With `words`, any text is a level; with `nanoseconds`, times of that unit beside `levels`;
-    with `sessions`, the names of `workloads.sessions`; with `configures`, options as of `configuration`.
+    `configuration` are its own options, `fault` is what is planted in it, `server_cpus` how many processors
+    it may use, None for all that are the server's. A server that is not `observed` has no counters: they are
+    opened before it starts, and cost it something from then on, so one process cannot be both.
     """
 
-    name: str
-    meaning: str
-    levels: tuple[str, ...] | None = None
-    specimens: bool = False
-    least: int = 1
-    decimals: bool = False
-    words: bool = False
-    nanoseconds: bool = False
-    sessions: bool = False
-    configures: bool = False
+    server: str | None = None
+    tls_library: str = OWN
+    instance: int = 1
+    fault: str = NO_FAULT
+    observed: bool = True
+    certificate: str = DEFAULT_CERTIFICATE
+    chain: int | None = None
+    cpu_features: str = OWN_FEATURES
+    server_cpus: int | None = None
+    configuration: str = configured.AS_IT_COMES
 
-    def allowed(self) -> str:
-        """The levels in words, for a message."""
-        if self.words:
-            return "words of one line"
-        if self.specimens:
-            return "names of specimens (`tlstax specimens list` shows them)"
-        if self.nanoseconds:
-            return f"{', '.join(self.levels or ())}, and from 0ns to 9999999ns, as in 400ns"
-        if self.configures:
-            return f"{configuration.AS_IT_COMES}, and {configuration.FORM}"
-        if self.levels is not None:
-            return ", ".join((*self.levels, *((FORM, BULK_FORM) if self.sessions else ())))
-        return f"{'numbers' if self.decimals else 'whole numbers'} from {self.least}"
+    def words(self) -> str:
+        """What it is called: "mysql-9.7 over openssl-3.4, a second one"."""
+        server = self.server or "the default server"
+        over = f" over {self.tls_library}" if self.tls_library != OWN else ""
+        options = configured.words(self.configuration)
+        certificate = (
+            "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
+        )
+        chain = "" if self.chain in {None, 1} else f", {chain_words(self.chain or 1)}"
+        not_observed = "" if self.observed else ", not observed"
+        planted = planted_words(self.fault)
+        hidden = features_words(self.cpu_features)
+        cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
+        twin = twin_words(self.instance)
+        return f"{server}{over}{options}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """What lies between client and server: a round trip time, its variation, a rate (0: no limit)."""
+
+    rtt_ms: float = 0.0
+    jitter_ms: float = 0.0
+    rate_mbit: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is one at all; without, both are on one loopback interface."""
+        return self != Distance()
+
+
+@dataclass(frozen=True)
+class CaseLevels:
+    """What is measured in a case: a field for each factor, and the options of its driver.
+
+    `named` are the factors that the case has a level of, in their order; the fields of the others have the
+    level that stands for leaving a thing as it is, or None where nothing does. `options` are the driver's,
+    those left unset among them not. Levels are as `check_level` returns them.
+    """
+
+    named: tuple[str, ...] = ()
+    tls: str = _factor(
+        "off",
+        "connection",
+        f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver, {REQUIRED} nothing else",
+        levels=("off", "1.0", "1.1", "1.2", "1.3", "default", *LEFT_TO_THE_DRIVER),
+        has_option=True,
+    )
+    resumption: str = _factor(
+        "off", "connection", "does a new connection resume an earlier TLS session?", levels=("off", "on")
+    )
+    group: str = _factor(
+        "default",
+        "connection",
+        "the key exchange groups that the client offers",
+        levels=("default", *GROUPS, *GROUP_LISTS),
+        words=level_words.group,
+        named="where varied",
+        unsaid="default",
+    )
+    cipher: str = _factor(
+        "default",
+        "connection",
+        "the only cipher suite that the client offers, by OpenSSL's name",
+        levels=("default", *CIPHERS),
+        words=level_words.cipher,
+        named="unless plain",
+        unsaid="default",
+        encrypted=True,
+    )
+    compression: Compression = _factor(  # noqa: RUF009 (it is a field)
+        "off",
+        "connection",
+        "how MySQL's packets are compressed after the login, within TLS where there is TLS",
+        levels=COMPRESSIONS,
+        words=level_words.compression,
+        named="unless plain",
+    )
+    workload: str = _factor(
+        POINT_SELECT,
+        "load",
+        "what one operation is",
+        levels=WORKLOADS,
+        form="workload",
+        words=lambda level: workloads.in_words(str(level)),
+        has_option=True,
+    )
+    protocol: str = _factor(
+        "default",
+        "load",
+        "how statements travel",
+        levels=("default", "text", "prepared"),
+        words=level_words.protocol,
+    )
+    connections: int = _factor(
+        1,
+        "load",
+        "how many connections work at once",
+        form="whole",
+        words=lambda level: counted(level, "connection"),
+        has_option=True,
+    )
+    client: str = _factor(
+        ENGINE,
+        "client",
+        "the load client",
+        levels=tuple(KINDS),
+        words=lambda level: f"by {client_words(level)}",
+        named="where varied",
+        has_option=True,
+    )
+    tls_switch: str = _factor(
+        "client",
+        "state",
+        "who turns TLS off: the client by its option, or the server",
+        levels=("client", "server"),
+        words=level_words.tls_switch,
+        named="where varied",
+    )
+    certificate: str = _factor(
+        DEFAULT_CERTIFICATE,
+        "server",
+        "the key of the server's certificate",
+        levels=CERTIFICATES,
+        words=lambda level: f"{level_words.key_of(level)} certificate",
+        named="where varied",
+        encrypted=True,
+    )
+    chain: int | None = _factor(
+        None,
+        "server",
+        "how many certificates the server sends: its own, and those up to the root, without it",
+        form="whole",
+        words=chain_words,
+        named="where varied",
+        unsaid=1,
+        encrypted=True,
+    )
+    trust: int | None = _factor(
+        None,
+        "connection",
+        "how many authorities are in the client's file, the server's among them",
+        form="whole",
+        words=lambda level: f"trusting {level_words.trust_words(level)}",
+        named="where varied",
+        encrypted=True,
+    )
+    tls_context: str = _factor(
+        SHARED,
+        "connection",
+        "have all connections of the engine one TLS context, or does each make its own?",
+        levels=CONTEXTS,
+        words=level_words.tls_context,
+    )
+    client_certificate: str = _factor(
+        "off",
+        "connection",
+        "does the client prove itself by a certificate?",
+        levels=("off", "on"),
+        words=level_words.client_certificate,
+        named="where varied",
+        unsaid="off",
+        encrypted=True,
+    )
+    auth: str = _factor(
+        DEFAULT_AUTH,
+        "connection",
+        "the plugin by which the client's account is proved",
+        levels=(DEFAULT_AUTH, *AUTH_PLUGINS),
+        words=lambda level: "" if level == DEFAULT_AUTH else f"by {level}",
+    )
+    batch: int = _factor(
+        1,
+        "load",
+        "how many operations a driver is handed at once, to be sent as one batch",
+        form="whole",
+        words=lambda level: "" if level == 1 else f"in batches of {level}",
+    )
+    durability: str | None = _factor(
+        None,
+        "state",
+        "when a commit is on the disk",
+        levels=tuple(DURABILITY),
+        words=level_words.durability,
+    )
+    queries: int | None = _factor(
+        None,
+        "load",
+        "how many operations a trial's round has, in place of a time",
+        form="whole",
+        words=lambda level: f"{counted(level, 'operation')} a round",
+        named="where varied",
+    )
+    rounds: int | None = _factor(
+        None,
+        "load",
+        "how many rounds of N operations a trial has",
+        form="whole",
+        words=lambda level: counted(level, "round"),
+        named="where varied",
+    )
+    slice_ms: float | None = _factor(
+        None,
+        "load",
+        "how long the slices are in which cases take turns; 0 is one window for each trial by itself",
+        form="decimal",
+        least=0,
+        words=lambda level: f"slices of {float(level):.10g} ms" if level else "one window",
+        named="where varied",
+    )
+    path: str = _factor(
+        DIRECT,
+        "way",
+        "what carries the bytes between client and server",
+        levels=PATHS,
+        words=level_words.path,
+        named="unless plain",
+        unsaid=DIRECT,
+        has_option=True,
+    )
+    address: str = _factor(
+        DIRECT,
+        "way",
+        "by which of its addresses an external server is reached",
+        form="word",
+        words=lambda level: "by its own address" if level == DIRECT else f"by way of {level}",
+        named="unless plain",
+        unsaid=DIRECT,
+    )
+    rtt_ms: float = _factor(
+        0.0,
+        "distance",
+        "the round trip time between client and server, put there",
+        form="decimal",
+        least=0,
+        named="unless plain",
+        has_option=True,
+    )
+    jitter_ms: float = _factor(
+        0.0,
+        "distance",
+        "by how much each packet's delay varies at most",
+        form="decimal",
+        least=0,
+        named="unless plain",
+    )
+    rate_mbit: int = _factor(
+        0,
+        "distance",
+        "how many megabits a second the distance carries each way; 0 is no limit",
+        form="whole",
+        least=0,
+        named="unless plain",
+    )
+    server: str | None = _factor(
+        None, "server", "which server", form="specimen", named="where varied", has_option=True
+    )
+    configuration: str = _factor(
+        configured.AS_IT_COMES,
+        "server",
+        "options of the server's own, such as performance_schema=OFF",
+        levels=(configured.AS_IT_COMES,),
+        form="configuration",
+        named="where varied",
+    )
+    tls_library: str = _factor(
+        OWN,
+        "server",
+        f"the TLS library under the server, or {OWN}",
+        form="specimen",
+        named="where varied",
+        has_option=True,
+    )
+    client_tls_library: str = _factor(
+        OWN,
+        "client",
+        f"the TLS library under the load client, or {OWN}",
+        form="specimen",
+        named="where varied",
+        has_option=True,
+    )
+    instance: int = _factor(
+        1,
+        "server",
+        "which process of the same server: 2 is a second one, a twin",
+        form="whole",
+        named="where varied",
+    )
+    fault: str = _factor(
+        NO_FAULT,
+        "server",
+        "a fault or variant of our own, planted in the server",
+        levels=(NO_FAULT, *FAULTS),
+        named="unless plain",
+    )
+    burn: str = _factor(
+        NO_BURN,
+        "state",
+        "the CPU time that the fault burn takes in each answer of the server",
+        levels=(NO_BURN,),
+        form="nanoseconds",
+        words=level_words.burn_words,
+    )
+    cpu_features: str = _factor(
+        OWN_FEATURES,
+        "server",
+        "which instructions OpenSSL finds, at the server and at the client: those of older processors",
+        levels=tuple(HIDDEN),
+        named="where varied",
+    )
+    server_cpus: int | None = _factor(
+        None, "server", "how many processors the server may use", form="whole", named="where varied"
+    )
+    observers: str = _factor(
+        "all",
+        "observation",
+        "what is watched beside the CPU clocks: everything, or nothing",
+        levels=("all", "none"),
+        words=level_words.observers,
+    )
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(levels: Levels) -> CaseLevels:
+        """The case with these levels, which may be some of a case's; what names no factor is passed over."""
+        return _read(tuple(levels.items()))
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the client is to encrypt, or may."""
+        return self.tls != "off"
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether client and server are to compress what they send."""
+        return self.compression != "off"
+
+    @property
+    def resumes(self) -> bool:
+        """Whether new connections are to resume an earlier TLS session."""
+        return self.resumption == "on"
+
+    @property
+    def proves_client(self) -> bool:
+        """Whether the client proves itself by a certificate; in the clear nobody is asked for one."""
+        return self.client_certificate == "on" and self.is_encrypted
+
+    @property
+    def session(self) -> Session | None:
+        """What its workload's name says of statements and bytes; None of another workload."""
+        return Session.named(self.workload)
+
+    @property
+    def reconnects(self) -> bool:
+        """Whether each operation of its built-in workload is on a connection of its own."""
+        session, rows = self.session, Rows.named(self.workload)
+        of_session = session is not None and session.statements is not None
+        return self.workload in RECONNECTING or of_session or (rows is not None and rows.connects)
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the case is watched by all observers, or by none but the CPU clocks."""
+        return self.observers == "all"
+
+    @property
+    def is_switched_at_server(self) -> bool:
+        """Whether it is the server that turns TLS off, where the case has none."""
+        return self.tls_switch == "server"
+
+    @property
+    def server_choice(self) -> ServerChoice:
+        """The server that the case is measured on."""
+        chosen = {name: getattr(self, name) for name in SERVER_FACTORS}
+        return ServerChoice(observed=self.is_observed, **chosen)
+
+    @property
+    def counting(self) -> ServerChoice | None:
+        """The same server with its locks counted; None for one that has something else of ours in it."""
+        if self.fault not in {NO_FAULT, COUNT_LOCKS}:
+            return None
+        return replace(self.server_choice, fault=COUNT_LOCKS)
+
+    @property
+    def burn_ns(self) -> int:
+        """How much CPU time the fault `burn` is to take in each call, in nanoseconds."""
+        return 0 if self.burn == NO_BURN else int(self.burn.removesuffix("ns"))
+
+    @property
+    def distance(self) -> Distance:
+        """The distance between client and server."""
+        return Distance(rtt_ms=self.rtt_ms, jitter_ms=self.jitter_ms, rate_mbit=self.rate_mbit)
+
+    @property
+    def can_be_captured(self) -> bool:
+        """Whether a tap can stand between client and server: there is nothing else between them."""
+        return self.path == DIRECT and not self.distance.is_any
+
+
+def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
+    """Whether the case with these levels has one of the wanted ones in every factor that is named."""
+    return all(
+        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
+        for name, choice in wanted.items()
+    )
 
 
 FACTORS: dict[str, Factor] = {
-    factor.name: factor
-    for factor in (
-        Factor(
-            "tls",
-            f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver, {REQUIRED} nothing else",
-            ("off", "1.0", "1.1", "1.2", "1.3", "default", *LEFT_TO_THE_DRIVER),
-        ),
-        Factor("resumption", "does a new connection resume an earlier TLS session?", ("off", "on")),
-        Factor("group", "the key exchange groups that the client offers", ("default", *GROUPS, *GROUP_LISTS)),
-        Factor(
-            "cipher", "the only cipher suite that the client offers, by OpenSSL's name", ("default", *CIPHERS)
-        ),
-        Factor(
-            "compression",
-            "how MySQL's packets are compressed after the login, within TLS where there is TLS",
-            COMPRESSIONS,
-        ),
-        Factor("workload", "what one operation is", WORKLOADS, sessions=True),
-        Factor("protocol", "how statements travel", ("default", "text", "prepared")),
-        Factor("connections", "how many connections work at once"),
-        Factor("client", "the load client", tuple(KINDS)),
-        Factor(
-            "tls_switch", "who turns TLS off: the client by its option, or the server", ("client", "server")
-        ),
-        Factor("certificate", "the key of the server's certificate", CERTIFICATES),
-        Factor(
-            "chain", "how many certificates the server sends: its own, and those up to the root, without it"
-        ),
-        Factor("trust", "how many authorities are in the client's file, the server's among them"),
-        Factor(
-            "tls_context",
-            "have all connections of the engine one TLS context, or does each make its own?",
-            CONTEXTS,
-        ),
-        Factor("client_certificate", "does the client prove itself by a certificate?", ("off", "on")),
-        Factor("auth", "the plugin by which the client's account is proved", (DEFAULT_AUTH, *AUTH_PLUGINS)),
-        Factor("batch", "how many operations a driver is handed at once, to be sent as one batch"),
-        Factor("durability", "when a commit is on the disk", tuple(DURABILITY)),
-        Factor("queries", "how many operations a trial's round has, in place of a time"),
-        Factor("rounds", "how many rounds of N operations a trial has"),
-        Factor(
-            "slice_ms",
-            "how long the slices are in which cases take turns; 0 is one window for each trial by itself",
-            least=0,
-            decimals=True,
-        ),
-        Factor("path", "what carries the bytes between client and server", PATHS),
-        Factor("address", "by which of its addresses an external server is reached", words=True),
-        Factor("rtt_ms", "the round trip time between client and server, put there", least=0, decimals=True),
-        Factor("jitter_ms", "by how much each packet's delay varies at most", least=0, decimals=True),
-        Factor(
-            "rate_mbit", "how many megabits a second the distance carries each way; 0 is no limit", least=0
-        ),
-        Factor("server", "which server", specimens=True),
-        Factor(
-            "configuration",
-            "options of the server's own, such as performance_schema=OFF",
-            (configuration.AS_IT_COMES,),
-            configures=True,
-        ),
-        Factor("tls_library", f"the TLS library under the server, or {OWN}", specimens=True),
-        Factor("client_tls_library", f"the TLS library under the load client, or {OWN}", specimens=True),
-        Factor("instance", "which process of the same server: 2 is a second one, a twin"),
-        Factor("fault", "a fault or variant of our own, planted in the server", (NO_FAULT, *FAULTS)),
-        Factor(
-            "burn",
-            "the CPU time that the fault burn takes in each answer of the server",
-            (NO_BURN,),
-            nanoseconds=True,
-        ),
-        Factor(
-            "cpu_features",
-            "which instructions OpenSSL finds, at the server and at the client: those of older processors",
-            tuple(HIDDEN),
-        ),
-        Factor("server_cpus", "how many processors the server may use"),
-        Factor("observers", "what is watched beside the CPU clocks: everything, or nothing", ("all", "none")),
-    )
+    each.name: Factor(each.name, **each.metadata["factor"]) for each in fields(CaseLevels) if each.metadata
 }
+"""By their names, in the order in which options, tables and documents have them."""
 
 
-EXTERNAL = "an external server is named by its address, mysql://user@host:port/schema"
-"""What follows where the name of a server is none that is known."""
+def factors_of(*of: Of) -> tuple[str, ...]:
+    """The names of the factors of these things."""
+    return tuple(factor.name for factor in FACTORS.values() if factor.of in of)
 
 
-def is_specimen_name(text: str) -> bool:
-    """Whether it is the name of a specimen by its form; there need not be one."""
-    return _SPECIMEN_NAME.fullmatch(text) is not None
+SERVER_FACTORS, DISTANCE_FACTORS = factors_of("server"), factors_of("distance")
+
+_KINDS: dict[str, Callable[[Level], Level]] = {
+    each.name: {"str": str, "Compression": str, "int": int, "float": float}[each.type.removesuffix(" | None")]
+    for each in fields(CaseLevels)
+    if each.metadata
+}
+"""The type of each factor's level, as the fields above have it."""
+
+_LARGEST_STUDY = 1 << 14
+"""As many cases are kept read; a study with more has them read again, which takes microseconds."""
+
+
+@lru_cache(maxsize=_LARGEST_STUDY)
+def _read(levels: tuple[tuple[str, Level], ...]) -> CaseLevels:
+    known: dict[str, Any] = {name: _KINDS[name](level) for name, level in levels if name in _KINDS}
+    options = {
+        name.removeprefix(OPTION): str(level)
+        for name, level in levels
+        if name.startswith(OPTION) and level != UNSET
+    }
+    return CaseLevels(named=tuple(name for name, _ in levels), options=options, **known)
+
+
+_OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+_OURS = frozenset({"user", "username", "password", "passwd", "pwd", "host", "hostname", "port", "database"})
+"""Options that the laboratory gives to every driver itself, in any spelling of case."""
 
 
 def check_factor(name: str, *, where: str) -> Factor:
@@ -202,78 +565,5 @@ def _option(name: str, where: str) -> Factor:
             f"{where}: {option} is given to every driver by tlstax itself",
             remedy="leave it out; --server chooses where to connect to",
         )
-    return Factor(name, f"the driver's option {option}; {UNSET} leaves it out", words=True)
-
-
-def check_level(
-    factor: Factor, level: object, *, where: str, also: Collection[str] = ()
-) -> str | int | float:
-    """The level as the factor's own type (a number given as text becomes one). Raises UserMistake.
-
-    `also` are levels beside the factor's: workloads of the user's own, labels of external servers.
-    """
-    known = (*(factor.levels or ()), *sorted(also))
-    if factor.configures and isinstance(level, str):
-        return _configuration(level, where)
-    if factor.specimens:
-        if isinstance(level, str) and (is_specimen_name(level) or level in also):
-            return level
-    elif factor.words:
-        if isinstance(level, str | int | float) and _OPTION_LEVEL.fullmatch(_as_option(level)):
-            return _as_option(level)
-    elif factor.levels is None:
-        number = _number(level, decimals=factor.decimals)
-        if number is not None and number >= factor.least:
-            return number
-        level = level if number is None else number
-    elif isinstance(level, str) and (
-        level in known
-        or (factor.nanoseconds and _NANOSECONDS.fullmatch(level))
-        or (factor.sessions and by_numbers(level))
-    ):
-        return level
-    raise _no_level(factor, level, where, known, allowed=", ".join(known) if also else factor.allowed())
-
-
-def _no_level(
-    factor: Factor, level: object, where: str, known: Sequence[str], *, allowed: str
-) -> UserMistake:
-    hint = closest(str(level), known)
-    if not isinstance(level, str) and str(level) in known:
-        hint = f" (write it in quotes: {str(level)!r})"
-    remedy = f"allowed are {allowed}"
-    if factor.name == "server":
-        remedy = f"{remedy}; {EXTERNAL}"
-        if is_specimen_name(str(level).lower()):
-            hint = f" (did you mean {str(level).lower()!r}?)"
-        return UserMistake(f"{where}: {quoted(level)} is the name of no server{hint}", remedy=remedy)
-    return UserMistake(f"{where}: {quoted(level)} is not a level of {factor.name}{hint}", remedy=remedy)
-
-
-def _configuration(level: str, where: str) -> str:
-    """The options as they are; UserMistake where they are none, or not to be chosen."""
-    why = configuration.why_not(level)
-    if why is not None:
-        raise UserMistake(f"{where}: {why}", remedy=f"write {configuration.FORM}")
-    return level
-
-
-def _as_option(level: str | float) -> str:
-    """A level of an option as the driver is given it: TOML's true is the word true."""
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-_LARGEST = 2.0**53
-"""Up to here a floating-point number distinguishes whole numbers (IEEE 754), and no factor has more."""
-
-
-def _number(level: object, *, decimals: bool) -> int | float | None:
-    """A level as a number: a whole one is always an int, so that 45 and 45.0 are one level."""
-    if isinstance(level, str) and level.isascii():
-        with contextlib.suppress(ValueError):
-            level = float(level) if (whole := integer(level)) is None else whole
-    if isinstance(level, bool) or not isinstance(level, int | float) or not abs(level) <= _LARGEST:
-        return None
-    if float(level).is_integer():
-        return int(level)
-    return level if decimals else None
+    meaning = f"the driver's option {option}; {UNSET} leaves it out"
+    return Factor(name, meaning, "client", UNSET, form="word")

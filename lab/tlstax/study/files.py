@@ -10,9 +10,9 @@ from pathlib import Path
 import tomli_w
 from pydantic import ValidationError
 
-from tlstax.study.case_levels import Choice
 from tlstax.study.design import Study
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import Choice, check_factor
 from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.outcomes import OUTCOMES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, HYBRIDS, MLDSA
 from tlstax.study.path_exclusions import ENDS_TLS
 

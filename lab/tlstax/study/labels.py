@@ -11,120 +11,65 @@ from collections.abc import Collection, Iterator
 
 from tlstax.contract import OpenLoop
 from tlstax.study import configuration as configured
-from tlstax.study import cpu_features, workloads
-from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study import cpu_features
+from tlstax.study.client_kinds.known import client_words, kind_of
 from tlstax.study.design import Case, Study
-from tlstax.study.level_names import (
-    DIRECT,
-    GROUP_LISTS,
-    NO_FAULT,
-    OPTION,
-    OWN,
-    REQUIRED,
-    UNIX_SOCKET,
-    UNSET,
-    VARIANTS,
-    Level,
-    Levels,
-)
-from tlstax.study.server_words import (
-    burn_words,
-    chain_words,
-    changed_words,
-    key_of,
-    planted_words,
-    trust_words,
-    twin_words,
-)
+from tlstax.study.factors import DISTANCE_FACTORS, FACTORS, CaseLevels, factors_of
+from tlstax.study.level_names import NO_FAULT, OPTION, OWN, REQUIRED, UNSET, VARIANTS, Level, Levels
+from tlstax.study.level_words import changed_words, planted_words, twin_words
 from tlstax.support.text import counted
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
 """Added to the levels of a control in a finding, so that it differs from its baseline."""
 
-OBSERVERS = {"all": "all observers", "none": "no observers"}
-
-TLS_SWITCH = {"client": "TLS switched at the client", "server": "TLS switched at the server"}
-
-TLS_CONTEXT = {
-    "shared": "one TLS context for all connections",
-    "each": "a TLS context for each connection",
-}
-
-DURABILITY = {
-    "full": "a commit is on the disk",
-    "write": "a commit is with the operating system",
-    "none": "a commit waits in the server",
-}
-"""What the levels of `durability` mean to someone whose server loses power."""
-
-PATHS = {
-    DIRECT: "directly",
-    UNIX_SOCKET: "over a Unix socket",
-    "stunnel": "through stunnel",
-    "haproxy": "through HAProxy",
-    "haproxy-tls": "through a pair of HAProxy with TLS between them",
-    "router-terminate": "through MySQL Router, which ends TLS",
-    "router-passthrough": "through MySQL Router, which passes TLS on",
-    "router-reencrypt": "through MySQL Router, which ends TLS and begins it anew",
-    "router-encrypt": "through MySQL Router, which begins TLS",
-}
-"""What carries the bytes; those through SSH are named by their cipher."""
-
-COMPRESSION = {"off": "not compressed", "zlib": "compressed by zlib", "zstd": "compressed by zstd"}
-
-PROTOCOL = {"default": "as each workload has it", "text": "as text", "prepared": "prepared"}
-
-_IN_WORDS = {
-    "compression": COMPRESSION,
-    "tls_switch": TLS_SWITCH,
-    "protocol": PROTOCOL,
-    "tls_context": TLS_CONTEXT,
-    "durability": DURABILITY,
-    "observers": OBSERVERS,
-}
 _TLS = ("tls", "resumption")
-_DISTANCE = ("rtt_ms", "jitter_ms", "rate_mbit")
-_PLAIN_LEVELS: dict[str, Level] = {
-    "fault": NO_FAULT,
-    "path": DIRECT,
-    "address": DIRECT,
-    "cipher": "default",
-    "compression": "off",
-    **dict.fromkeys(_DISTANCE, 0),
-}
-"""What goes without saying where a study has no other level; any other one is named even there."""
 
-USUAL: dict[str, Level] = {
-    "path": DIRECT,
-    "address": DIRECT,
-    "cipher": "default",
-    "group": "default",
-    "chain": 1,
-    "client_certificate": "off",
-}
-"""What goes without saying where it stands beside the TLS version, whatever else the study has."""
-_IDENTITY = ("chain", "trust", "client_certificate")
-_SERVER = (*SERVER_FACTORS, "client_tls_library")
-_NAMED_WHERE_VARIED = (
-    *_SERVER,
+_SAID_TOGETHER = (*factors_of("server"), "client_tls_library")
+"""What chooses the server, and the TLS library under the client: in words together (`_server_words`)."""
+
+_OF_A_GROUP = (
+    *_SAID_TOGETHER,
     "group",
+    "workload",
+    "connections",
     "client",
-    "tls_switch",
     "queries",
     "rounds",
     "slice_ms",
-    "path",
-    "address",
+    *DISTANCE_FACTORS,
+)
+"""What says of which group a case is, where no study says so."""
+
+_ORDER = (
     "cipher",
-    "compression",
+    "server",
+    "certificate",
+    "chain",
     "trust",
     "client_certificate",
-    *_DISTANCE,
+    "group",
+    "path",
+    "address",
+    "rtt_ms",
+    "workload",
+    "connections",
+    "client",
+    "queries",
+    "rounds",
+    "slice_ms",
+    "compression",
+    "tls_switch",
+    "protocol",
+    "tls_context",
+    "durability",
+    "observers",
+    "options",
+    "auth",
+    "batch",
+    "burn",
 )
-_LOAD = ("workload", "connections", "client", "queries", "rounds", "slice_ms")
-_GROUP = (*_SERVER, "group", *_LOAD, *_DISTANCE)
-_WAY = ("group", "path", "address", *_DISTANCE)
+"""In which order people say what a case has, behind its TLS version. What is not here comes last, by name."""
+
 LOGIN = ("auth", "batch")
 """How a driver's account is proved, and how its operations are put together."""
 
@@ -156,11 +101,6 @@ def full_label(case: Case, study: Study | None = None) -> str:
     """A case and its group: "TLS 1.3, point selects on kept connections, 8 connections"."""
     group = _group_words(case.levels, _naming_the_case(case.levels, study), study)
     return f"{label(case, study)}, {group}" if group else label(case, study)
-
-
-def client_words(client: Level) -> str:
-    """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
-    return kind_of(str(client)).words
 
 
 def driver_words(levels: Levels, study: Study | None = None) -> str:
@@ -198,33 +138,18 @@ def option_words(levels: Levels) -> str:
     return " and ".join(f"{name}={level}" for name, level in sorted(CaseLevels.of(levels).options.items()))
 
 
-def path_words(path: Level) -> str:
-    """What carries the bytes: "through SSH (aes256-ctr)"."""
-    kind, _, cipher = str(path).partition("-")
-    return f"through SSH ({cipher})" if kind == "ssh" else PATHS.get(str(path), f"through {path}")
-
-
-def offered_words(group: Level) -> str:
-    """The groups that the client offers: "P-256 alone", "P-256 first"."""
-    if group == "default":
-        return "groups as the client chooses"
-    return f"{str(group).removesuffix('-first')} {'first' if group in GROUP_LISTS else 'alone'}"
-
-
 def way_words(levels: Levels) -> list[str]:
     """Cipher, groups, path and distance, as far as `levels` has them: ["P-256 first", "45 ms away"]."""
-    words = []
-    if "cipher" in levels:
-        words.append("any cipher" if levels["cipher"] == "default" else str(levels["cipher"]))
-    if "group" in levels:
-        words.append(offered_words(levels["group"]))
-    if "path" in levels:
-        words.append(path_words(levels["path"]))
-    if "address" in levels:
-        words.append(
-            "by its own address" if levels["address"] == DIRECT else f"by way of {levels['address']}"
-        )
-    return [*words, *_distance_words(levels)]
+    return [
+        *(_words_of(name, levels[name]) for name in ("cipher", "group", "path", "address") if name in levels),
+        *_distance_words(levels),
+    ]
+
+
+def _words_of(name: str, level: Level) -> str:
+    """What a level is called; of a factor without words of its own, or of none, the name and the level."""
+    words = FACTORS[name].words if name in FACTORS else None
+    return f"{name}={level}" if words is None else words(level)
 
 
 def schedule_label(schedule: OpenLoop) -> str:
@@ -250,8 +175,8 @@ def _group_words(levels: Levels, of_the_case: frozenset[str], study: Study | Non
 def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
     """The factors that a case is called by. TLS and resumption are named together, or not at all."""
     if study is None:
-        own = _TLS if "tls" in levels else _SERVER
-        return frozenset({*own, *(name for name in levels if name not in (*_GROUP, *_TLS))})
+        own = _TLS if "tls" in levels else _SAID_TOGETHER
+        return frozenset({*own, *(name for name in levels if name not in (*_OF_A_GROUP, *_TLS))})
     named = set(study.baseline) - _following(study)
     return frozenset(named | set(_TLS) if named & set(_TLS) else named)
 
@@ -259,13 +184,15 @@ def _naming_the_case(levels: Levels, study: Study | None) -> frozenset[str]:
 def telling(study: Study) -> frozenset[str]:
     """The factors that are always named: they have a level that does not go without saying."""
     levels = study.levels_of()
-    return frozenset(n for n, plain in _PLAIN_LEVELS.items() if levels.get(n) not in {None, (plain,)})
+    plain = {factor.name: (factor.default,) for factor in FACTORS.values() if factor.named == "unless plain"}
+    return frozenset(name for name, alone in plain.items() if levels.get(name) not in {None, alone})
 
 
 def _single(study: Study) -> frozenset[str]:
     """The factors that go without saying; a fault or a distance that is there everywhere does not."""
     levels = study.levels_of()
-    alone = frozenset(name for name in _NAMED_WHERE_VARIED if len(levels.get(name, ())) == 1)
+    seldom = (factor.name for factor in FACTORS.values() if factor.named != "always")
+    alone = frozenset(name for name in seldom if len(levels.get(name, ())) == 1)
     return (alone | _following(study)) - telling(study)
 
 
@@ -283,37 +210,32 @@ def _words(levels: Levels, names: Collection[str], study: Study | None = None) -
     """Each thing that the factors among `names` say, in the order in which people say it."""
     driver, names = _driver_first(levels, _to_name(levels, names, study))
     yield from driver
-    if "tls" in names and "tls" in levels:
+    said = {name: level for name, level in levels.items() if name in names}
+    if with_tls := "tls" in said:
         yield _tls_label(levels)
-    if "tls" in names and "tls" in levels:
-        levels = {name: level for name, level in levels.items() if USUAL.get(name) != level}
-    if not ("tls" in names and _is_plain(levels)):
-        yield from way_words({name: levels[name] for name in ("cipher",) if name in names and name in levels})
-    of_server = {name: levels[name] for name in _SERVER if name in names and name in levels}
-    with_tls = "tls" in names and "tls" in levels
-    yield from _server_words(of_server, with_tls=with_tls, sound=_sound_words(study))
-    if "certificate" in names and "certificate" in levels and not ("tls" in names and _is_plain(levels)):
-        yield f"{key_of(levels['certificate'])} certificate"
-    if not ("tls" in names and _is_plain(levels)):
-        yield from _identity_words(
-            {name: levels[name] for name in _IDENTITY if name in names and name in levels}
-        )
-    yield from way_words({name: levels[name] for name in _WAY if name in names and name in levels})
-    yield from _load_words({name: levels[name] for name in _LOAD if name in names and name in levels})
-    for name, words in _IN_WORDS.items():
-        if name in names and name in levels:
-            yield words.get(str(levels[name]), str(levels[name]))
-    yield from _rest_words({name: levels[name] for name in names if name in levels})
+        said = {name: level for name, level in said.items() if _is_said(name, level, levels)}
+    for name in _ORDER:
+        if name == "server":
+            of_server = {known: said[known] for known in _SAID_TOGETHER if known in said}
+            yield from _server_words(of_server, with_tls=with_tls, sound=_sound_words(study))
+        elif name == "rtt_ms":
+            yield from _distance_words(said)
+        elif name == "options":
+            yield from filter(None, [option_words(said)])
+        elif name in said:
+            yield from filter(None, [_words_of(name, said[name])])
+    for name in sorted(said.keys() - {*_ORDER, *_SAID_TOGETHER, *_TLS, *DISTANCE_FACTORS, *CONTROL_MARK}):
+        if not name.startswith(OPTION):
+            yield _words_of(name, said[name])
 
 
-def _identity_words(levels: Levels) -> Iterator[str]:
-    """How long the server's chain is, what the client trusts, and whether it proves itself."""
-    if "chain" in levels:
-        yield chain_words(levels["chain"])
-    if "trust" in levels:
-        yield f"trusting {trust_words(levels['trust'])}"
-    if "client_certificate" in levels:
-        yield "with a client certificate" if levels["client_certificate"] == "on" else "no client certificate"
+def _is_said(name: str, level: Level, levels: Levels) -> bool:
+    """Whether a level has to be named beside the TLS version: not one that goes without saying there."""
+    factor = FACTORS.get(name)
+    if factor is None:
+        return True
+    is_plain = factor.encrypted and levels["tls"] == "off"
+    return not is_plain and (factor.unsaid is None or level != factor.unsaid)
 
 
 def _driver_first(levels: Levels, names: Collection[str]) -> tuple[list[str], Collection[str]]:
@@ -325,25 +247,9 @@ def _driver_first(levels: Levels, names: Collection[str]) -> tuple[list[str], Co
     return [driver_words({n: levels[n] for n in named})], [name for name in names if name not in named]
 
 
-def _rest_words(levels: Levels) -> Iterator[str]:
-    """What comes last: options, how an account is proved, batches, and factors without words by name."""
-    if options := option_words(levels):
-        yield options
-    yield from login_words(levels)
-    if "burn" in levels:
-        yield burn_words(levels["burn"])
-    named = {*_TLS, *_GROUP, *_IDENTITY, *_WAY, "cipher", *CONTROL_MARK, *_IN_WORDS, *LOGIN, "burn"}
-    for name in sorted(levels.keys() - named):
-        if not name.startswith(OPTION):
-            yield f"{name}={levels[name]}"
-
-
 def login_words(levels: Levels) -> Iterator[str]:
     """How an account is proved and how operations are put together; what is usual goes without saying."""
-    if levels.get("auth", "default") != "default":
-        yield f"by {levels['auth']}"
-    if levels.get("batch", 1) != 1:
-        yield f"in batches of {levels['batch']}"
+    yield from filter(None, (_words_of(name, levels[name]) for name in LOGIN if name in levels))
 
 
 def _to_name(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
@@ -375,23 +281,6 @@ def _distance_words(levels: Levels) -> Iterator[str]:
         yield "at any rate"
 
 
-def _load_words(levels: Levels) -> Iterator[str]:
-    """What is done, on how many connections, by whom and how much of it, as far as `levels` has it."""
-    if "workload" in levels:
-        yield workloads.in_words(str(levels["workload"]))
-    if "connections" in levels:
-        yield counted(levels["connections"], "connection")
-    if "client" in levels:
-        yield f"by {client_words(levels['client'])}"
-    if "queries" in levels:
-        yield f"{counted(levels['queries'], 'operation')} a round"
-    if "rounds" in levels:
-        yield counted(levels["rounds"], "round")
-    if "slice_ms" in levels:
-        slice_ms = CaseLevels.of(levels).slice_ms
-        yield f"slices of {slice_ms:.10g} ms" if slice_ms else "one window"
-
-
 def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str]:
     """The server and what is put under it and under the client, as far as `levels` has it.
 
@@ -421,11 +310,6 @@ def _server_words(levels: Levels, *, with_tls: bool, sound: str) -> Iterator[str
     if "client_tls_library" in levels:
         library = levels["client_tls_library"]
         yield "the client's own TLS library" if library == OWN else f"client over {library}"
-
-
-def _is_plain(levels: Levels) -> bool:
-    """Whether there is no TLS, and so nobody to whom a certificate is shown."""
-    return levels.get("tls") == "off"
 
 
 def _tls_label(levels: Levels) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from tlstax.contract import Compression, Frozen
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.identity_exclusions import why_not
 from tlstax.study.level_names import (
     AUTH_PLUGINS,

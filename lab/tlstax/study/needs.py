@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tlstax.study.case_levels import ServerChoice
 from tlstax.study.client_exclusions import what_it_lacks
 from tlstax.study.client_kinds import floor
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.design import Study
+from tlstax.study.factors import ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated

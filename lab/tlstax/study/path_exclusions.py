@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, ENGINE, UNIX_SOCKET, UNSET
 from tlstax.study.server_abilities import ServerAbilities
 

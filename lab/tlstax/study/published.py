@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from tlstax.contract import Frozen
-from tlstax.study.case_levels import Choice
+from tlstax.study.factors import Choice
 from tlstax.study.level_names import Level
 
 Side = Annotated[tuple[Level, ...], Field(min_length=1)] | Annotated[dict[str, Choice], Field(min_length=1)]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.design import Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels, schedule_label
 from tlstax.study.level_names import Level
 from tlstax.support.text import counted, enumerated

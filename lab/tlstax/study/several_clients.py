@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.design import Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, ENGINE, OWN, STORM
 from tlstax.support.errors import UserMistake
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.study.case_levels import Choice, within
 from tlstax.study.design import Study, listed
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import Choice, check_factor, within
 from tlstax.study.outcomes import UNITS
 from tlstax.study.published import PROCESSOR_COLUMNS, Column, ProcessorTable, TimeTable
 from tlstax.support.errors import UserMistake

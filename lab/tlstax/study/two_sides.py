@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import sqrt
 
-from tlstax.study.case_levels import SERVER_FACTORS, CaseLevels
 from tlstax.study.changes import RESUMED, override
 from tlstax.study.design import Sides, Study
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import SERVER_FACTORS, CaseLevels, check_factor
 from tlstax.study.faults import built
 from tlstax.study.level_names import Level
 from tlstax.support.credentials import quoted

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from tlstax.contract import Statement, Transaction, Workload
 from tlstax.study import workloads
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.design import Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import Levels
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload, as_workload, names_table

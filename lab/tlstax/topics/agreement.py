@@ -41,9 +41,11 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
-from tlstax.study.labels import TLS_SWITCH, client_words, group_label, label_levels
+from tlstax.study.client_kinds.known import client_words
+from tlstax.study.factors import CaseLevels
+from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
+from tlstax.study.level_words import TLS_SWITCH
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures

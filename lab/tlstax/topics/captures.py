@@ -17,7 +17,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, RowSet, Told, by_case
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.support.text import counted

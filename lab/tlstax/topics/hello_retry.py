@@ -33,11 +33,11 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Level, Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.key_groups import group_name
-from tlstax.study.labels import offered_words
 from tlstax.study.level_names import GROUP_LISTS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
-from tlstax.study.server_words import VARIANT_WORDS
+from tlstax.study.level_words import VARIANT_WORDS
+from tlstax.study.level_words import group as offered_words
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import figures

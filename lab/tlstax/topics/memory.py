@@ -25,10 +25,10 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.study import Level, Levels, Study
-from tlstax.study.case_levels import SERVER_FACTORS
+from tlstax.study.factors import SERVER_FACTORS
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import DEFAULT_CERTIFICATE
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core import figures

@@ -18,7 +18,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
 from tlstax.study import Level, Pool, workloads
-from tlstax.study.server_words import key_of
+from tlstax.study.level_words import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.core import columns

@@ -21,9 +21,9 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.study import Levels, workloads
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.floor import NAME as FLOOR
-from tlstax.study.labels import client_words
+from tlstax.study.client_kinds.known import client_words
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated

@@ -32,7 +32,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import Row, Told
 from tlstax.study import Choice, Level, Levels, Statement, within
-from tlstax.study.case_levels import DISTANCE_FACTORS
+from tlstax.study.factors import DISTANCE_FACTORS
 from tlstax.study.labels import way_words
 from tlstax.support.text import counted, some_of
 from tlstax.topics.core import columns, figures

@@ -12,7 +12,8 @@ from tlstax.findings.core.wording import MINUS, capitalised, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Levels
-from tlstax.study.labels import client_words, group_label
+from tlstax.study.client_kinds.known import client_words
+from tlstax.study.labels import group_label
 from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Roomy, Section, Words

@@ -22,7 +22,7 @@ from tlstax.run.pipeline import Watcher
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.topics.advice.advise import Advice

@@ -17,7 +17,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import Trial
 from tlstax.records.way import DistanceObservation, LaneUse, Lateness, LinkUse, RoundTripTime
 from tlstax.study import Level, load_study
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 
 CASE = cases(load_study("tax"))[0]
 

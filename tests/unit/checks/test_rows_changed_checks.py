@@ -16,7 +16,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord, Verdict
 from tlstax.records.window import Window
 from tlstax.study import Case, load_study, workloads
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 PLAIN = cases(load_study("tax"))[0]
 OPERATIONS = 5_000

@@ -20,7 +20,7 @@ from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import Case, workloads
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 CONNECTIONS, OPERATIONS = 8, 1_000
 NOTHING = Counts(connections=0, handshakes=(), authentications={})

@@ -11,7 +11,7 @@ from tlstax.checks.together import claims, together
 from tlstax.contract import Counts, Handshakes
 from tlstax.records.slices import Together
 from tlstax.records.trial import TrialRecord
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 NOTHING = Counts(connections=0, handshakes=(), authentications={})
 

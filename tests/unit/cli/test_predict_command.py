@@ -21,7 +21,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Case, Study, load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME

@@ -31,7 +31,7 @@ from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.run.external import check_external
 from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
-from tlstax.study.case_levels import Distance
+from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault, UserMistake
 
 DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of luck\n")

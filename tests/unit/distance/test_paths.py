@@ -18,7 +18,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.study import Case, load_study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.path_exclusions import is_of_client, tls_at_server
 from tlstax.support.errors import UserMistake
 

@@ -15,7 +15,7 @@ from tlstax.plan.advice_studies import (
 from tlstax.plan.order import cases
 from tlstax.plan.stand_ins import stand_in_for
 from tlstax.plan.turns import takes_turns
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 FULL = changes_there("1.3", "1.2", answer_bytes=700, resumes=True, retried=True)
 LEAST = changes_there("1.2", None, answer_bytes=120, resumes=False, retried=False)

@@ -12,7 +12,7 @@ from tlstax.plan.at_work import LEAST_PER_S, crowds, is_enough, load_case, steps
 from tlstax.plan.elsewhere import Room
 from tlstax.records.external import AtWork, LoadStep
 from tlstax.study import load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 OTHERS = 120.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
 from tlstax.plan.order import cases
 from tlstax.study import load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 
 COMPONENTS = override(load_study("components"), "server", ("mysql-8.0.33",))

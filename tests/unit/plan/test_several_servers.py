@@ -13,8 +13,8 @@ from tlstax.plan.timing import SERVER_RESTART_S, block_s
 from tlstax.records.external import ExternalServer
 from tlstax.run.external import check_external
 from tlstax.study import Study, load_study, override
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.changes import at_external_servers
+from tlstax.study.factors import CaseLevels
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.support.errors import UserMistake
 

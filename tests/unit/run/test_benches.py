@@ -20,7 +20,7 @@ from tlstax.run.bench import Needs
 from tlstax.run.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.run.tls_support import cut_to
 from tlstax.study import Study, load_study, override
-from tlstax.study.case_levels import ServerChoice
+from tlstax.study.factors import ServerChoice
 from tlstax.study.needs import server_choices, tls_libraries
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 

@@ -21,7 +21,7 @@ from tlstax.specimens import catalogue, fault_recipes
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study import Study, load_study, override
-from tlstax.study.case_levels import CaseLevels, ServerChoice
+from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.level_names import FAULTS, VARIANTS
 from tlstax.study.needs import faults

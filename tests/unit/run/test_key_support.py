@@ -12,7 +12,7 @@ import pytest
 from tlstax.clients.process import ClientFailure
 from tlstax.run import key_support
 from tlstax.study import Levels, load_study
-from tlstax.study.case_levels import CaseLevels, ServerChoice
+from tlstax.study.factors import CaseLevels, ServerChoice
 
 
 class Benches:

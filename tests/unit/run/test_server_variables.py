@@ -11,7 +11,7 @@ import pytest
 from tlstax.run import server_variables
 from tlstax.run.benches import Benches
 from tlstax.study import Level, parse_study
-from tlstax.study.case_levels import CaseLevels, ServerChoice
+from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.support.errors import MachineFault, UserMistake
 
 OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}

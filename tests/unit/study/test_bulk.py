@@ -11,7 +11,7 @@ from tlstax.contract import Statement, Workload
 from tlstax.mysql.body_rows import BODIES
 from tlstax.mysql.database import TableContent
 from tlstax.study import load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import (
     EMPTY,

@@ -11,8 +11,8 @@ from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import sittings
 from tlstax.study import Study
 from tlstax.study.burn_exclusions import why_not
-from tlstax.study.case_levels import CaseLevels
-from tlstax.study.factors import FACTORS, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label
 from tlstax.support.errors import UserMistake
 

@@ -7,12 +7,11 @@ import pytest
 from tlstax.clients import choice
 from tlstax.contract import ClosedLoop
 from tlstax.study import Level, load_study, override
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds import known
 from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds.known import client_words
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import FACTORS
-from tlstax.study.labels import client_words
+from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.needs import has_one_thread, only_tls_version, server_choices
 from tlstax.support.errors import UserMistake
 

@@ -7,9 +7,9 @@ import pytest
 from tlstax.contract import ClosedLoop
 from tlstax.plan.order import cases
 from tlstax.study import Level, load_study, override, path_exclusions
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_exclusions import why_not
 from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label, label_levels
 from tlstax.support.errors import UserMistake
 

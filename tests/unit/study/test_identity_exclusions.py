@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.study import Level
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.identity_exclusions import why_not
 
 

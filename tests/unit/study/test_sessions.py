@@ -9,7 +9,7 @@ import pytest
 from tlstax.contract import UniformInt
 from tlstax.mysql.answer_rows import answers_of, chunks
 from tlstax.study import load_study, override
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.study.workload_level import data_needs
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of

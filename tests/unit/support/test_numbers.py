@@ -18,7 +18,7 @@ from tlstax.observers.far_process import SshHost, _use_of, parsed
 from tlstax.observers.threads import read_threads
 from tlstax.plan.stand_ins import stand_in_for
 from tlstax.study.configuration import _plain
-from tlstax.study.factors import _number
+from tlstax.study.factor import _number
 from tlstax.support.errors import TlstaxError
 from tlstax.support.text import integer, natural
 

@@ -11,7 +11,7 @@ from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, measured
 
 CHANGES = changes_like_it(

@@ -18,7 +18,7 @@ from tlstax.findings.core.series import BlockRow
 from tlstax.plan.calibration_study import CELLS, calibration_study
 from tlstax.results.interval import Interval
 from tlstax.study import Level, load_study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.topics.prediction import model as calibration
 from tlstax.topics.prediction.model import (

@@ -10,7 +10,7 @@ import pytest
 from planted_parts import PLANTED, cost_of
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.study import load_study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 from tlstax.topics.prediction.model import Fit, fitted

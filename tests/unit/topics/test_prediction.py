@@ -9,7 +9,7 @@ from planted_parts import cost_of
 from tlstax.findings.core.series import BlockRow
 from tlstax.results.interval import Interval
 from tlstax.study import Level, load_study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake
 from tlstax.topics.prediction.model import (

@@ -12,7 +12,8 @@ from tlstax.report.formats.render import FORMATS as REPORT_FORMATS
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.changes import RESUMED
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import FACTORS, Factor
+from tlstax.study.factor import Factor
+from tlstax.study.factors import FACTORS
 from tlstax.study.files import built_in_studies
 from tlstax.study.level_names import OWN
 from tlstax.study.outcomes import OUTCOMES
@@ -45,7 +46,7 @@ def _levels(factor: Factor) -> Kind | None:
         return Kind(_specimens("server"), asked=True, is_list=True)
     if factor.name == "tls" and factor.levels:
         return Kind((*factor.levels, f"1.2{RESUMED}", f"1.3{RESUMED}"), is_list=True)
-    if factor.specimens:
+    if factor.form == "specimen":
         return Kind((OWN, *_LIBRARIES), is_list=True)
     return Kind(factor.levels, is_list=True) if factor.levels else None
 

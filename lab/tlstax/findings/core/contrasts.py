@@ -19,7 +19,7 @@ from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import Contrast, Level, Levels, within
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 
 NEVER_ACROSS = ("workload",)
 """Noise is not carried from one of these levels to another: their trials do not scatter alike."""

@@ -11,12 +11,11 @@ from tlstax.findings.core.series import LADDER
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import WAY_FACTORS, CaseLevels
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import (
     CONTROL_MARK,
     LOGIN,
-    TLS_SWITCH,
     driver_words,
     label_levels,
     login_words,
@@ -25,8 +24,8 @@ from tlstax.study.labels import (
     way_words,
 )
 from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
+from tlstax.study.level_words import TLS_SWITCH, key_of, planted_words
 from tlstax.study.path_exclusions import is_of_client
-from tlstax.study.server_words import key_of, planted_words
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
@@ -141,7 +140,7 @@ MODE = ("workload", "tls", "resumption")
 
 LIBRARY, SERVER, FAULT, CERTIFICATE = "tls_library", "server", "fault", "certificate"
 CLIENT, SWITCH, CLIENT_LIBRARY = "client", "tls_switch", "client_tls_library"
-WAY = ("cipher", "group", *WAY_FACTORS)
+WAY = ("cipher", "group", "path", *DISTANCE_FACTORS)
 """What was negotiated besides the version, and how bytes travel."""
 
 EVERYTHING = "all cases"

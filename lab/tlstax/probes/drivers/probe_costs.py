@@ -11,7 +11,7 @@ from tlstax.findings.core.series import Blocks, series_of
 from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.study import Exclusion, Level, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION
 
 NAME = "drivers"

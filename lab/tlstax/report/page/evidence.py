@@ -12,9 +12,8 @@ from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
 from tlstax.records.window import CpuTicks
 from tlstax.report.overview import wants_overview
 from tlstax.results.document import RunDocument
-from tlstax.study.case_levels import SERVER_FACTORS
-from tlstax.study.labels import DURABILITY
-from tlstax.study.server_words import changed_words
+from tlstax.study.factors import SERVER_FACTORS
+from tlstax.study.level_words import DURABILITY, changed_words
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.groups import Group, Row

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tlstax.contract import Schedule
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.level_names import STORM
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads.user_defined import UserSequence, UserWorkload
+
+if TYPE_CHECKING:
+    from tlstax.study.factors import CaseLevels
 
 PREPARED = frozenset(
     {

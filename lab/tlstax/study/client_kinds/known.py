@@ -6,6 +6,7 @@ from tlstax.study.client_kinds import engine, floor, mysqlslap, sysbench
 from tlstax.study.client_kinds.driver import kind_of_driver
 from tlstax.study.client_kinds.kind import ClientKind
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.level_names import Level
 
 PROGRAMS: tuple[ClientKind, ...] = (engine.KIND, sysbench.KIND, floor.KIND, *mysqlslap.KINDS)
 """Load clients that are no drivers."""
@@ -23,3 +24,8 @@ def kind_of(name: str) -> ClientKind:
     measured elsewhere, from a folder of drivers that this machine has not, or has left the list since.
     """
     return KINDS.get(name) or kind_of_driver(name)
+
+
+def client_words(client: Level) -> str:
+    """What a load client is called: "the engine", "mysqlslap 8.0.33", "Connector/J 8.0.16"."""
+    return kind_of(str(client)).words

@@ -19,8 +19,8 @@ from tlstax.findings.core.remedies import Remedy, entry_for, reload_for
 from tlstax.results.inspection import InspectedServer, Step, Use
 from tlstax.results.interval import Interval
 from tlstax.study.level_names import CERTIFICATES
+from tlstax.study.level_words import key_of
 from tlstax.study.mixes import CHEAPEST_KEY
-from tlstax.study.server_words import key_of
 from tlstax.study.workloads.sessions import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
 from tlstax.support.text import counted
 from tlstax.topics.advice.measured import Measured

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tlstax.plan.order import cases
 from tlstax.study import Case, Study
-from tlstax.study.factors import check_factor, check_level
+from tlstax.study.factor import check_level
+from tlstax.study.factors import check_factor
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, some_of

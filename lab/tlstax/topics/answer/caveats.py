@@ -22,8 +22,8 @@ from tlstax.results.interval import Interval
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM
+from tlstax.study.level_words import key_of
 from tlstax.study.mixes import Mix
-from tlstax.study.server_words import key_of
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, stand_in

@@ -22,7 +22,7 @@ from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import workloads
-from tlstax.study.case_levels import DISTANCE_FACTORS, CaseLevels
+from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices

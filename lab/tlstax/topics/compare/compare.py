@@ -16,7 +16,7 @@ from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.comparison import GateResult, Measure, RunBeside, RunComparison
 from tlstax.results.rows import Row
 from tlstax.study import Case
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 from tlstax.topics.compare.headers import (

@@ -11,8 +11,8 @@ from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.wording import MINUS, alike
 from tlstax.results.interval import Interval
 from tlstax.study import Level, Levels, Study
-from tlstax.study.case_levels import CaseLevels
-from tlstax.study.labels import USUAL, label_levels
+from tlstax.study.factors import FACTORS, CaseLevels
+from tlstax.study.labels import label_levels
 from tlstax.study.level_names import STORM
 from tlstax.support.text import with_commas
 from tlstax.topics.core import figures
@@ -26,7 +26,7 @@ CONNECT_US, OPERATION_US, RATE = "connect_p50_us", "latency_p50_us", "ops_per_s"
 _HOW = (WORKLOAD, LADDER, "rounds", "queries", "protocol")
 """The factors that say what is done, and not to what."""
 
-_USUAL: dict[str, Level] = {**USUAL, INSTANCE: 1}
+_USUAL = {**{factor.name: factor.unsaid for factor in FACTORS.values()}, INSTANCE: 1}
 """What goes without saying of a treatment."""
 
 _HANDSHAKE = ("certificate", "resumption", "group")
@@ -66,7 +66,7 @@ def treatment_of(levels: Levels, study: Study) -> Frozen:
 def treatment_label(levels: Levels, study: Study) -> str:
     """What a treatment is called, where it stands beside others of its server; what is usual is not said."""
     treatment = treatment_of(levels, study)
-    return label_levels({name: level for name, level in treatment if _USUAL.get(name) != level}, study)
+    return label_levels({name: level for name, level in treatment if level != _USUAL.get(name)}, study)
 
 
 def rtt_of(levels: Levels) -> float:

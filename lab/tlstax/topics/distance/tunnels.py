@@ -24,7 +24,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
 from tlstax.study import Level, Levels
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, PATHS
 from tlstax.support.grouping import grouped

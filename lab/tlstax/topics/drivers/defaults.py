@@ -17,8 +17,8 @@ from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Levels, Study
-from tlstax.study.case_levels import CaseLevels
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import driver_label, driver_words, shared_options
 from tlstax.study.level_names import UNSET
 from tlstax.support.grouping import grouped

@@ -27,7 +27,7 @@ from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
-from tlstax.study.case_levels import CaseLevels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake

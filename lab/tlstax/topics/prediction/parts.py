@@ -40,8 +40,8 @@ from tlstax.study.level_names import (
     DIRECT,
     authority_key,
 )
+from tlstax.study.level_words import key_of
 from tlstax.study.mixes import P256, Mix
-from tlstax.study.server_words import key_of
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"
 COMPRESSION = "compression"

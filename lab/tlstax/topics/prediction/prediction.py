@@ -18,9 +18,9 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import load_study
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
+from tlstax.study.level_words import chain_words, key_of
 from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
 from tlstax.study.published import ALIKE_WITHIN
-from tlstax.study.server_words import chain_words, key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core.printed import aligned, printed, styled

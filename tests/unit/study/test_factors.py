@@ -1,4 +1,4 @@
-"""A case is read once: every factor has a field of its own type, and a default where it is not named."""
+"""Each factor is declared once, and a case is read once: levels of their own types, defaults for the rest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from dataclasses import fields
 import pytest
 
 from tlstax.study import built_in_studies, load_study
-from tlstax.study.case_levels import CaseLevels, Distance, ServerChoice
-from tlstax.study.factors import FACTORS
+from tlstax.study.factor import check_level
+from tlstax.study.factors import FACTORS, SERVER_FACTORS, CaseLevels, Distance, ServerChoice
 
 
-def test_every_factor_has_a_field() -> None:
-    assert {field.name for field in fields(CaseLevels)} == {*FACTORS, "named", "options"}
+def test_what_stands_for_leaving_a_thing_as_it_is_is_a_level() -> None:
+    for factor in FACTORS.values():
+        if factor.default is not None:
+            assert check_level(factor, factor.default, where="here") == factor.default, factor.name
+
+
+def test_a_server_is_chosen_by_all_factors_of_it() -> None:
+    chosen = {each.name: each.default for each in fields(ServerChoice) if each.name != "observed"}
+    assert set(chosen) == set(SERVER_FACTORS)
+    assert all(FACTORS[name].default == default for name, default in chosen.items())
+
+
+def test_every_level_has_words_where_its_factor_has() -> None:
+    """What is usual of a login goes without saying, and so has none."""
+    for factor in FACTORS.values():
+        for level in factor.levels or ():
+            if factor.words is not None and (factor.name, level) != ("auth", factor.default):
+                assert factor.words(level), (factor.name, level)
 
 
 @pytest.mark.parametrize("name", built_in_studies())
