@@ -64,7 +64,7 @@ def read_document(path: Path) -> BenchDocument:
     except ValidationError as fault:
         raise UserMistake(
             f"{path} is not what self-bench --bytes of this version writes",
-            remedy="others are runs: `tlstax report RUN` shows one, `tlstax pack RUN` makes a file of it",
+            remedy="a comparison is a run: `tlstax report RUN` shows it, `tlstax pack RUN` makes a file",
         ) from fault
 
 

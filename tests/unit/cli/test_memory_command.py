@@ -6,13 +6,12 @@ import pytest
 
 from tlstax.cli import memory_command as module
 from tlstax.cli.memory_command import HoldOptions, MemoryOptions, hold_study, memory_command, memory_study
-from tlstax.guests.access import GuestOptions
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.study import configuration
 from tlstax.support.errors import UserMistake
 
-THERE = GuestOptions(url="mysql://ann@127.0.0.1:9")
+THERE = "mysql://ann@127.0.0.1:9"
 
 
 def test_options_become_levels_of_the_study() -> None:
@@ -53,9 +52,9 @@ def test_the_number_of_rounds_is_kept_whatever_they_take() -> None:
         (MemoryOptions(connections="0,5"), "--connections"),
         (MemoryOptions(connections="many,5"), "--connections"),
         (MemoryOptions(max_connections=9), "--max-connections needs the address of an external server"),
-        (MemoryOptions(external=THERE, connections="9,20"), "--connections needs private servers"),
-        (MemoryOptions(external=THERE, certificate="ec-p256"), "--certificate needs private servers"),
-        (MemoryOptions(external=THERE, tls_library="openssl-3.0"), "--tls-library needs private servers"),
+        (MemoryOptions(server=THERE, connections="9,20"), "--connections needs private servers"),
+        (MemoryOptions(server=THERE, certificate="ec-p256"), "--certificate needs private servers"),
+        (MemoryOptions(server=THERE, tls_library="openssl-3.0"), "--tls-library needs private servers"),
         (MemoryOptions(connections="100,1000000000"), "1000000000 connections at once needs a server that"),
     ],
 )

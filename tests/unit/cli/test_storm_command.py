@@ -20,7 +20,6 @@ from tlstax.support.errors import UserMistake
         (StormOptions(share="most"), "--share"),
         (StormOptions(most=10**9), "--most"),
         (StormOptions(budget="soon"), "--budget"),
-        (StormOptions(lasting="3s"), "--lasting goes with --steady"),
         (StormOptions(lasting="2m", steady=True), "--lasting"),
         (StormOptions(most=10**9, steady=True), "--most"),
         (StormOptions(budget="40s"), "has no room for the search"),
