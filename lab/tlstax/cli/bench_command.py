@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlstax.cli.exit import INTERRUPTED
@@ -15,6 +15,9 @@ from tlstax.results.bench import BenchDocument
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
+OF_RUNS = ("terminal", "md", "json")
+"""What those of these commands print that are runs of a study."""
+
 
 def bench_command(
     topic: BenchTopic, options: BenchOptions, measure: Callable[[ProgressLine], BenchDocument]
@@ -24,7 +27,8 @@ def bench_command(
     UserMistake for a format that there is not, or a file that cannot be written, before anything is measured.
     MachineFault where it failed before its end; what there is has been shown then.
     """
-    form, written = format_of(options), format_of_output(options.output)
+    form = format_of(options.format_name, json=options.json)
+    written = format_of_output(options.output)
     line = ProgressLine(quiet=form == "json")
     try:
         document = measure(line)
@@ -41,15 +45,14 @@ def bench_command(
     return INTERRUPTED if document.status == "interrupted" else 0
 
 
-def format_of(options: BenchOptions) -> str:
-    """The format that was asked for, by --format or by --json. UserMistake for one that there is not."""
-    named = options.format_name
-    if named not in FORMATS:
+def format_of(named: str, *, json: bool, known: Sequence[str] = FORMATS) -> str:
+    """The format that was asked for, by --format or by --json. UserMistake for one that is not `known`."""
+    if named not in known:
         raise UserMistake(
-            f"--format: there is no format {named!r}{closest(named, FORMATS)}",
-            remedy=f"the formats are {', '.join(FORMATS)}",
+            f"--format: there is no format {named!r}{closest(named, known)}",
+            remedy=f"the formats are {', '.join(known)}",
         )
-    return "json" if options.json else named
+    return "json" if json else named
 
 
 def format_of_output(output: Path | None) -> str:

@@ -22,6 +22,8 @@ from tlstax.cli.options import (
 
 benches_app = typer.Typer()
 
+HOLDING = With("hold", "leave it out, or say how many to hold")
+
 
 @dataclass(frozen=True)
 class SelfBenchOptions:
@@ -55,18 +57,20 @@ class SelfBenchOptions:
     rate: Annotated[
         float | None,
         typer.Option(min=0.001, help="With --hold: queries a second over all of them (one each)."),
+        HOLDING,
     ] = None
     server: Annotated[
         str | None,
         typer.Option(
             help="With --hold: servers, such as mariadb-11.8,mysql-9.7, or all that are here (mariadb-11.8)."
         ),
+        HOLDING,
     ] = None
     server_cpus: ServerCpus = None
     client_cpus: ClientCpus = None
     show: Annotated[
         Path | None,
-        typer.Option("--show", help="Show what --hold or --bytes wrote with --output.", dir_okay=False),
+        typer.Option("--show", help="Show what --bytes wrote with --output.", dir_okay=False),
     ] = None
     format_name: Annotated[str, typer.Option("--format", help="terminal, md or json.")] = "terminal"
     beside_others: BesideOthers = False

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
-from tlstax.cli.bench_formats import format_of
+from tlstax.cli.bench_command import OF_RUNS, format_of
 from tlstax.cli.benches_app import MemoryOptions
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.lent_server import external_of
@@ -142,7 +142,7 @@ class HoldOptions:
 
 def hold_command(options: HoldOptions) -> int:
     """Hold connections with one engine, and show what that took; the exit status."""
-    form = format_of(options.format_name, json=options.json)
+    form = format_of(options.format_name, json=options.json, known=OF_RUNS)
     request = Request(
         study=hold_study(options),
         seed=options.seed,

@@ -7,8 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tlstax.cli import quantities
-from tlstax.cli.bench_command import bench_command, show_bench
-from tlstax.cli.bench_formats import format_of
+from tlstax.cli.bench_command import OF_RUNS, bench_command, format_of, show_bench
 from tlstax.cli.benches_app import SelfBenchOptions
 from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.memory_command import HoldOptions, hold_command
@@ -37,8 +36,8 @@ def self_bench_command(options: SelfBenchOptions) -> int:
 
     MachineFault when the figures must not be used; what there is has been shown then.
     """
-    form = format_of(options.format_name, json=options.json)
     if options.show is not None:
+        form = format_of(options.format_name, json=options.json)
         show_bench(long_results.TOPIC, read_document(options.show), form)
         return 0
     if options.bytes:
@@ -47,9 +46,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         return bench_command(long_results.TOPIC, shown_as, lambda line: long_results.measure(asked, line))
     if options.hold is not None:
         return hold_command(_hold_options(options, options.hold))
-    for name, value in (("--rate", options.rate), ("--server", options.server)):
-        if value is not None:
-            raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
+    form = format_of(options.format_name, json=options.json, known=OF_RUNS)
     request = _request(options, ProgressLine(quiet=form == "json"))
     shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
     return measure(request, shown=shown)
