@@ -49,8 +49,9 @@ def _items(command: Any, context: Any) -> Iterator[str]:
             yield f"{must}:{parameter.nargs}:{parameter.get_error_hint()}"
             continue
         value = "" if parameter.is_flag else "="
-        # All names of one option, so that it is known to be given by any of them.
-        yield must + ",".join(f"{name}{value}" for name in (*parameter.opts, *parameter.secondary_opts))
+        # All names of one option, so that it is known to be given by any of them; those of help are a set.
+        names = sorted((*parameter.opts, *parameter.secondary_opts), key=lambda name: name[:2] != "--")
+        yield must + ",".join(f"{name}{value}" for name in names)
 
 
 def manual() -> str:
