@@ -146,7 +146,8 @@ def mistakes() -> Iterator[Mistake]:
         yield Mistake(f"{server} chain", server, CLEAN, "chain")
         # MariaDB says who is connected only where its performance schema is on.
         seen = replace(ends_in(-2), options=(*ends_in(-2).options, "--performance-schema=ON"))
-        yield Mistake(f"{server} verifies nobody", server, seen, concern="verify nobody", use=verifies_nobody)
+        named = "do not verify the server"
+        yield Mistake(f"{server} is not verified", server, seen, concern=named, use=verifies_nobody)
     for server in ("mysql-9.7", "mysql-8.0.33"):
         yield Mistake(f"{server} compression", server, CLEAN, "compression", use=compresses)
     # 8.0.33 takes X25519, which clients offer first.

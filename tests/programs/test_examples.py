@@ -198,7 +198,7 @@ def test_parquet_by_name_asks_for_what_writes_it(
         ("bundle -o tlstax.zip", "tlstax.zip: a bundle is not written as .zip"),
         ("advise mysql-9.7 --report page.md", "page.md: the page of an advice is not written as .md"),
         ("self-bench -o figures.pdf", "figures.pdf: a report is not written as .pdf"),
-        ("self-bench --hold 9 -o figures.csv", "figures.csv: a bench is not written as .csv"),
+        ("self-bench --hold 9 -o figures.pdf", "figures.pdf: a report is not written as .pdf"),
         ("library-bench -o figures.html", "figures.html: a bench is not written as .html"),
         ("run --budget 5m --report tls.pdf", "tls.pdf: a report is not written as .pdf"),
         ("study run tax --budget 5m --report tls.docx", "tls.docx: a report is not written as .docx"),

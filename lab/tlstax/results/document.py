@@ -41,7 +41,7 @@ class Finding(Frozen):
     `noise_floor` is the relative difference below which nothing can be told here, from the control (0.02 is
     2 %); None where there is no control. `judgement` follows from the interval, the noise floor and the
     study's `alike_within`; where it is inconclusive, `more_s` seconds more would tell if blocks go on to
-    scatter so (None where that is not known, or nobody would wait for it).
+    scatter so (None where that is not known, or it would take too long).
     """
 
     outcome: str

@@ -130,7 +130,7 @@ class Inside(Frozen):
 class ConnectPhase(Frozen):
     """A phase of making a connection, or all of it (`connect`), from the machine that asked.
 
-    Means over so many `connects` of a client left to itself, and the median time.
+    Means over `connects` connections of a client left to itself, and the median time.
     """
 
     name: str

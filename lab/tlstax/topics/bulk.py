@@ -425,7 +425,7 @@ def _charts(  # noqa: PLR0913, PLR0917 (a chart's words, its lines, its axis)
 
 
 def _lines(curves: Sequence[Curve], outcome: str, times: float, said: Callable[[float], str]) -> list[Line]:
-    """A line for each curve, of a figure in a unit in which it is so many `times` as much."""
+    """A line for each curve, of a figure in a unit in which it is `times` as much."""
     lines = []
     for place, curve in enumerate(curve for curve in curves if len(curve.sizes) > 1):
         points = tuple(

@@ -44,7 +44,7 @@ class FlameGraph:
 
 
 LONGEST_TITLE = 110
-"""So many letters of a title fit into a picture; of a longer one, what both cases share is told below it."""
+"""The letters of a title that fit into a picture; of a longer one, what both cases share is told below it."""
 
 Draw = Callable[[FlameGraph], str]
 """Draws a graph: its SVG, as text. Raises MachineFault."""

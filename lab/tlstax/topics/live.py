@@ -72,7 +72,7 @@ class Account:
                 history[:] = [*history[:-1:2], history[-1]]
 
     def between(self, doing: str, at: str, *, share: float | None, left_s: float | None) -> LiveRun:
-        """What is known now that nobody is being measured; `doing` comes next. See `LiveRun`."""
+        """What is known now that nothing is being measured; `doing` comes next. See `LiveRun`."""
         study, progress = self._header.study, self._progress
         ratios = tuple(self._ratios(progress)) if progress is not None else ()
         reasons = self._reasons.most_common()

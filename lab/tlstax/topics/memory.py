@@ -83,7 +83,7 @@ HEADS = ("RSS KiB", "PSS KiB", "RSS to\n{baseline}", "client's\nRSS KiB", "threa
 
 
 class Reading(NamedTuple):
-    """What processes held with so many connections of a kind in a block: of each amount, None if not read."""
+    """What processes held with N connections of a kind in a block: of each amount, None if not read."""
 
     kind: str
     block: int

@@ -36,7 +36,7 @@ FIGURE, HERE, FIX = "published", "published here", "published fix"
 NAME, PUBLISHED, AGAINST, SOURCE = "figure", "published", "against", "source"
 
 MOST_NAMED = 4
-"""So many figures that have the same note are named."""
+"""The most figures with the same note that are named."""
 
 
 def rows(run: Run) -> Iterator[Row]:

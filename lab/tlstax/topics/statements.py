@@ -50,7 +50,7 @@ SOURCE, NOISE_FROM, POOLED = columns.SOURCE.name, columns.NOISE_FROM.name, colum
 LIBRARY, SERVER = "tls_library", "server"
 
 MOST_NAMED = 2
-"""So many of the cases that came out one way are named in the sentence, the clearest first."""
+"""The most cases that came out one way that are named in the sentence, the clearest first."""
 
 ACROSS_WORDS = (
     "compared across servers: only each library's ratio to its own server's plaintext, so what the servers "
@@ -374,7 +374,7 @@ def verdict_of(statement: Statement, counts: Counts) -> ClaimVerdict:
     "Better" holds where it held in every case, and does not where it held in none and the opposite was
     seen, or both sides were alike in more than half of the cases. "Best in most cases" holds where it held in
     more than half of all cases, and does not where the opposite was seen, or both were alike, in half of them
-    or more, so that the rest cannot be most. What held in some case but not in so many held in part.
+    or more, so that the rest cannot be most. What held in some case but not in that many held in part.
     """
     number = sum(counts.values())
     if not number:

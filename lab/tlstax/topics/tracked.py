@@ -114,7 +114,7 @@ def _rows(stored: StoredRun, series: Series, outcomes: Sequence[str]) -> Iterato
 
 
 def rounded(number: float) -> float:
-    """The number to so many significant digits."""
+    """The number to N significant digits."""
     return float(f"{number:.{DIGITS}g}")
 
 

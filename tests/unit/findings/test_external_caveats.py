@@ -128,4 +128,4 @@ def test_of_another_address_it_is_told_what_the_server_sees_behind_it() -> None:
     (leg,) = [sentence for sentence in said if sentence.startswith("behind ")]
     assert leg.startswith("behind proxy the server sees ")
     assert "where the client has TLS 1.3" in leg
-    assert leg.endswith("nobody shows what lies between the two")
+    assert leg.endswith("what lies between the two is not shown")

@@ -165,9 +165,9 @@ def test_steps_are_for_the_product_at_hand() -> None:
 def test_there_is_one_ranking_and_what_is_only_possible_says_why() -> None:
     found = ranked(inspected(watched=use(0.0, None)))
     assert [(own.change, own.why_not) for own in found] == [
-        ("pool", "nobody was seen reconnecting"),
-        ("resumption", "nobody was seen reconnecting"),
-        ("certificate", "nobody was seen reconnecting"),
+        ("pool", "no client was seen reconnecting"),
+        ("resumption", "no client was seen reconnecting"),
+        ("certificate", "no client was seen reconnecting"),
         ("version", "it costs more"),
     ]
     unseen = ranked(inspected())

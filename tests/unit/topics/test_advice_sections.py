@@ -51,14 +51,14 @@ def test_where_nothing_is_worth_it_it_says_so() -> None:
 
 
 def test_where_nothing_is_advised_the_ranking_says_why() -> None:
-    kept = KEY.model_copy(update={"seen": "", "why_not": "nobody was seen reconnecting"})
+    kept = KEY.model_copy(update={"seen": "", "why_not": "no client was seen reconnecting"})
     text = " ".join(advice_text(advice(changes=(kept, LITTLE)), width=80, colour=False).split())
     assert "Nothing to change" not in text
     assert "No change is advised; what could be changed says why not." in text
     assert "1 EC P-256 in place of RSA 4096 −61 %" in text
-    assert "not advised: nobody was seen reconnecting 2 TLS 1.2" in text
+    assert "not advised: no client was seen reconnecting 2 TLS 1.2" in text
     page = advice_html(advice(changes=(kept, LITTLE)))
-    assert "nobody was seen reconnecting" in page
+    assert "no client was seen reconnecting" in page
 
 
 def test_where_clients_get_no_tls_it_says_that_nothing_was_measured() -> None:

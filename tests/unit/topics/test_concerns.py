@@ -230,14 +230,16 @@ def test_who_came_over_tls_past_the_certificates_end_verifies_nobody() -> None:
     def said(*programs: Program, ends: timedelta = -timedelta(hours=1)) -> list[str]:
         begins = -timedelta(days=9)
         named = found(certificate(begins=begins, ends=ends), programs=programs)
-        return [concern.what for concern in named if "verify nobody" in concern.what]
+        return [concern.what for concern in named if "do not verify the server" in concern.what]
 
     own = program(3)
-    assert said(own, own) == ["6 connections of app verify nobody"]
+    assert said(own, own) == ["6 connections of app do not verify the server"]
     unnamed = own.model_copy(update={"program": "", "client": "", "connections": 1})
-    assert said(unnamed) == ["1 connection of unnamed verify nobody"]
-    assert said(own.model_copy(update={"program": ""})) == ["3 connections of libmysql verify nobody"]
-    assert said(own, ends=timedelta(0)) == ["3 connections of app verify nobody"]
+    assert said(unnamed) == ["1 connection of unnamed do not verify the server"]
+    assert said(own.model_copy(update={"program": ""})) == [
+        "3 connections of libmysql do not verify the server"
+    ]
+    assert said(own, ends=timedelta(0)) == ["3 connections of app do not verify the server"]
     assert said(own, ends=timedelta(seconds=1)) == []
     assert said(own.model_copy(update={"tls": ""})) == []
     assert said(own.model_copy(update={"transport": "Socket"})) == []

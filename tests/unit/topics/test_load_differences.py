@@ -152,10 +152,10 @@ def test_a_part_that_cannot_tell_says_why() -> None:
     assert said(unrun) == "not tested: it was not run"
     untrue_plain = [untrue(record, "it was not so") for record in PLAIN]
     assert said(here(*untrue_plain, *ENCRYPTED)) == "not tested: its trials are invalid"
-    nobody = "nobody watched the processors in both of a block"
-    assert said(here(*PLAIN, *map(unwatched, ENCRYPTED))) == f"not tested: {nobody}"
+    not_watched = "the processors were not watched in both of a block"
+    assert said(here(*PLAIN, *map(unwatched, ENCRYPTED))) == f"not tested: {not_watched}"
     apart = here(PLAIN[0], ENCRYPTED[1])
-    assert (said(apart), apart.interval, apart.noise_floor) == (f"not tested: {nobody}", None, None)
+    assert (said(apart), apart.interval, apart.noise_floor) == (f"not tested: {not_watched}", None, None)
     one = here(PLAIN[0], ENCRYPTED[0], PLAIN[1], unwatched(ENCRYPTED[1]))
     assert said(one) == "inconclusive: +2.90 points in one block alone"
 

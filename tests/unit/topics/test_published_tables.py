@@ -292,5 +292,5 @@ def test_a_run_that_was_watched_by_nobody_has_times_and_no_loads() -> None:
     found: StoredRun = changed(crud_run(blocks=2), blind)
     shown = document(found)
     assert loads(shown, "II", "b")[0].figure("machine_system_percent") is None
-    assert said(of_load(shown, "II")[1]).startswith("not tested: nobody watched")
+    assert said(of_load(shown, "II")[1]).startswith("not tested: the processors were not watched")
     assert of_line(shown, "SELECT")[1].interval is not None

@@ -47,7 +47,7 @@ class Histogram:
         return float(np.average(values, weights=self._counts)) / 1000
 
     def percentiles_us(self, percentiles: Sequence[float]) -> tuple[float, ...]:
-        """The value at each percentile (0 to 100): so many per cent do not exceed it. Needs a value.
+        """The value at each percentile (0 to 100): that many per cent do not exceed it. Needs a value.
 
         The library's own way adds up count by count in Python, which takes twenty times as long.
         """

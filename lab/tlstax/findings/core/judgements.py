@@ -22,7 +22,7 @@ Reason = Literal["one block", "too wide", "floor", "interval"]
 equal things differ by as much; the interval holds both no difference and one that counts."""
 
 MOST_TIMES = 100
-"""Beyond so many times the blocks nobody would wait for them."""
+"""A wait for more than this many times the blocks is too long."""
 
 
 def judge(ratio: Interval, floor: float | None, within: float) -> Judgement:

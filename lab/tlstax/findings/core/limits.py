@@ -96,7 +96,7 @@ def regression_limit(outcome: str, share: float) -> Limit:
 
 
 def confidence_of_each(confidence: float, number: int) -> float:
-    """How sure each of so many intervals is to be for all to hold together (Bonferroni's inequality)."""
+    """How sure each of N intervals is to be for all to hold together (Bonferroni's inequality)."""
     return 1 - (1 - confidence) / max(number, 1)
 
 

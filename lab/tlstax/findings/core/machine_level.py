@@ -33,7 +33,7 @@ from tlstax.findings.core import stats
 Array = np.ndarray
 
 LEAST_TESTED = 3
-"""So many blocks a machine must have for its scatter to tell whether it differs from another."""
+"""The blocks that a machine must have for its scatter to tell whether it differs from another."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Stretch:
 
 
 def series(records: Sequence[TrialRecord], every_s: int, whose: Whose = "machine") -> tuple[Stretch, ...]:
-    """The window in stretches of so many seconds, each summed up over all these trials.
+    """The window in stretches of this many seconds, each summed up over all these trials.
 
     A trial's last second, of which only a part belongs to the window, goes to the stretch that it begins in.
     """
@@ -120,7 +120,7 @@ __all__ = [
 ]
 
 MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
-"""A percentile is told only from so many samples: below 100 the 99th is just the largest value, and the
+"""A percentile is told only from this many samples: below 100 the 99th is just the largest value, and the
 99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
 blocks shows."""
 

@@ -1,7 +1,7 @@
 """What each stack costs per operation: a profiled trial's samples, scaled to the unsampled trial's CPU time.
 
 Sampling slows a trial down, so its own CPU time is not taken: the samples only share out what the same case
-cost in the same block when nobody sampled it. Pure.
+cost in the same block when it was not sampled. Pure.
 """
 
 from __future__ import annotations

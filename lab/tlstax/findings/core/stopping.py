@@ -21,7 +21,7 @@ from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import counted
 
 HOPELESS_BLOCKS = 3
-"""A comparison that has not given one usable pair in so many blocks is no longer waited for."""
+"""A comparison that has not given one usable pair in this many blocks is no longer waited for."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class _Time:
         return cls(max(0.0, study.budget_s - elapsed_s), block_s, machines, has_room)
 
     def capped(self, blocks: int | None) -> int:
-        """So many blocks, of several machines at most those that there is time for; these instead of None."""
+        """N blocks, of several machines at most those that there is time for; these instead of None."""
         room = max(1, int(self.left_s / self.block_s)) if self.block_s else 1
         if blocks is None:
             return room

@@ -46,7 +46,7 @@ MOST_TABLES = 2
 """In brief, more groups of cases than this share one table."""
 
 MOST_NOTES = 3
-"""In brief, so many things to bear in mind have a line; the last line counts the others."""
+"""In brief, this many things to bear in mind have a line; the last line counts the others."""
 
 NOTE = "Note"
 HELLO_RETRY_PAGE, READING_PAGE = "docs/hello-retry.md", "docs/reading-results.md"

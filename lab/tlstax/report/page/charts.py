@@ -37,7 +37,7 @@ FIRST = -math.log10(1 - 0.1)
 
 STEPS_PER_NINE = 16
 BEYOND = 10
-"""A percentile is drawn only where at least so many operations lie beyond it."""
+"""A percentile is drawn only where at least this many operations lie beyond it."""
 
 
 def ratio_panels(group: Group) -> Iterator[Panel]:

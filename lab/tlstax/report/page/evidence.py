@@ -186,7 +186,7 @@ HEADS = (
 
 
 def processors(rows: Sequence[Row]) -> Iterator[Folded]:
-    """What is known of these cases' valid trials; nothing where nobody watched."""
+    """What is known of these cases' valid trials; nothing where none was watched."""
     lines = tuple(line for row in rows for line in _lines(row))
     ticks = {record.window.ticks_per_s for row in rows for record in row.valid if record.window}
     if lines and ticks:

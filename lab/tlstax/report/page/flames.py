@@ -91,7 +91,7 @@ class FlameSection:
 
 
 def flame_section(stored: StoredRun, draw: Draw | None) -> FlameSection | None:
-    """The page's flame graphs; None where nothing was sampled, or nobody can draw.
+    """The page's flame graphs; None where nothing was sampled, or nothing can draw.
 
     A study of very many groups shows treatments against their baselines alone.
     """

@@ -45,7 +45,7 @@ LARGEST_STRETCH = 10.0
 """An interval that reaches farther than this tells nothing, and is cut off at the edge."""
 
 TIMES_NOW = 6
-"""The first intervals may be beyond all measure: what is farther off than so many times the last one's half
+"""The first intervals may be beyond all measure: what is farther off than this many times the last one's half
 width is cut off."""
 
 

@@ -26,7 +26,7 @@ from tlstax.support.text import counted
 from tlstax.topics.advice.measured import Measured
 
 ASSUMED_STATEMENTS, ASSUMED_BYTES = 10, 120
-"""Of what nobody knows: a few small lookups, which is what is asked about most (docs/advising.md)."""
+"""Of what is not known: a few small lookups, which is what is asked about most (docs/advising.md)."""
 
 LEAST_CONNECTS, LEAST_CONNECTS_PER_S, LEAST_UPTIME_S = 20, 1.0, 600.0
 """Fewer connects in all say nothing of how clients use a server. Nor do fewer a second since its start, for
@@ -55,7 +55,7 @@ Measure = Literal["the server's CPU", "the time of a connection"]
 
 
 class SeenUse(Frozen):
-    """How clients use the server, and from where that is known. `connects_per_s` None: nobody knows.
+    """How clients use the server, and from where that is known. `connects_per_s` None: not known.
 
     `answer_bytes` is what a statement returns on average, as far as the server's own counters say.
     """
@@ -258,7 +258,7 @@ def _why_not(found: InspectedServer, saving: Saving, use: SeenUse) -> str:
         return ""
     inside = found.inside
     is_seen = inside.watched is not None or inside.since_start is not None
-    return "nobody was seen reconnecting" if is_seen else "whether clients reconnect could not be seen"
+    return "no client was seen reconnecting" if is_seen else "whether clients reconnect could not be seen"
 
 
 def _possible(found: InspectedServer, now: Now, use: SeenUse) -> Iterator[tuple[Change, str, str]]:

@@ -65,7 +65,7 @@ class Measured:
         return share.model_copy(update={"point": share.point * self.now, "low": low, "high": high})
 
     def saved_of_session(self, change: str, statements: int) -> Interval | None:
-        """What share it saves of a connection with so many statements; None where it was not measured."""
+        """What share it saves of a connection with N statements; None where it was not measured."""
         share = self.saved_share(change)
         part = self.now / (self.now + (statements - 1) * self.statement)
         return None if share is None else share.each(lambda own: own * part)

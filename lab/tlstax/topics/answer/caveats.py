@@ -397,7 +397,7 @@ def _legs(stored: StoredRun) -> Iterator[str]:
             f"{enumerated(sorted(views))} where the client has {client}"
             for client, views in sorted(by_client.items())
         ]
-        yield f"behind {address} the server sees {enumerated(legs)}; nobody shows what lies between the two"
+        yield f"behind {address} the server sees {enumerated(legs)}; what lies between the two is not shown"
 
 
 def _of_older(stored: StoredRun) -> tuple[str, ...]:

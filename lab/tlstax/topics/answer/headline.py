@@ -51,7 +51,7 @@ WAYS = {
     (False, True): ("more", "fewer"),
     (False, False): ("higher", "lower"),
 }
-"""What more and less of an outcome is called: by whether it is so many times, and whether of a rate."""
+"""What more and less of an outcome is called: by whether it is N times, and whether of a rate."""
 
 
 def headline(document: RunDocument) -> list[str]:

@@ -45,7 +45,7 @@ MANY = 1e6
 
 @dataclass(frozen=True)
 class Scatter:
-    """How a run's mean logarithm varies from run to run of the same thing; `freedom` is 0 if nobody knows.
+    """How a run's mean logarithm varies from run to run of the same thing; `freedom` is 0 if unknown.
 
     `of_blocks` is the part of the variance that the blocks of these runs would give it by themselves.
     """

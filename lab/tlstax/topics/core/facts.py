@@ -22,7 +22,7 @@ from tlstax.topics.core.figures import ALIKE, UNKNOWN
 from tlstax.topics.core.groups import Group
 
 MOST_SENTENCES = 12
-"""So many of a list are shown of a large study, or where room is short."""
+"""The most of a list that are shown of a large study, or where room is short."""
 
 
 def facts(stored: StoredRun, document: RunDocument) -> dict[str, str]:
@@ -80,7 +80,7 @@ def _programs(named: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _load_words(schedule: Schedule) -> str:
-    """What sets an open loop apart, so that nobody takes its latencies for a closed loop's; else nothing."""
+    """What sets an open loop apart, so that its latencies are not taken for a closed loop's; else nothing."""
     if not isinstance(schedule, OpenLoop):
         return ""
     spacing = "evenly spaced" if schedule.arrivals == "uniform" else "at random times (Poisson)"

@@ -38,7 +38,7 @@ def mark(judgement: str) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with so many significant digits, thousands separated: 12345.6 is 12,300."""
+    """The value with N significant digits, thousands separated: 12345.6 is 12,300."""
     if not math.isfinite(value):
         return NOTHING
     if value == 0:

@@ -149,7 +149,7 @@ def side_by_side(widths: Iterable[int], room: int) -> list[list[int]]:
 
 
 MOST_ROWS = 12
-"""So many lines are shown where room is short; the page, the CSV and the JSON document have all."""
+"""The most lines that are shown where room is short; the page, the CSV and the JSON document have all."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Lines:
         return Table(self.title, self.heads, tuple(self._with_groups()), self.notes)
 
     def by_group(self, most: int | None = None) -> Iterator[Table]:
-        """A table for each group, of at most so many lines together; notes come once, below the last.
+        """A table for each group, of at most N lines together; notes come once, below the last.
 
         They stand in a section of this title, and are called by their group where there are several.
         """

@@ -161,7 +161,7 @@ def _table(of_cases: Sequence[Row]) -> Table:
         ],
         notes=(
             "The driver's own CPU time per operation before it was measured, in its first slice of a tenth "
-            "of a second and in its last five: medians over trials. Steady: in so many it no longer fell.",
+            "of a second and in its last five: medians over trials. Steady: trials in which it fell no more.",
         ),
         of="driver",
     )

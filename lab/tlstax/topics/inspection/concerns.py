@@ -26,7 +26,7 @@ LEAST_RSA_BITS = 2048
 """112 bits of security (NIST SP 800-57, part 1)."""
 
 BROKEN_HASHES = ("MD5", "SHA1")
-"""By which nobody may sign any more (RFC 9155)."""
+"""By which nothing may be signed any more (RFC 9155)."""
 
 SELF_MADE = "_Auto_Generated_CA_Certificate"
 """In the issuer of what MySQL makes where it has none (manual, "Creating SSL and RSA Certificates")."""
@@ -262,7 +262,7 @@ def _of_chain(chain: Sequence[Certificate], *, is_verified: bool) -> Iterator[Sa
 
 
 def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
-    """Who is connected over TLS although nobody may be taken for the server by this certificate."""
+    """Who is connected over TLS although this certificate proves no server."""
     ended = any(datetime.fromisoformat(own.not_after) <= now for own in found.chain[:1])
     blind = [own for own in found.inside.programs if own.tls and own.transport != "Socket"]
     if not ended or not blind:
@@ -271,7 +271,7 @@ def _of_programs(found: InspectedServer, now: datetime) -> Iterator[Said]:
     names = enumerated(dict.fromkeys(program.program or program.client or "unnamed" for program in blind))
     yield (
         "unsafe",
-        f"{counted(number, 'connection')} of {names} verify nobody",
+        f"{counted(number, 'connection')} of {names} do not verify the server",
         "they came over TLS although the certificate has ended, so anybody in between could answer them",
         "have them verify (VERIFY_IDENTITY, by each driver's own word), with a renewed certificate",
         None,
@@ -297,7 +297,7 @@ def _of_identity(certificate: Certificate, host: str) -> Iterator[Said]:
             None,
         )
     elif not is_for(certificate, host):
-        names = shortened(certificate.names, MOST_NAMES) or certificate.subject or "nobody"
+        names = shortened(certificate.names, MOST_NAMES) or certificate.subject or "no name"
         yield (
             "weak",
             f"the certificate is for {names}, and not for {host}",
@@ -411,7 +411,7 @@ def _of_key(found: InspectedServer) -> Iterator[Concern]:
 def use(
     before: Mapping[str, int], after: Mapping[str, int], over_s: float, own_statements: int = 0
 ) -> Use | None:
-    """The rates over so many seconds; None where the server counts no connections.
+    """The rates over this many seconds; None where the server counts no connections.
 
     With nothing `before` they are those since the server's start. None, too, where the counters went back:
     the server was started meanwhile, or somebody reset them. `own_statements` were asked to find out, and do

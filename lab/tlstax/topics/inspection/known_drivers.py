@@ -35,7 +35,7 @@ class KnownLogin(Frozen):
     The words are the driver's where it could not; empty where it could. `encrypts` is whether it did with
     nothing said of TLS, None where it could not connect so. Of caching_sha2_password `cold` says how it went
     before the server knew the account, and the paths which way it took. `takes_unknown` is whether it took a
-    certificate of an authority that nobody knows with TLS required and nothing else said: MariaDB 11.4 and
+    certificate of an unknown authority with TLS required and nothing else said: MariaDB 11.4 and
     newer prove theirs by the account's password.
     """
 

@@ -37,7 +37,7 @@ MOST_PROGRAMS = 6
 """Kinds of connections that are named, those with the most connections first."""
 
 MOST_DRIVERS = 3
-"""That fail at the same or would be locked out, and are named although nobody asked for all lines."""
+"""That fail at the same or would be locked out, and are named although not all lines were asked for."""
 
 
 def inspection_text(found: InspectedServer, *, width: int, colour: bool, has_all_lines: bool = False) -> str:
@@ -226,7 +226,7 @@ def _fare(way: Way, few: int | None) -> str:
 
 
 def _locks_out(change: LockedOut, drivers: int, few: int | None) -> str:
-    names = _named(change.drivers, few) or "nobody who can connect now"
+    names = _named(change.drivers, few) or "none that can connect now"
     if len(change.drivers) > len(change.kept) and drivers > 1:
         names = f"{len(change.drivers)}{f', all but {_named(change.kept, few)}' if change.kept else ''}"
     unknown = f"; not known of {_named(change.unknown, few)}" if change.unknown else ""

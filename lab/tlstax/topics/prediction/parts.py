@@ -1,7 +1,7 @@
 """What a connection and its statements are made of, as far as the parts differ in what they cost. Pure.
 
 Costs are taken to add up: a connection in the clear, on top of it a handshake (RFC 8446, 2; RFC 5246, 7.3),
-on top of that what a key and a group take more than the common ones. A resumed session proves nobody by a
+on top of that what a key and a group take more than the common ones. A resumed session proves no side by a
 certificate; in TLS 1.3 it still agrees on a key by a group (psk_dhe_ke, RFC 8446, 4.2.9), in TLS 1.2 it does
 not (RFC 5246, F.1.4). Statements and their bytes cost the same whatever came before, more under TLS. What
 another login or a path adds, it adds to connections and statements alike.

@@ -154,7 +154,7 @@ def _load_here(  # noqa: PLR0913, PLR0917 (what is asked of which part, and what
     points = difference(_means(own, column), _means(first, column))
     why = why_not_tested((first.shown, own.shown))
     known = run.pooling.difference(points) if points and not why else None
-    why = why or "nobody watched the processors in both of a block"
+    why = why or "the processors were not watched in both of a block"
     answer, sentence = _judged(known, floor, why, published=after - before, is_ratio=False)
     way = "higher" if after > before else "lower"
     beside = f"with {other.name} on average ({after:g} beside {before:g})"

@@ -291,7 +291,7 @@ def _share(role: str, column: str, value: float, case: dict[str, Any], more: dic
 
 
 def window_mean(record: TrialRecord) -> Shares | None:
-    """The shares of one trial's whole window; None where nobody watched."""
+    """The shares of one trial's whole window; None where it was not watched."""
     return _row(record.window.cpus) if record.window is not None else None
 
 

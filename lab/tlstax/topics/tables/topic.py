@@ -79,7 +79,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def _claims_here(claim: PublishedClaim, table: ProcessorTable, view: View) -> Iterator[Row]:
-    """What each part shows in the claim's place; none where nobody watched."""
+    """What each part shows in the claim's place; none where it was not watched."""
     outcome = f"machine_{claim.column}_percent"
     for part in view.parts:
         side = next(own for own in view.sides(table, part) if own.side == claim.side)
