@@ -130,7 +130,7 @@ def test_a_certificate_for_another_host_is_refused_by_who_verifies() -> None:
     unnamed = [only(certificate(names=(), subject=subject)).what for subject in ("O=us", "")]
     assert unnamed == [
         "the certificate is for O=us, and not for db.example",
-        "the certificate is for nobody, and not for db.example",
+        "the certificate is for no name, and not for db.example",
     ]
     authority = certificate(names=("CA",), subject="CN=somebody", sha256="01")
     assert found(certificate(), authority) == [], "only the server's own has to be for it"
