@@ -70,13 +70,15 @@ class _Program(TyperGroup):
 app = typer.Typer(
     name="tlstax",
     cls=_Program,
-    context_settings={"help_option_names": ["--help", "-h"]},
     help="What does TLS cost this database? Measured, with proof of what ran and an interval on every ratio.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+HELP = ["--help", "-h"]
+"""What asks for help, of the program and of each command."""
+
 _UsageError: Any = typer.BadParameter.__base__
 """The library's own, or click's where an older one is built on that."""
 
@@ -106,6 +108,7 @@ def command_line() -> Any:
 
 
 def _name_values(command: Any) -> None:
+    command.context_settings = {**command.context_settings, "help_option_names": HELP}
     for parameter in command.params:
         is_flag = parameter.param_type_name == "option" and parameter.is_flag
         if parameter.metavar is None and not is_flag:
