@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
@@ -490,3 +491,21 @@ def test_a_damaged_key_is_named_and_nothing_is_made(
         assert (folder / "key").stat().st_mode & 0o777 == 0o600
         assert house.things() == OURS
     assert [path.name for path in folder.iterdir()] == ["key"]
+
+
+def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, interrupted = made.ownership_table.add, []
+
+    def first_time(*entry: Any) -> None:
+        if not interrupted:
+            interrupted.append(entry)
+            raise Interrupted
+        add(*entry)
+
+    monkeypatch.setattr(made.ownership_table, "add", first_time)
+    with pytest.raises(Interrupted):
+        GuestServer.open(house.access)
+    assert interrupted
+    assert house.things() == set()

@@ -85,6 +85,7 @@ class Made:
         self._unsettled: tuple[Thing, NamedLock] | None = None
         self._renewed_s = 0.0
         self.has_begun = False
+        self._is_bare = False
 
     def remaining(self) -> list[str]:
         """The names of all that was made and is not known to be gone."""
@@ -115,13 +116,14 @@ class Made:
             table.drop(database, RECORD)
         record = Thing("TABLE", RECORD)
         self._filled.add(record)
-        self.has_begun = True
+        self.has_begun = self._is_bare = True
         if not ownership_table.create(database, self._owner.comment(record.kind, RECORD, "record")):
             self._filled.discard(record)
             self.has_begun = False
             raise self._is_busy()
         try:
             self._write(database, "run")
+            self._is_bare = False
         except SqlError:
             # A record without this run would be taken for another's, and be left there.
             with suppress(SqlError):
@@ -140,8 +142,13 @@ class Made:
         )
 
     def is_on_record(self, database: Database) -> bool | None:
-        """Whether the record there is this run's, and not one that has settled in since; None for none."""
-        return ownership_table.has(database, self._run)
+        """Whether the record there is this run's, and not one that has settled in since; None for none.
+
+        Whoever interrupts us between making it and its first entry leaves an empty one, which is ours.
+        """
+        has_entry = ownership_table.has(database, self._run)
+        is_ours_and_empty = self._is_bare and has_entry is False and ownership_table.is_empty(database)
+        return True if is_ours_and_empty else has_entry
 
     def renew(self, database: Database, node: str | None = None) -> None:
         """Say that this run is still at work, on this node from now on if it is another."""

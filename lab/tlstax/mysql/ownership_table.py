@@ -74,6 +74,12 @@ def has(database: Database, run: str) -> bool | None:
         raise
 
 
+def is_empty(database: Database) -> bool:
+    """Whether it has no entry at all."""
+    asked = f"SELECT COUNT(*) FROM {NAME}"  # noqa: S608 - the name is our own
+    return answers.number(answers.row(database, asked, columns=1)[0]) == 0
+
+
 def busy_elsewhere_s(database: Database, node: str) -> int:
     """How long a run on another node is known to be at work, 0 where none is.
 
