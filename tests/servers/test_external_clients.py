@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from test_guest_run import PASSWORD, SMALL, last_run, lent, tlstax_run, url_of
 from test_promised_connections import forget_most_used, most_used, promised
@@ -39,15 +40,15 @@ def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateS
 
 @contextmanager
 def command_lines() -> Iterator[set[bytes]]:
-    """Those of all processes that there are while the block runs."""
+    """Those of all processes that are started from here while the block runs."""
     seen: set[bytes] = set()
-    ended = threading.Event()
+    ended, own = threading.Event(), psutil.Process()
 
     def look() -> None:
         while not ended.wait(0.02):
-            for file in Path("/proc").glob("[0-9]*/cmdline"):
+            for child in own.children(recursive=True):
                 with suppress(OSError):
-                    seen.add(file.read_bytes())
+                    seen.add(Path(f"/proc/{child.pid}/cmdline").read_bytes())
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
