@@ -17,7 +17,8 @@ from test_guest_run import SMALL, as_owner, lent, sentence, tlstax_run, url_of
 from test_promised_connections import most_used
 from test_sitting import Watching
 
-from tlstax.cli.memory_command import HoldOptions, hold_study
+from tlstax.cli.benches_app import SelfBenchOptions
+from tlstax.cli.memory_command import hold_study
 from tlstax.probes.external_memory import ExternalMemory
 from tlstax.results.document import RunDocument
 from tlstax.run.pipeline import run
@@ -102,7 +103,7 @@ def test_connections_are_held_at_a_rate_on_every_server(
     tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
 ) -> None:
     names = (mariadb_build.specimen.name, mysql_build.specimen.name)
-    study = hold_study(HoldOptions(connections=200, rate_per_s=300, server=",".join(names)))
+    study = hold_study(200, SelfBenchOptions(rate=300, server=",".join(names)))
     short = study.model_copy(update={"budget_s": 1.0})
     with Store.open(tmp_path / "store.sqlite") as store:
         stored = run(Request(study=short, seed=1, beside_others=True), store, Watching())

@@ -9,7 +9,7 @@ from tlstax.cli import quantities
 from tlstax.cli.drivers_app import ProbeOptions
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
-from tlstax.cli.lent_server import external_of, needs_external
+from tlstax.cli.lent_server import external_of, external_url, needs_external
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
@@ -69,10 +69,10 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
                 f"there is no driver {called(name)}{closest(name, DRIVERS)}",
                 remedy="`tlstax drivers list` names them all",
             )
-    is_external = options.server is not None and "://" in options.server
-    if options.server is not None and not is_external:
+    url = external_url(options.server)
+    if options.server is not None and not url:
         check_server_name(options.server)
-    if is_external:
+    if url:
         _check_harmless(options)
     elif options.allow_plaintext:
         raise needs_external("--allow-plaintext", "--server")
@@ -80,7 +80,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))
     own_options = dict(map(_option, options.option or ()))
-    access = external_of(options.login.guest(options.server or "" if is_external else ""), None)
+    access = external_of(options.login.guest(url), None)
     if access is not None and access.tls.mode == "DISABLED":
         raise UserMistake(
             f"{access.tls.mode_by} leaves nothing to be seen of TLS",
@@ -88,7 +88,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         )
     return ProbeRequest(
         names=names,
-        server=None if is_external else options.server,
+        server=None if url else options.server,
         external=ExternalTarget(access, options.allow_plaintext) if access is not None else None,
         budget_s=None if options.no_costs else _budget_s(names, options),
         options=own_options,

@@ -24,6 +24,11 @@ def warn(sentence: str) -> None:
     tell(f"tlstax: {sentence}")
 
 
+def external_url(server: str | None) -> str:
+    """The external server's address, where --server names one; empty for a private server's name."""
+    return server if server is not None and "://" in server else ""
+
+
 def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:
     """How to get into the external server of --server; None where it names none. UserMistake."""
     if options.url:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.bench_command import OF_RUNS, format_of
-from tlstax.cli.benches_app import MemoryOptions
+from tlstax.cli.benches_app import MemoryOptions, SelfBenchOptions
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.lent_server import external_of
+from tlstax.cli.lent_server import external_of, external_url
 from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found
 from tlstax.contract import OpenLoop
 from tlstax.guests.access import GuestAccess
-from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.probes.external_memory import ExternalRequest, external_memory, memory_text
@@ -44,7 +41,7 @@ NAMED: Mapping[str, Callable[[str], None]] = {"server": check_server_name, "tls_
 
 def memory_command(options: MemoryOptions) -> int:
     """Measure and show it; the exit status. UserMistake for an option that cannot be."""
-    url = options.server if options.server is not None and "://" in options.server else ""
+    url = external_url(options.server)
     if url:
         _check_external(options)
     access = external_of(options.login.guest(url, options.server_host), options.max_connections)
@@ -125,44 +122,29 @@ def _check_external(options: MemoryOptions) -> None:
             raise UserMistake(f"{option} needs private servers: {why}", remedy="leave it out")
 
 
-@dataclass(frozen=True)
-class HoldOptions:
-    """The options of `tlstax self-bench --hold N` as they were typed."""
-
-    connections: int
-    rate_per_s: float | None = None
-    server: str | None = None
-    seed: int | None = None
-    output: Path | None = None
-    format_name: str = "terminal"
-    json: bool = False
-    cpus: AskedCpus = field(default_factory=AskedCpus)
-    beside_others: bool = False
-
-
-def hold_command(options: HoldOptions) -> int:
+def hold_command(connections: int, options: SelfBenchOptions) -> int:
     """Hold connections with one engine, and show what that took; the exit status."""
     form = format_of(options.format_name, json=options.json, known=OF_RUNS)
     request = Request(
-        study=hold_study(options),
+        study=hold_study(connections, options),
         seed=options.seed,
         tls_as_able=True,
         beside_others=options.beside_others,
-        cpus=options.cpus,
+        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
     )
     shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
     return measure(request, shown=shown)
 
 
-def hold_study(options: HoldOptions) -> Study:
+def hold_study(connections: int, options: SelfBenchOptions) -> Study:
     """The built-in study `hold` with what the options change. Raises UserMistake.
 
     One connection alone cannot do what many are asked for: what each adds is seen beside a tenth of them.
     """
-    study, many = load_study("hold"), options.connections
+    study, many = load_study("hold"), connections
     if options.server is not None:
         study = _on_servers(study, _servers(options.server))
-    rate_per_s = float(many) if options.rate_per_s is None else options.rate_per_s
+    rate_per_s = float(many) if options.rate is None else options.rate
     study = override(study, "connections", [str(max(1, many // FEWER)), str(many)], option="--hold")
     schedule = OpenLoop(rate_per_s=rate_per_s, arrivals="uniform")
     study = knowing_added(study.model_copy(update={"schedule": schedule}))

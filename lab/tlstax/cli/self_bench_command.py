@@ -10,7 +10,7 @@ from tlstax.cli import quantities
 from tlstax.cli.bench_command import OF_RUNS, bench_command, format_of, show_bench
 from tlstax.cli.benches_app import SelfBenchOptions
 from tlstax.cli.measuring import Shown, measure
-from tlstax.cli.memory_command import HoldOptions, hold_command
+from tlstax.cli.memory_command import hold_command
 from tlstax.cli.options import BenchOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.study_command import changed
@@ -45,7 +45,8 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         asked = _bytes_request(options)
         return bench_command(long_results.TOPIC, shown_as, lambda line: long_results.measure(asked, line))
     if options.hold is not None:
-        return hold_command(_hold_options(options, options.hold))
+        _check_holding(options)
+        return hold_command(options.hold, options)
     form = format_of(options.format_name, json=options.json, known=OF_RUNS)
     request = _request(options, ProgressLine(quiet=form == "json"))
     shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
@@ -154,25 +155,14 @@ def _bytes_request(options: SelfBenchOptions) -> long_results.BytesRequest:
     return long_results.BytesRequest(budget_s=budget_s, cpus=cpus, beside_others=options.beside_others)
 
 
-def _hold_options(options: SelfBenchOptions, connections: int) -> HoldOptions:
-    only_to_compare = (
+def _check_holding(options: SelfBenchOptions) -> None:
+    """UserMistake for what is there to compare clients alone."""
+    for name, value in (
         ("--workload", options.workload),
         ("--tls", options.tls),
         ("--connections", options.connections),
         ("--budget", options.budget),
         ("--client-tls-library", options.client_tls_library),
-    )
-    for name, value in only_to_compare:
+    ):
         if value is not None:
             raise UserMistake(f"{name} does not go with --hold", remedy="leave one of them out")
-    return HoldOptions(
-        connections=connections,
-        rate_per_s=options.rate,
-        server=options.server,
-        seed=options.seed,
-        output=options.output,
-        format_name=options.format_name,
-        json=options.json,
-        cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
-        beside_others=options.beside_others,
-    )

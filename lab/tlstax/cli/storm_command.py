@@ -7,7 +7,7 @@ import secrets
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import StormOptions
-from tlstax.cli.lent_server import external_of
+from tlstax.cli.lent_server import external_of, external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.probes.storms.limits import TOPIC, Sought
 from tlstax.probes.storms.measure import StormRequest, storm_limits
@@ -28,8 +28,8 @@ def storm_command(options: StormOptions) -> int:
 
 def _request(options: StormOptions) -> StormRequest:
     sought: Sought = "connections_per_s" if options.steady else "connections"
-    url = options.server if options.server is not None and "://" in options.server else None
-    access = external_of(options.login.guest(url or ""), options.max_connections)
+    url = external_url(options.server)
+    access = external_of(options.login.guest(url), options.max_connections)
     if access is not None and options.back_log is not None:
         raise UserMistake(
             "--back-log starts a private server with it, and an external one keeps what it has",
@@ -44,7 +44,7 @@ def _request(options: StormOptions) -> StormRequest:
         budget_s=quantities.seconds(options.budget, "--budget"),
         lasting_s=LASTING_S if options.lasting is None else _short(options.lasting, "--lasting"),
         seed=secrets.randbelow(2**32) if options.seed is None else options.seed,
-        server=options.server if url is None else None,
+        server=None if url else options.server,
         back_log=options.back_log,
         beside_others=options.beside_others,
         external=access,

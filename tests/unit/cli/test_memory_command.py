@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tlstax.cli import memory_command as module
-from tlstax.cli.memory_command import HoldOptions, MemoryOptions, hold_study, memory_command, memory_study
+from tlstax.cli.benches_app import MemoryOptions, SelfBenchOptions
+from tlstax.cli.memory_command import hold_study, memory_command, memory_study
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.study import configuration
@@ -65,25 +66,25 @@ def test_bad_options_are_one_sentence_each(options: MemoryOptions, words: str) -
 
 
 def test_held_connections_are_a_tenth_and_all_of_them_at_a_rate() -> None:
-    study = hold_study(HoldOptions(connections=2000))
+    study = hold_study(2000, SelfBenchOptions())
     assert study.levels_of()["connections"] == (200, 2000)
     assert study.schedule.mode == "open"
     assert (study.schedule.rate_per_s, study.maximum_blocks) == (2000.0, 1)
     assert study.levels_of()["configuration"] == (configuration.THREAD_POOL,)
-    slow = hold_study(HoldOptions(connections=2, rate_per_s=0.5))
+    slow = hold_study(2, SelfBenchOptions(rate=0.5))
     assert slow.levels_of()["connections"] == (1, 2)
     assert slow.schedule.mode == "open"
     assert slow.schedule.rate_per_s == 0.5
 
 
 def test_each_server_has_its_thread_pool_where_it_has_one() -> None:
-    study = hold_study(HoldOptions(connections=50, server="mysql-9.7,mariadb-11.8"))
+    study = hold_study(50, SelfBenchOptions(server="mysql-9.7,mariadb-11.8"))
     chosen = {(case.typed.server, case.typed.configuration) for case in cases(study)}
     assert chosen == {
         ("mysql-9.7", configuration.AS_IT_COMES),
         ("mariadb-11.8", configuration.THREAD_POOL),
     }
-    alone = hold_study(HoldOptions(connections=50, server="mysql-9.7"))
+    alone = hold_study(50, SelfBenchOptions(server="mysql-9.7"))
     assert {case.typed.configuration for case in cases(alone)} == {configuration.AS_IT_COMES}
 
 
@@ -93,6 +94,6 @@ def test_all_servers_are_those_that_are_here(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(module, "listing", Listing)
     with pytest.raises(UserMistake, match="there is no server here yet"):
-        hold_study(HoldOptions(connections=50, server=" all "))
+        hold_study(50, SelfBenchOptions(server=" all "))
     with pytest.raises(UserMistake, match="mysql-nine"):
-        hold_study(HoldOptions(connections=50, server="mariadb-11.8,mysql-nine"))
+        hold_study(50, SelfBenchOptions(server="mariadb-11.8,mysql-nine"))
