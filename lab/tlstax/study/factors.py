@@ -49,13 +49,6 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.level_words import (
-    certificate_words,
-    chain_words,
-    features_words,
-    planted_words,
-    twin_words,
-)
 from tlstax.study.workloads.bulk import Rows
 from tlstax.study.workloads.sessions import Session
 from tlstax.support.credentials import quoted
@@ -99,14 +92,16 @@ class ServerChoice:
         over = f" over {self.tls_library}" if self.tls_library != OWN else ""
         options = configured.words(self.configuration)
         certificate = (
-            "" if self.certificate == DEFAULT_CERTIFICATE else f" with {certificate_words(self.certificate)}"
+            ""
+            if self.certificate == DEFAULT_CERTIFICATE
+            else f" with {level_words.certificate_words(self.certificate)}"
         )
-        chain = "" if self.chain in {None, 1} else f", {chain_words(self.chain or 1)}"
+        chain = "" if self.chain in {None, 1} else f", {level_words.chain_words(self.chain or 1)}"
         not_observed = "" if self.observed else ", not observed"
-        planted = planted_words(self.fault)
-        hidden = features_words(self.cpu_features)
+        planted = level_words.planted_words(self.fault)
+        hidden = level_words.features_words(self.cpu_features)
         cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
-        twin = twin_words(self.instance)
+        twin = level_words.twin_words(self.instance)
         return f"{server}{over}{options}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
 
 
@@ -149,7 +144,7 @@ class CaseLevels:
         "connection",
         "the key exchange groups that the client offers",
         levels=("default", *GROUPS, *GROUP_LISTS),
-        words=level_words.group,
+        words=level_words.offered_words,
         named="where varied",
         unsaid="default",
     )
@@ -158,7 +153,7 @@ class CaseLevels:
         "connection",
         "the only cipher suite that the client offers, by OpenSSL's name",
         levels=("default", *CIPHERS),
-        words=level_words.cipher,
+        words=level_words.cipher_words,
         named="unless plain",
         unsaid="default",
         encrypted=True,
@@ -168,7 +163,7 @@ class CaseLevels:
         "connection",
         "how MySQL's packets are compressed after the login, within TLS where there is TLS",
         levels=COMPRESSIONS,
-        words=level_words.compression,
+        words=level_words.compression_words,
         named="unless plain",
     )
     workload: str = _factor(
@@ -185,7 +180,7 @@ class CaseLevels:
         "load",
         "how statements travel",
         levels=("default", "text", "prepared"),
-        words=level_words.protocol,
+        words=level_words.protocol_words,
     )
     connections: int = _factor(
         1,
@@ -209,7 +204,7 @@ class CaseLevels:
         "state",
         "who turns TLS off: the client by its option, or the server",
         levels=("client", "server"),
-        words=level_words.tls_switch,
+        words=level_words.tls_switch_words,
         named="where varied",
     )
     certificate: str = _factor(
@@ -226,7 +221,7 @@ class CaseLevels:
         "server",
         "how many certificates the server sends: its own, and those up to the root, without it",
         form="whole",
-        words=chain_words,
+        words=level_words.chain_words,
         named="where varied",
         unsaid=1,
         encrypted=True,
@@ -245,14 +240,14 @@ class CaseLevels:
         "connection",
         "have all connections of the engine one TLS context, or does each make its own?",
         levels=CONTEXTS,
-        words=level_words.tls_context,
+        words=level_words.tls_context_words,
     )
     client_certificate: str = _factor(
         "off",
         "connection",
         "does the client prove itself by a certificate?",
         levels=("off", "on"),
-        words=level_words.client_certificate,
+        words=level_words.client_certificate_words,
         named="where varied",
         unsaid="off",
         encrypted=True,
@@ -276,7 +271,7 @@ class CaseLevels:
         "state",
         "when a commit is on the disk",
         levels=tuple(DURABILITY),
-        words=level_words.durability,
+        words=level_words.durability_words,
     )
     queries: int | None = _factor(
         None,
@@ -308,7 +303,7 @@ class CaseLevels:
         "way",
         "what carries the bytes between client and server",
         levels=PATHS,
-        words=level_words.path,
+        words=level_words.path_words,
         named="unless plain",
         unsaid=DIRECT,
         has_option=True,
@@ -411,7 +406,7 @@ class CaseLevels:
         "observation",
         "what is watched beside the CPU clocks: everything, or nothing",
         levels=("all", "none"),
-        words=level_words.observers,
+        words=level_words.observers_words,
     )
     options: Mapping[str, str] = field(default_factory=dict)
 

@@ -74,19 +74,19 @@ def twin_words(instance: Level) -> str:
     return {1: "", 2: ", a second one"}.get(number, f", number {number}")
 
 
-def cipher(level: Level) -> str:
+def cipher_words(level: Level) -> str:
     """The only cipher suite that a client offers, or any."""
     return "any cipher" if level == "default" else str(level)
 
 
-def group(level: Level) -> str:
+def offered_words(level: Level) -> str:
     """The groups that a client offers: "P-256 alone", "P-256 first"."""
     if level == "default":
         return "groups as the client chooses"
     return f"{str(level).removesuffix('-first')} {'first' if level in GROUP_LISTS else 'alone'}"
 
 
-def client_certificate(level: Level) -> str:
+def client_certificate_words(level: Level) -> str:
     """Whether a client proves itself by a certificate."""
     return "with a client certificate" if level == "on" else "no client certificate"
 
@@ -105,7 +105,7 @@ PATHS = {
 """What carries the bytes; those through SSH are named by their cipher."""
 
 
-def path(level: Level) -> str:
+def path_words(level: Level) -> str:
     """What carries the bytes: "through SSH (aes256-ctr)"."""
     kind, _, suite = str(level).partition("-")
     return f"through SSH ({suite})" if kind == "ssh" else PATHS.get(str(level), f"through {level}")
@@ -125,11 +125,13 @@ def _listed(words: Mapping[str, str]) -> Callable[[Level], str]:
     return lambda level: words.get(str(level), str(level))
 
 
-durability = _listed(DURABILITY)
-tls_switch = _listed(TLS_SWITCH)
-compression = _listed({"off": "not compressed", "zlib": "compressed by zlib", "zstd": "compressed by zstd"})
-protocol = _listed({"default": "as each workload has it", "text": "as text", "prepared": "prepared"})
-tls_context = _listed(
+durability_words = _listed(DURABILITY)
+tls_switch_words = _listed(TLS_SWITCH)
+compression_words = _listed(
+    {"off": "not compressed", "zlib": "compressed by zlib", "zstd": "compressed by zstd"}
+)
+protocol_words = _listed({"default": "as each workload has it", "text": "as text", "prepared": "prepared"})
+tls_context_words = _listed(
     {"shared": "one TLS context for all connections", "each": "a TLS context for each connection"}
 )
-observers = _listed({"all": "all observers", "none": "no observers"})
+observers_words = _listed({"all": "all observers", "none": "no observers"})
