@@ -16,8 +16,8 @@ from tlstax.guests.tls import GuestTls, SslMode
 from tlstax.mysql import status
 from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
+from tlstax.study.needs import DataNeeds
 from tlstax.study.workload_files import parse_workload
-from tlstax.study.workload_level import DataNeeds
 from tlstax.support.errors import MachineFault
 
 PASSWORD = "Sesame, open!"

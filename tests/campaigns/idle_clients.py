@@ -20,6 +20,7 @@ from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, open_private_bench
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import ENGINE
 from tlstax.support.errors import TlstaxError
 
@@ -50,7 +51,7 @@ def _measured(name: str, bench: Bench, seconds: float) -> float:
     """The CPU time of a client at the gate, in per cent of one core."""
     command = obtain_client(name, _unsaid).command
     levels = {"tls": "default", "client": name, "workload": "point-select", "connections": CONNECTIONS}
-    job = job_for(levels, bench.terms, sequence=0)
+    job = job_for(CaseLevels.of(levels), bench.terms, sequence=0)
     # Some drivers cannot be told a version or whom to verify, which makes no difference to who waits.
     job = job.model_copy(update={"tls": TlsOn()})
     with LoadClient(command, job) as client:

@@ -113,7 +113,7 @@ def planted_ratio(run: StoredRun, burn: str, role: str = "treatment") -> tuple[f
     baselines = {record.trial.block: record for record in _valid(run, "baseline")}
     for record in _valid(run, role):
         base = baselines.get(record.trial.block)
-        if record.trial.case.typed.burn != burn or base is None:
+        if record.trial.case.levels.burn != burn or base is None:
             continue
         extra_ns = _burning_ns(record) - _burning_ns(base)
         extras_ns.append(extra_ns)

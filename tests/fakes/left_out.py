@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.study import client_exclusions, path_exclusions
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import Levels
@@ -21,7 +22,7 @@ def why_no_client(
     """Why its client cannot measure the case on the catalogue's server of its name."""
     case = CaseLevels.of(levels)
     server = CATALOGUED.get(case.server or "")
-    return client_exclusions.why_not(Wanted(case, workloads or {}, schedule, server))
+    return client_exclusions.why_not(Wanted(case, CaseWorkload.of(case, workloads or {}), schedule, server))
 
 
 def why_no_path(levels: Levels) -> str:

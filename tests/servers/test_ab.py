@@ -47,7 +47,7 @@ def test_every_block_has_new_processes_of_both_sides(tmp_path: Path, mariadb_bui
     assert {len(pids) for pids in processes.values()} == {4}
     assert len(set.union(*processes.values())) == 4 * len(processes)
     in_force = {
-        (record.trial.case.typed.configuration, tuple(record.server.variables.items()))
+        (record.trial.case.levels.configuration, tuple(record.server.variables.items()))
         for record in found.trials
         if record.server is not None
     }
@@ -67,7 +67,7 @@ def test_an_option_that_is_not_in_force_is_found_out(
     monkeypatch.setattr(server_facts, "variables", lambda *_: {"performance_schema": "OFF"})
     side = [f"server={mariadb_build.specimen.name}"]
     found = measured(tmp_path, side, [*side, "configuration=performance_schema=ON"], "1s")
-    verdicts = {(r.trial.case.typed.configuration, r.verdict.value) for r in found.trials}
+    verdicts = {(r.trial.case.levels.configuration, r.verdict.value) for r in found.trials}
     assert verdicts == {("default", "valid"), ("performance_schema=ON", "invalid")}
 
 

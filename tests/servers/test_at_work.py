@@ -77,7 +77,7 @@ def test_beside_others_the_load_begins_with_one_connection(house: PrivateServer,
     assert tried == steps_to(8)[: len(tried)]
     assert seen.taken in tried
     assert stored.header.study.levels_of()["connections"] == (seen.taken,)
-    assert {record.trial.case.typed.connections for record in stored.measured} == {seen.taken}
+    assert {record.trial.case.levels.connections for record in stored.measured} == {seen.taken}
     assert "statements a second there" in done.stdout
     assert "statements a second at the server while it was measured" in done.stdout
     ((_, most),) = as_owner(house, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'")

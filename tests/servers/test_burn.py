@@ -23,6 +23,7 @@ from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
 from tlstax.study import Case, Level, Study
+from tlstax.study.factors import CaseLevels
 
 BURN = "100000ns"
 """Several times what a point select costs a server: no noise hides it, on any machine."""
@@ -92,8 +93,8 @@ def test_a_planted_cost_is_found_in_turns_on_one_process(
         assert taken is not None
         assert seen is not None
         assert seen.calls[1:] == taken.finished, "one answer a point select"
-        assert sum(seen.asked_ns) == sum(seen.calls) * record.trial.case.typed.burn_ns
-        assert (sum(seen.burned_ns) > 0) == (record.trial.case.typed.burn == BURN)
+        assert sum(seen.asked_ns) == sum(seen.calls) * record.trial.case.levels.burn_ns
+        assert (sum(seen.burned_ns) > 0) == (record.trial.case.levels.burn == BURN)
     sound_us = least_us(found, "off")
     assert least_us(found, BURN) - sound_us > 0.8 * 100
     assert abs(least_us(found, "0ns") - sound_us) < 0.8 * 100
@@ -108,7 +109,7 @@ def trial_of(build: ServerBuild, fault: Fault, burn: str) -> TrialRecord:
     with open_private_bench(NEEDS, lambda _: None, Wanted(build=build, fault=fault)) as bench:
         return run_trial(
             Trial(block=0, position=0, case=Case(levels=levels, role="treatment")),
-            job_for(levels, bench.terms, sequence=0),
+            job_for(CaseLevels.of(levels), bench.terms, sequence=0),
             bench,
         )
 

@@ -51,7 +51,7 @@ def test_as_many_bytes_cross_as_a_workload_says(tmp_path: Path, mysql_build: Ser
         (summary,) = store.runs()
         measured = store.load(summary.run).measured
     for record in measured:
-        case = record.trial.case.typed
+        case = record.trial.case.levels
         sent, received = (outcome(record, f"bytes_{way}_per_op") for way in ("sent", "received"))
         assert sent is not None
         assert received is not None
@@ -94,7 +94,7 @@ def test_each_inserted_row_is_counted_and_the_table_begins_empty(
     for record in measured:
         (table,) = record.data
         assert (table.table, table.rows) == ("bodies", 0)
-        rows = 20 if record.trial.case.typed.workload == "insert-20x1000" else 1
+        rows = 20 if record.trial.case.levels.workload == "insert-20x1000" else 1
         sent = outcome(record, "bytes_sent_per_op")
         assert sent is not None
         assert rows * 1000 < sent < rows * 1010 + 100

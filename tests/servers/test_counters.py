@@ -36,6 +36,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case
+from tlstax.study.factors import CaseLevels
 
 # Software events go by the same way as hardware counters, and almost every machine has them.
 PAGE_FAULTS, SWITCHES, _ = SOFTWARE_EVENTS
@@ -280,7 +281,7 @@ def trial(mysql: Counted, observers: str, events: tuple[Event, ...]) -> TrialRec
         counters=mysql.counters,
     )
     levels = {"tls": "off", "workload": "reconnect", "connections": 4, "observers": observers}
-    todo = job_for(levels, terms, sequence=0)
+    todo = job_for(CaseLevels.of(levels), terms, sequence=0)
     found = run_trial(Trial(block=0, position=0, case=Case(levels=levels, role="baseline")), todo, bench)
     bench.admin.close()
     return found

@@ -50,7 +50,7 @@ def test_both_sides_have_the_variable_of_the_case_and_no_other(
     found = measured(tmp_path, mariadb_build.specimen.name)
     assert [record.verdict.reasons for record in found.trials if record.verdict.value != "valid"] == []
     seen = {
-        (record.trial.case.typed.cpu_features, record.server.ia32cap, record.client_ia32cap)
+        (record.trial.case.levels.cpu_features, record.server.ia32cap, record.client_ia32cap)
         for record in found.trials
         if record.server is not None
     }
@@ -64,7 +64,7 @@ def test_a_client_that_finds_all_instructions_is_found_out(
     monkeypatch.setattr(Bench, "command_of", lambda self, _: self.command)
     found = measured(tmp_path, mariadb_build.specimen.name)
     verdicts = {
-        (record.trial.case.typed.cpu_features, record.verdict.value, *record.verdict.reasons)
+        (record.trial.case.levels.cpu_features, record.verdict.value, *record.verdict.reasons)
         for record in found.trials
     }
     hidden = environment(LEVEL)[VARIABLE]

@@ -24,6 +24,7 @@ from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sources import compiler
 from tlstax.study import Case, Level
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 
 NAME = "rand-per-byte"
@@ -41,7 +42,9 @@ def trial_of(build: ServerBuild, planted: Fault | None, *, case_of: str) -> Tria
     case = Case(levels=levels, role="treatment")
     with open_private_bench(NEEDS, lambda _: None, Wanted(build=build, fault=planted)) as bench:
         return run_trial(
-            Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+            Trial(block=0, position=0, case=case),
+            job_for(CaseLevels.of(levels), bench.terms, sequence=0),
+            bench,
         )
 
 
@@ -69,7 +72,7 @@ def test_each_byte_of_a_login_is_drawn_by_itself(mysql_build: ServerBuild, fault
     """MySQL asks for its scramble of 20 characters and one more byte in one call."""
     levels: dict[str, Level] = {"tls": "off", "workload": "reconnect", "connections": 8}
     with open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build, fault=fault)) as bench:
-        with LoadClient(bench.command, job_for(levels, bench.terms, sequence=0)) as client:
+        with LoadClient(bench.command, job_for(CaseLevels.of(levels), bench.terms, sequence=0)) as client:
             client.wait_ready(60)
             before = reads(bench.server.pid)
             client.go()
@@ -214,7 +217,9 @@ def test_with_its_groups_lifted_the_server_takes_what_the_client_sends(
         if under is not None:
             bench.terms = bench.terms.model_copy(update={"client_libraries": {library: str(under.libssl)}})
         record = run_trial(
-            Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+            Trial(block=0, position=0, case=case),
+            job_for(CaseLevels.of(levels), bench.terms, sequence=0),
+            bench,
         )
     assert record.verdict.value == "valid", record.verdict
     assert record.done is not None
@@ -231,7 +236,9 @@ def test_as_it_comes_the_server_asks_again_unless_p256_is_first(
         case = Case(levels=levels, role="treatment")
         with open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build)) as bench:
             record = run_trial(
-                Trial(block=0, position=0, case=case), job_for(levels, bench.terms, sequence=0), bench
+                Trial(block=0, position=0, case=case),
+                job_for(CaseLevels.of(levels), bench.terms, sequence=0),
+                bench,
             )
         assert record.verdict.value == "valid", record.verdict
         assert record.done is not None

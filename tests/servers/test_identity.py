@@ -69,7 +69,7 @@ def run(home: Home, file: Path) -> tuple[dict[str, Any], str]:
 def assert_each_is_its_case(home: Home, document: dict[str, Any]) -> None:
     assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
     for record in records(home):
-        case = record.trial.case.typed
+        case = record.trial.case.levels
         assert record.ready is not None
         assert record.server is not None
         for seen in record.ready.negotiated:
@@ -92,7 +92,7 @@ def test_what_both_sides_show_is_what_the_case_says(
     received = {
         (own.chain, own.client_certificate): outcome(record, "bytes_received_per_connect")
         for record in records(home)
-        if (own := record.trial.case.typed).trust == 1
+        if (own := record.trial.case.levels).trust == 1
     }
     alone, long, asked = received[1, "off"], received[3, "off"], received[1, "on"]
     assert alone is not None
@@ -122,6 +122,6 @@ def test_ml_dsa_signs_at_mariadb_and_mysql_refuses_it_in_a_sentence(
     other = Home(tmp_path / "other")
     file = study(tmp_path / "other.toml", mysql_build.specimen.name, "openssl-3.6", keys)
     document, said = run(other, file)
-    assert {record.trial.case.typed.certificate for record in records(other)} == {"ec-p256"}
+    assert {record.trial.case.levels.certificate for record in records(other)} == {"ec-p256"}
     assert said.count("left out: ML-DSA") == 2
     assert "alert 40" in said

@@ -21,6 +21,7 @@ from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.store import Store
 from tlstax.study import Case, Level
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Run
 from tlstax.topics.locks import ALL_OF_THEM, explained
@@ -43,7 +44,7 @@ def measured(bench: Bench, planted: int, **levels: Level) -> TrialRecord:
     bench.server.lock_page.plant(planted)
     named = {"tls": "off", "connections": 4, "fault": "count-locks", **levels}
     trial = Trial(block=0, position=0, case=Case(levels=named, role="treatment"))
-    record = run_trial(trial, job_for(named, bench.terms_of(named), sequence=0), bench)
+    record = run_trial(trial, job_for(CaseLevels.of(named), bench.terms_of(named), sequence=0), bench)
     assert record.verdict.reasons == ()
     return record
 

@@ -43,6 +43,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
+from tlstax.study.factors import CaseLevels
 
 NAME = "mysqlslap-9.7"
 
@@ -216,7 +217,7 @@ def trial(
         admin=admin,
         clients={NAME: program},
     )
-    asked = connection_log.reporting(job_for(levels, terms, sequence=0), server.version)
+    asked = connection_log.reporting(job_for(CaseLevels.of(levels), terms, sequence=0), server.version)
     case = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     return run_trial(case, asked, bench), bench
 

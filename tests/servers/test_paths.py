@@ -28,6 +28,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, Level
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET
 from tlstax.study.path_exclusions import ENDS_TLS, PROTECTION
 
@@ -66,7 +67,7 @@ def tried(bench: Bench, path: str, duration_s: float = 0.4, **changes: Level) ->
     }
     terms = bench.terms_of(levels).model_copy(update={"duration_s": duration_s})
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
-    return run_trial(trial, job_for(levels, terms, sequence=0), bench)
+    return run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
 
 
 def assert_valid(record: TrialRecord) -> None:
@@ -164,6 +165,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import open_path
 from tlstax.specimens.resolve import named_server
+from tlstax.study.factors import CaseLevels
 from tlstax.specimens.sessions import open_session
 
 needs = Needs(rows=10, connections=2, seed=1, duration_s=0.1)

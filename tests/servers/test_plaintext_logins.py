@@ -29,13 +29,14 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.study import Case, Level, load_study
-from tlstax.study.workload_level import DataNeeds
+from tlstax.study import Case, load_study
+from tlstax.study.factors import CaseLevels
+from tlstax.study.needs import DataNeeds
 
 SMALL = 64 * 1024 * 1024
 PASSWORD = "Sesame, open!"
 WITHIN_S = 30.0
-PLAINTEXT: dict[str, Level] = {"tls": "off", "workload": "reconnect", "connections": 2}
+PLAINTEXT = CaseLevels.of({"tls": "off", "workload": "reconnect", "connections": 2})
 
 
 @pytest.fixture(scope="module")

@@ -180,7 +180,7 @@ def test_a_server_that_dies_costs_those_who_took_turns_at_it_and_is_started_agai
         trials = store.load("last").trials
     dead = [trial for trial in trials if trial.verdict.value != "valid"]
     assert 1 <= len(dead) <= 5
-    assert len({(trial.trial.block, trial.trial.case.typed.workload) for trial in dead}) == 1
+    assert len({(trial.trial.block, trial.trial.case.levels.workload) for trial in dead}) == 1
     assert trials[-1].verdict.value == "valid"
 
 

@@ -41,7 +41,7 @@ def test_each_server_may_use_its_number_of_processors(tmp_path: Path, mariadb_bu
         found = run(request, store, Watching())
     assert [record.verdict.reasons for record in found.trials if record.verdict.value != "valid"] == []
     assert {
-        (record.trial.case.typed.server_cpus, record.server.allowed_cpus)
+        (record.trial.case.levels.server_cpus, record.server.allowed_cpus)
         for record in found.trials
         if record.server is not None
     } == {(1, 1), (2, 2)}

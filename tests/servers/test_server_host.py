@@ -132,7 +132,7 @@ def assert_costs(stored: StoredRun, used_us: float) -> None:
     assert slices
     assert 0.3 * used_us < read_us <= used_us
     costs = {
-        record.trial.case.typed.tls: outcome(record, "server_cpu_us_per_op") for record in stored.measured
+        record.trial.case.levels.tls: outcome(record, "server_cpu_us_per_op") for record in stored.measured
     }
     assert costs["off"] is not None
     assert costs["1.3"] is not None

@@ -25,7 +25,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
-BASE: dict[str, Level] = {"workload": "reconnect", "connections": 2, "tls": "off"}
+BASE = CaseLevels.of({"workload": "reconnect", "connections": 2, "tls": "off"})
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def benches(
 
 
 def job(bench: Bench, levels: dict[str, Level]) -> Job:
-    return job_for({**BASE, **levels}, bench.terms, sequence=0)
+    return job_for(BASE | {**levels}, bench.terms, sequence=0)
 
 
 def tried(bench: Bench, levels: dict[str, Level], asked: Job | None = None) -> TrialRecord:

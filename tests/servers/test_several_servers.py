@@ -120,8 +120,8 @@ def test_external_servers_and_a_private_one_are_each_compared_with_their_own_bas
     assert together
     for records in together.values():
         assert len(records) == 3, "the baseline, its control and TLS 1.3"
-        assert len({record.trial.case.typed.server for record in records}) == 1
-    assert {record.guest for record in run.trials if record.trial.case.typed.server == names[2]} == {False}
+        assert len({record.trial.case.levels.server for record in records}) == 1
+    assert {record.guest for record in run.trials if record.trial.case.levels.server == names[2]} == {False}
     assert f"external: {names[0]} and {names[1]}" in " ".join(shown(tmp_path).split())
 
 
@@ -219,7 +219,7 @@ def test_a_study_is_run_at_an_external_server_and_a_private_one(two: Two, tmp_pa
     assert done.returncode == 0, done.stderr
     run = last_run(tmp_path)
     assert run.header.changes.set[0] == f"server={called(two.first)},mariadb-11.8"
-    assert {record.trial.case.typed.server for record in run.trials} == {called(two.first), "mariadb-11.8"}
+    assert {record.trial.case.levels.server for record in run.trials} == {called(two.first), "mariadb-11.8"}
     assert {record.verdict.value for record in run.trials} == {"valid"}
     again = tlstax_run(tmp_path, "tax", "--resume", run.header.run, command=("study", "run"))
     assert "is complete" in sentence(again, 2)

@@ -35,6 +35,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
 from tlstax.study.client_kinds import known
+from tlstax.study.factors import CaseLevels
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 
@@ -184,7 +185,7 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
             guest=False,
             admin=admin,
         )
-        record = run_trial(trial, job_for(levels, terms, sequence=0), bench)
+        record = run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
     assert record.verdict.reasons == ()
     assert record.verdict.value == "valid"
     assert record.row_mismatches == ()

@@ -41,8 +41,8 @@ def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs
     assert time["more"]["authorities"] == MANY
     assert time["more"]["authorities_needed"] == 1
     assert 0.7 < time["more"]["reads_per_connect"] < 1.5
-    encrypted = [record for record in stored.measured if record.trial.case.typed.is_encrypted]
-    assert {record.trial.case.typed.trust for record in encrypted} == {1, MANY}
+    encrypted = [record for record in stored.measured if record.trial.case.levels.is_encrypted]
+    assert {record.trial.case.levels.trust for record in encrypted} == {1, MANY}
     for record in encrypted:
         assert record.verdict.value == "valid", record.verdict
         assert record.ready is not None
@@ -51,7 +51,7 @@ def test_the_users_file_is_priced_beside_the_one_authority_that_the_server_needs
         assert record.job.tls.verify == "ca"
         (seen,) = record.ready.negotiated
         assert seen.client is not None
-        assert seen.client.authorities == record.trial.case.typed.trust
+        assert seen.client.authorities == record.trial.case.levels.trust
     assert "acme" not in anonymous(stored).model_dump_json()
     assert anonymous(stored).header.trust == stored.header.trust
 
@@ -66,7 +66,7 @@ def test_where_the_server_is_to_be_verified_the_file_is_what_verifies_it(
     done = tlstax_run(tmp_path, url_of(house), *SHORT, *given)
     assert done.returncode == 0, done.stderr
     measured = last_run(tmp_path).measured
-    assert {record.trial.case.typed.tls for record in measured} == {"default"}
+    assert {record.trial.case.levels.tls for record in measured} == {"default"}
     for record in measured:
         assert record.verdict.value == "valid", record.verdict
         assert record.job is not None

@@ -235,7 +235,9 @@ def is_asked_twice(stored: StoredRun, changes: Changes) -> bool:
 def connections_made(stored: StoredRun) -> int:
     """How many connections the trials of a run made: each operation's own, or those that were kept."""
     return sum(
-        record.done.operations if record.trial.case.typed.reconnects else record.trial.case.typed.connections
+        record.done.operations
+        if record.trial.case.levels.reconnects
+        else record.trial.case.levels.connections
         for record in stored.trials
         if record.done is not None
     )

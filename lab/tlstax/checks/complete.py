@@ -7,14 +7,13 @@ from typing import NamedTuple
 from tlstax.contract import Counts, Done, Ready
 from tlstax.records.counts import less
 from tlstax.records.trial import Evidence, ServerObservation
-from tlstax.study import Levels
 from tlstax.study.factors import CaseLevels
 
 
 class Complete(NamedTuple):
     """The evidence of a trial that came to its end."""
 
-    levels: Levels
+    case: CaseLevels
     ready: Ready
     done: Done
     server: ServerObservation
@@ -25,11 +24,6 @@ class Complete(NamedTuple):
         """What the client opened while the server could count it alone: less what it opened in turns."""
         lifetime, together = self.done.lifetime, self.evidence.together
         return lifetime if together is None else less(lifetime, together.own)
-
-    @property
-    def case(self) -> CaseLevels:
-        """What the trial was to be, read from its levels."""
-        return CaseLevels.of(self.levels)
 
 
 class Doubt(NamedTuple):

@@ -57,7 +57,7 @@ def context(trial: Complete) -> Iterator[Doubt]:
     """
     count, window = trial.case.trust, trial.evidence.window
     connects = trial.evidence.watched_operations
-    if "tls_context" not in trial.levels or not trial.case.is_encrypted or not trial.case.reconnects:
+    if "tls_context" not in trial.case or not trial.case.is_encrypted or not trial.case.reconnects:
         return
     read = None if window is None or window.client is None else window.client.counters.get("read_bytes")
     if count is None or count < FEWEST_READ or not connects:
@@ -76,7 +76,7 @@ def client_certificate(trial: Complete) -> Iterator[Doubt]:
 
     A session that is resumed stands for the proof of the one before (RFC 8446, 4.6.1).
     """
-    if "client_certificate" not in trial.levels or not trial.case.is_encrypted:
+    if "client_certificate" not in trial.case or not trial.case.is_encrypted:
         return
     wanted, demanded = trial.case.proves_client, trial.server.demands_certificate
     if demanded is None:

@@ -72,7 +72,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
         f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
         f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
     )
-    asked_not_to = "resumption" in trial.case.named and not trial.case.resumes
+    asked_not_to = "resumption" in trial.case and not trial.case.resumes
     if asked_not_to and trial.case.tls not in LEFT_TO_THE_DRIVER:
         yield Doubt("invalid", f"{resumed}, where every handshake is to be full")
     else:

@@ -44,7 +44,7 @@ def certificate(trial: Complete) -> Iterator[Doubt]:
     shown = {view.certificate_key for view in views if view.certificate_key is not None}
     for key in sorted(shown - {wanted}):
         yield Doubt("invalid", f"the server showed a certificate with the key {key}, not {wanted}")
-    if shown or "certificate" not in trial.levels or any(view.resumed for view in views):
+    if shown or "certificate" not in trial.case or any(view.resumed for view in views):
         return
     kind = kind_of(trial.case.client)
     if kind.is_driver or kind.verifies(trial.ready.client_version) is False:

@@ -15,7 +15,6 @@ from tlstax.librarybench.subjects import Subject
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import CERTIFICATES, GROUPS
 from tlstax.study.level_words import key_of
 from tlstax.support.errors import UserMistake
@@ -158,7 +157,7 @@ def _split(run: RunDocument) -> Iterator[tuple[Finding, Subject]]:
 
 
 def _is_to_be_split(finding: Finding) -> bool:
-    case, baseline = CaseLevels.of(finding.case), CaseLevels.of(finding.baseline)
+    case, baseline = finding.case, finding.baseline
     library = finding.case.get(LIBRARY, "own")
     return (
         finding.outcome == OUTCOME
@@ -177,7 +176,7 @@ def _handshake_of(finding: Finding) -> Subject | None:
 
     A finding says "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"; a resumed session of TLS 1.2 has no group.
     """
-    case = CaseLevels.of(finding.case)
+    case = finding.case
     version = case.tls
     key = str(finding.case.get("certificate", USUAL_KEY))
     words = finding.negotiated.replace(",", " ").split()

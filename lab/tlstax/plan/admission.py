@@ -15,7 +15,8 @@ from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import companies
 from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Trial
-from tlstax.study import Levels, Study, override
+from tlstax.study import Study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label
 from tlstax.support.errors import UserMistake
 
@@ -181,7 +182,7 @@ def turns_apart(
 
 
 def _at(server: str | None, trials: Sequence[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.case.typed.server == server]
+    return [trial for trial in trials if trial.case.levels.server == server]
 
 
 def _needed(company: Sequence[Trial], study: Study, server: str | None) -> int:
@@ -223,7 +224,7 @@ def _promises(study: Study, limits: ExternalLimits, server: str | None) -> Itera
 
 def _alone(study: Study, server: str | None) -> Iterator[Promise]:
     """What each case of this server needs by itself."""
-    own = (case for case in cases(study) if case.typed.server == server)
+    own = (case for case in cases(study) if case.levels.server == server)
     return (Promise.of([case.levels], study) for case in own)
 
 
@@ -232,7 +233,7 @@ def _companies(study: Study) -> Iterator[list[Trial]]:
     return companies(study, block)
 
 
-def _levels(trials: Sequence[Trial]) -> list[Levels]:
+def _levels(trials: Sequence[Trial]) -> list[CaseLevels]:
     return [trial.case.levels for trial in trials]
 
 

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import sqrt
 
-from tlstax.plan.jobs import is_storm
 from tlstax.plan.order import cases
 from tlstax.records.external import AtWork, LoadStep
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, ENGINE
-from tlstax.study.workload_level import changes_data, makes_connections
 
 LEAST_PER_S = 5.0
 """Others who run fewer statements a second are no work: a health check, or who watches the server."""
@@ -41,7 +39,7 @@ def steps_to(most: int) -> list[int]:
     return found if most == 1 else [*found, most]
 
 
-def load_case(study: Study, server: str | None = None) -> Levels | None:
+def load_case(study: Study, server: str | None = None) -> CaseLevels | None:
     """The case by which the load at this level of `server` is raised.
 
     None where the study has none that can be done again and again. One that keeps its connections, if there
@@ -50,18 +48,18 @@ def load_case(study: Study, server: str | None = None) -> Levels | None:
     suited = [
         case.levels
         for case in cases(study)
-        if not changes_data(case.levels, study.workloads)
-        and not is_storm(case.levels)
-        and case.typed.queries is None
-        and case.typed.address == DIRECT
-        and case.typed.server == server
+        if not study.workload_of(case.levels).changes_data
+        and not case.levels.is_storm
+        and case.levels.queries is None
+        and case.levels.address == DIRECT
+        and case.levels.server == server
     ]
-    kept = [levels for levels in suited if not makes_connections(levels, study.workloads)]
+    kept = [levels for levels in suited if not study.workload_of(levels).makes_connections]
     chosen = next(iter((*kept, *suited)), None)
     if chosen is None:
         return None
-    encrypted = any(CaseLevels.of(levels).is_encrypted for levels in suited)
-    return {**chosen, "tls": "default" if encrypted else "off", "client": ENGINE}
+    encrypted = any(levels.is_encrypted for levels in suited)
+    return chosen | {"tls": "default" if encrypted else "off", "client": ENGINE}
 
 
 def is_at_work(others_per_s: float) -> bool:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from tlstax.plan.jobs import is_storm, lingering
+from tlstax.plan.jobs import lingering
 from tlstax.plan.timing import round_trips
 from tlstax.records.trial import Trial
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import makes_connections
 from tlstax.support.grouping import grouped
 
 OWN_CONNECTIONS = 3
@@ -43,17 +42,16 @@ class Promise:
     used_by: str = ""
 
     @classmethod
-    def of(cls, cases: Iterable[Levels], study: Study) -> Promise:
+    def of(cls, cases: Iterable[CaseLevels], study: Study) -> Promise:
         """What these cases need that take turns with each other; of one case, what it needs by itself."""
         kept, made, reconnects, closes = [], [0], False, False
-        for levels in cases:
-            case = CaseLevels.of(levels)
-            if makes_connections(levels, study.workloads):
+        for case in cases:
+            if study.workload_of(case).makes_connections:
                 made.append(case.connections)
-                reconnects |= not is_storm(levels)
+                reconnects |= not case.is_storm
             else:
                 kept.append(case.connections)
-            closes |= is_storm(levels) or case.resumes
+            closes |= case.is_storm or case.resumes
         return cls(sum(kept), len(kept), max(made), reconnects, closes)
 
     @property
@@ -157,11 +155,11 @@ class Elsewhere:
     round_trip_s: float
     reads_afar: bool = False
 
-    def is_too_far(self, cases: Iterable[Levels], study: Study) -> bool:
+    def is_too_far(self, cases: Iterable[CaseLevels], study: Study) -> bool:
         """Whether operations of these cases take too long there to be many in a slice."""
         return max(self._least_s(levels, study) for levels in cases) > LONGEST_SLICE_S
 
-    def slice_s(self, cases: Iterable[Levels], study: Study, near_s: float) -> float:
+    def slice_s(self, cases: Iterable[CaseLevels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts there that would last `near_s` at a server beside us."""
         return max([near_s, *(self._least_s(levels, study) for levels in cases)])
 
@@ -169,11 +167,11 @@ class Elsewhere:
         """Whether these trials can have their connections at once."""
         return Promise.of((trial.case.levels for trial in part), study).total <= self.at_most
 
-    def _least_s(self, levels: Levels, study: Study) -> float:
-        if is_storm(levels):
+    def _least_s(self, case: CaseLevels, study: Study) -> float:
+        if case.is_storm:
             return 0.0
-        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / CaseLevels.of(levels).connections))
-        return each * round_trips(levels, study) * self.round_trip_s
+        each = max(OPERATIONS_EACH, ceil(OPERATIONS_IN_SLICE / case.connections))
+        return each * round_trips(case, study) * self.round_trip_s
 
 
 @dataclass(frozen=True)
@@ -196,26 +194,26 @@ class ExternalLimits:
             return []
         return _parts(company, lambda part: self._has_room(part, study))
 
-    def is_too_far(self, cases: Sequence[Levels], study: Study) -> bool:
+    def is_too_far(self, cases: Sequence[CaseLevels], study: Study) -> bool:
         """Whether operations of these cases take too long at one of them to be many in a slice."""
         return any(own.is_too_far(cases, study) for own in self._of(cases))
 
-    def slice_s(self, cases: Sequence[Levels], study: Study, near_s: float) -> float:
+    def slice_s(self, cases: Sequence[CaseLevels], study: Study, near_s: float) -> float:
         """How long each slice of these cases lasts that would last `near_s` at servers beside us."""
         return max([near_s, *(own.slice_s(cases, study, near_s) for own in self._of(cases))])
 
-    def reads_afar(self, cases: Sequence[Levels]) -> bool:
+    def reads_afar(self, cases: Sequence[CaseLevels]) -> bool:
         """Whether the CPU clock of a server of these cases is read where it runs."""
         return any(own.reads_afar for own in self._of(cases))
 
     def _has_room(self, part: Sequence[Trial], study: Study) -> bool:
-        at = grouped(part, lambda trial: trial.case.typed.server)
+        at = grouped(part, lambda trial: trial.case.levels.server)
         return all(
             self.servers[name].has_room(own, study) for name, own in at.items() if name in self.servers
         )
 
-    def _of(self, cases: Sequence[Levels]) -> list[Elsewhere]:
-        named = {CaseLevels.of(levels).server for levels in cases}
+    def _of(self, cases: Sequence[CaseLevels]) -> list[Elsewhere]:
+        named = {case.server for case in cases}
         return [own for name, own in self.servers.items() if name in named]
 
 

@@ -21,12 +21,12 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.study import Levels, legacy_tls
+from tlstax.study import legacy_tls
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import EACH, ENGINE, GROUP_LISTS, OWN, REQUIRED, STORM, UNSET
-from tlstax.study.workload_level import changes_data, table_of, workload_of
-from tlstax.study.workloads import Shape, can_be_repeated, draws_once, put_back_sql
+from tlstax.study.level_names import EACH, ENGINE, GROUP_LISTS, OWN, REQUIRED, UNSET
+from tlstax.study.workloads import Shape, draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
 from tlstax.study.workloads.user_defined import UserWorkload, with_table
 
@@ -126,7 +126,7 @@ def comes_and_goes(workload: Workload) -> bool:
     return workload.reconnect or workload.storm
 
 
-def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
+def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
     """The job of one trial; `sequence`, its number in the run, keeps trials from drawing the same ids.
 
     A trial with a number of operations that changes its data is not warmed up: a warm-up would use up rows
@@ -134,17 +134,17 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
     what it has negotiated; nor one that makes connections where lingering ones count, since the laboratory
     waits after that for the server to be done with them all.
     """
-    case = CaseLevels.of(levels)
     connections = case.connections
-    operations, rounds = counted_operations(levels), rounds_of(levels)
-    writes = changes_data(levels, terms.workloads)
-    workload = _workload(levels, terms)
+    operations, rounds = counted_operations(case), rounds_of(case)
+    resolved = CaseWorkload.of(case, terms.workloads)
+    writes = resolved.changes_data
+    workload = _for_client(case, resolved.over(terms.tables, terms.rows))
     counts = terms.counts_lingering and case.client == ENGINE
-    is_cold = (operations and writes) or is_storm(levels) or (counts and comes_and_goes(workload))
+    is_cold = (operations and writes) or case.is_storm or (counts and comes_and_goes(workload))
     return Job(
         endpoint=terms.addresses.get(case.address, terms.endpoint),
         account=_account(case, terms),
-        tls=_tls(levels, terms),
+        tls=_tls(case, terms),
         compression=case.compression,
         workload=workload,
         schedule=terms.schedule,
@@ -155,14 +155,12 @@ def job_for(levels: Levels, terms: JobTerms, *, sequence: int) -> Job:
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,
-        reset=_reset(levels, terms) if rounds > 1 and writes and not can_be_repeated(case.workload) else (),
-        timeout_s=max(
-            terms.timeout_s, (STORM_CONNECTION_S if is_storm(levels) else CONNECTION_S) * connections
-        ),
+        reset=_reset(resolved, terms) if rounds > 1 and writes and not resolved.can_be_repeated else (),
+        timeout_s=max(terms.timeout_s, (STORM_CONNECTION_S if case.is_storm else CONNECTION_S) * connections),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},
-        driver=_driver(levels, uses_up=bool(operations) and draws_once(workload)),
+        driver=_driver(case, uses_up=bool(operations) and draws_once(workload)),
         lingering=(lingering(connections) if workload.reconnect else 0) if counts else None,
     )
 
@@ -194,20 +192,18 @@ def captured(job: Job) -> Job:
     return job.model_copy(update={**few, "duration_s": LONGEST_COUNTED_S, "schedule": ClosedLoop()})
 
 
-def _workload(levels: Levels, terms: JobTerms) -> Workload:
+def _for_client(case: CaseLevels, workload: Workload) -> Workload:
     """The workload; for a driver, which does no mixes, one that is the same every time as its statements."""
-    workload = workload_of(levels, terms.workloads, terms.tables, terms.rows)
-    if kind_of(CaseLevels.of(levels).client).is_driver and len(workload.mix) == 1:
+    if kind_of(case.client).is_driver and len(workload.mix) == 1:
         return workload.model_copy(update={"statements": workload.mix[0].statements, "mix": ()})
     return workload
 
 
-def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
+def _driver(case: CaseLevels, *, uses_up: bool) -> DriverTerms | None:
     """The part of a job that is for drivers alone; None for other clients.
 
     Where a warm-up `uses_up` what the trial has a limited number of, there is none.
     """
-    case = CaseLevels.of(levels)
     if not kind_of(case.client).is_driver:
         return None
     return DriverTerms(
@@ -217,44 +213,35 @@ def _driver(levels: Levels, *, uses_up: bool) -> DriverTerms | None:
     )
 
 
-def is_storm(levels: Levels) -> bool:
-    """Whether all connections are opened at once."""
-    return CaseLevels.of(levels).workload == STORM
-
-
-def counted_operations(levels: Levels) -> int | None:
+def counted_operations(case: CaseLevels) -> int | None:
     """How many operations a trial of this case has in all its rounds; None where it lasts a time.
 
     A round of a storm has one for each connection.
     """
-    case = CaseLevels.of(levels)
-    each = case.connections if is_storm(levels) else case.queries
-    return None if each is None else each * rounds_of(levels)
+    each = case.connections if case.is_storm else case.queries
+    return None if each is None else each * rounds_of(case)
 
 
-def rounds_of(levels: Levels) -> int:
+def rounds_of(case: CaseLevels) -> int:
     """How many rounds a trial of this case has.
 
     A client that does all in one go has one, since the data is put back between rounds; it is the blocks that
     repeat it. A storm is all rounds, and nothing is put back between them.
     """
-    case = CaseLevels.of(levels)
-    if is_storm(levels):
+    if case.is_storm:
         return ROUNDS if case.rounds is None else case.rounds
     in_rounds = case.queries is not None and kind_of(case.client).works_in_rounds
     return case.rounds or 1 if in_rounds else 1
 
 
-def _reset(levels: Levels, terms: JobTerms) -> tuple[str, ...]:
+def _reset(workload: CaseWorkload, terms: JobTerms) -> tuple[str, ...]:
     """What puts the data back before a round, for clients that work in rounds."""
-    table = terms.tables[table_of(levels, terms.workloads)]
-    own = terms.workloads.get(CaseLevels.of(levels).workload)
-    restore = (with_table(sql, table) for sql in own.restore) if own else ()
+    table = terms.tables[workload.table]
+    restore = (with_table(sql, table) for sql in workload.own.restore) if workload.own else ()
     return (*put_back_sql(table), *restore)
 
 
-def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
-    case = CaseLevels.of(levels)
+def _tls(case: CaseLevels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
     level = case.tls
     if level == "off":
         # Others cannot be told not to: `check_clients` asks whether they may (see `run.external`).
@@ -273,11 +260,11 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
         cipher_list=legacy_tls.cipher_list(
             version,
             case.certificate,
-            None if _suites(levels) else _cipher(levels),
+            None if _suites(case) else _cipher(case),
         ),
-        ciphersuites=_suites(levels),
-        groups=_groups(levels, version),
-        weak_dh=_cipher(levels).startswith("DHE-") and version in {"1.0", "1.1"},
+        ciphersuites=_suites(case),
+        groups=_groups(case, version),
+        weak_dh=_cipher(case).startswith("DHE-") and version in {"1.0", "1.1"},
         verify=verification.verify,
         ca_file=verification.ca_file if case.trust is None else terms.trust_files[case.trust],
         certificate_file=own.certificate_file,
@@ -288,18 +275,18 @@ def _tls(levels: Levels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequ
     )
 
 
-def _cipher(levels: Levels) -> str:
+def _cipher(case: CaseLevels) -> str:
     """The only cipher suite that the client is to offer; empty for the library's own."""
-    cipher = CaseLevels.of(levels).cipher
+    cipher = case.cipher
     return "" if cipher == "default" else cipher
 
 
-def _suites(levels: Levels) -> str | None:
+def _suites(case: CaseLevels) -> str | None:
     """The same where it is one of TLS 1.3, whose names begin alike (RFC 8446, appendix B.4)."""
-    return cipher if (cipher := _cipher(levels)).startswith("TLS_") else None
+    return cipher if (cipher := _cipher(case)).startswith("TLS_") else None
 
 
-def _groups(levels: Levels, version: TlsVersion | None) -> str | None:
+def _groups(case: CaseLevels, version: TlsVersion | None) -> str | None:
     """The groups that the client offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
-    group = CaseLevels.of(levels).group
+    group = case.group
     return None if group == "default" or version in {"1.0", "1.1"} else GROUP_LISTS.get(group, group)

@@ -128,7 +128,7 @@ def captures(study: Study) -> tuple[Trial, ...]:
     """
     if not study.capture or needs_distance(study):
         return ()
-    taken = (case for case in cases(study) if case.role != "control" and case.typed.can_be_captured)
+    taken = (case for case in cases(study) if case.role != "control" and case.levels.can_be_captured)
     return tuple(
         Trial(block=CAPTURE_BLOCK, position=position, case=case, captured=True)
         for position, case in enumerate(taken)
@@ -142,7 +142,7 @@ def counts(study: Study) -> tuple[tuple[Trial, ...], ...]:
     """
     if study.count is None:
         return ()
-    taken = [case for case in cases(study) if case.role != "control" and case.typed.counting is not None]
+    taken = [case for case in cases(study) if case.role != "control" and case.levels.counting is not None]
     return tuple(
         tuple(
             Trial(block=block, position=position, case=_counting(case), counted=True)
@@ -194,8 +194,6 @@ def plan(study: Study, external: Collection[str] = ()) -> Plan:
             )
         ),
         excluded=tuple(
-            Excluded(case=levels, why=exclusion.why)
-            for levels in study.product()
-            if (exclusion := study.exclusion_of(levels)) is not None
+            Excluded(case=dict(levels), why=exclusion.why) for levels, exclusion in study.excluded()
         ),
     )

@@ -12,7 +12,6 @@ from tlstax.study import Case, Study
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, NO_BURN, NO_FAULT, POINT_SELECT, STORM
-from tlstax.study.workload_level import changes_data
 
 FEWEST_CORES = 4
 """With fewer physical cores there is nothing to choose: of three, the default gives the client one."""
@@ -34,17 +33,17 @@ def pilot_cases(study: Study, external: Collection[str | None] = ()) -> tuple[Ca
     They have the most connections, one of each client, workload and kind of TLS. The CPUs of a driver say
     nothing, as it works in one thread, nor do those of a client that waits for a distance or works in bursts.
     """
-    ours = (case for case in cases(study) if case.typed.server not in external)
+    ours = (case for case in cases(study) if case.levels.server not in external)
     suited = [case for case in ours if _is_suited(case, study)]
     if not suited:
         return ()
-    most = max(case.typed.connections for case in suited)
-    busiest = [case for case in suited if case.typed.connections == most]
-    on_one = [case for case in busiest if case.typed.server_choice == busiest[0].typed.server_choice]
+    most = max(case.levels.connections for case in suited)
+    busiest = [case for case in suited if case.levels.connections == most]
+    on_one = [case for case in busiest if case.levels.server_choice == busiest[0].levels.server_choice]
     kinds: dict[tuple[str, ...], Case] = {}
-    for case in sorted(on_one, key=lambda case: case.typed.workload not in DEAREST):
+    for case in sorted(on_one, key=lambda case: case.levels.workload not in DEAREST):
         # A control comes after its baseline, which is of the same kind.
-        kinds.setdefault(_kind(case.typed), case)
+        kinds.setdefault(_kind(case.levels), case)
     return tuple(kinds.values())[:MOST_CASES]
 
 
@@ -65,7 +64,7 @@ def shared_by(pilot: Pilot, machine: Machine, cores: Sequence[Core]) -> Machine:
 
 
 def _is_suited(case: Case, study: Study) -> bool:
-    typed = case.typed
+    typed = case.levels
     return (
         not kind_of(typed.client).is_driver
         and typed.workload != STORM
@@ -74,7 +73,7 @@ def _is_suited(case: Case, study: Study) -> bool:
         and not typed.distance.is_any
         and typed.fault == NO_FAULT
         and typed.burn == NO_BURN
-        and not changes_data(case.levels, study.workloads)
+        and not study.workload_of(typed).changes_data
     )
 
 

@@ -8,12 +8,11 @@ from random import Random
 
 from tlstax.plan import timing, turns
 from tlstax.plan.elsewhere import ExternalLimits, Promise
-from tlstax.plan.jobs import is_storm, rounds_of
+from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
-from tlstax.study.workload_level import changes_data
 from tlstax.support.grouping import grouped
 
 MOST_IN_ROUND = 6
@@ -146,15 +145,15 @@ def _company(trial: Trial, study: Study) -> tuple[object, ...]:
     it alike.
     """
     levels = trial.case.levels
-    writing = trial.case.typed.workload if changes_data(levels, study.workloads) else ""
-    return is_storm(levels), writing, tuple(study.group_of(levels).items())
+    writing = levels.workload if study.workload_of(levels).changes_data else ""
+    return levels.is_storm, writing, tuple(study.group_of(levels).items())
 
 
 def _each_on_its_own_way(company: Sequence[Trial]) -> list[Trial]:
     """The trials of which no two share the programs of a path: what those count is of one client then."""
     taken, found = set[object](), []
     for trial in sorted(company, key=lambda trial: trial.case.role != "baseline"):
-        case = trial.case.typed
+        case = trial.case.levels
         way = None if case.path in {DIRECT, UNIX_SOCKET} else (case.server_choice, case.path)
         if way is None or way not in taken:
             found.append(trial)
@@ -178,12 +177,12 @@ def _sitting(
     levels = [trial.case.levels for trial in company]
     whole = shared_slice_s is not None or (elsewhere is not None and elsewhere.reads_afar(levels))
     full_load = not whole and turns.tell_full_load(levels)
-    slice_s = turns.slice_s(levels, study.workloads, whole=not full_load)
+    slice_s = turns.slice_s(levels, study, whole=not full_load)
     slice_s = max(slice_s, shared_slice_s or 0.0)
     if elsewhere is not None:
         slice_s = elsewhere.slice_s(levels, study, slice_s)
     number = min(trial.position for trial in company)
-    if is_storm(company[0].case.levels):
+    if company[0].case.levels.is_storm:
         # The first of its rounds is watched alone.
         rounds = min(rounds_of(trial.case.levels) for trial in company) - 1
         return Sitting(number, tuple(company), slice_s, rounds, watched_s=slice_s)

@@ -11,13 +11,12 @@ from math import floor
 
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
-from tlstax.study import Case, Levels, Study
+from tlstax.study import Case, Study
+from tlstax.study.case_workload import workload_in
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import STORM
 from tlstax.study.needs import server_choices
-from tlstax.study.workload_level import changes_data, statements_of, table_of
 
 WANTED_BLOCKS = 20
 """Blocks that are to fit the budget. Trials of a case scatter about as much whether they last a tenth of a
@@ -95,14 +94,13 @@ OPERATION_S, COMMIT_S, SCANNED_ROW_S = 0.0002, 0.001, 0.8e-6
 through a whole table. What such trials took is known when the first block is done."""
 
 
-def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> float:
+def window_s(case: CaseLevels, shortest_s: float, study: Study | None = None) -> float:
     """How long a trial of this case measures in a run whose trials measure at least `shortest_s`.
 
     It is the same for all cases that are compared with each other: it depends on the workload, the
     number of connections, the longest distance among them and on whether there are drivers only. Which those
     are, the study says. Of those that write in turn it is at least as long as their fewest slices.
     """
-    case = CaseLevels.of(levels)
     clients = study.levels_of().get("client", ()) if study else (case.client,)
     least_s = DRIVER_WINDOW_S if any(kind_of(str(client)).is_driver for client in clients) else 0.0
     if study and study.has_process_for_each_trial:
@@ -111,85 +109,83 @@ def window_s(levels: Levels, shortest_s: float, study: Study | None = None) -> f
         least_s = WHOLE_WINDOW_S
     if case.reconnects:
         least_s = max(least_s, RECONNECT_CYCLE_S * case.connections)
-    if study and changes_data(levels, study.workloads) and takes_turns(levels, study):
-        least_s = max(least_s, FEWEST_SLICES * slice_s([levels], study.workloads))
-    times = max(CYCLES_IN_WINDOW * round_trips(levels, study), ROUND_TRIPS_IN_WINDOW)
-    way_s = times * _farthest_s(levels, study)
-    return round(max(shortest_s * _share(levels, study), least_s, way_s), 3)
+    if study and study.workload_of(case).changes_data and takes_turns(case, study):
+        least_s = max(least_s, FEWEST_SLICES * slice_s([case], study))
+    times = max(CYCLES_IN_WINDOW * round_trips(case, study), ROUND_TRIPS_IN_WINDOW)
+    way_s = times * _farthest_s(case, study)
+    return round(max(shortest_s * _share(case, study), least_s, way_s), 3)
 
 
-def _share(levels: Levels, study: Study | None) -> int:
+def _share(case: CaseLevels, study: Study | None) -> int:
     """How many times as long as the shortest trials one of this case measures, if nothing asks for more."""
-    reconnects = CaseLevels.of(levels).reconnects
-    return RECONNECT_SHARE if reconnects and study and takes_turns(levels, study) else 1
+    reconnects = case.reconnects
+    return RECONNECT_SHARE if reconnects and study and takes_turns(case, study) else 1
 
 
-def _farthest_s(levels: Levels, study: Study | None) -> float:
+def _farthest_s(case: CaseLevels, study: Study | None) -> float:
     """The longest round trip among the cases that this one is compared with, in seconds."""
     if study is None or "rtt_ms" not in study.levels_of():
-        return CaseLevels.of(levels).distance.rtt_ms / 1000
-    group = study.group_of(levels)
+        return case.distance.rtt_ms / 1000
+    group = study.group_of(case)
     compared = (other for other in study.included() if study.group_of(other) == group)
-    return max(CaseLevels.of(other).distance.rtt_ms for other in (levels, *compared)) / 1000
+    return max(other.distance.rtt_ms for other in (case, *compared)) / 1000
 
 
-def round_trips(levels: Levels, study: Study | None) -> int:
+def round_trips(case: CaseLevels, study: Study | None) -> int:
     """About how many round trips one operation takes."""
-    case = CaseLevels.of(levels)
-    if case.workload == STORM:
+    if case.is_storm:
         return CONNECT_ROUND_TRIPS
-    statements = statements_of(levels, study.workloads if study else {})
+    statements = workload_in(study, case).statements
     return statements + (CONNECT_ROUND_TRIPS if case.reconnects else 0)
 
 
-def counted_s(levels: Levels, study: Study) -> float:
+def counted_s(case: CaseLevels, study: Study) -> float:
     """About how long a trial with a number of operations takes; 0 where it has a duration instead."""
-    case = CaseLevels.of(levels)
-    operations = counted_operations(levels)
+    operations = counted_operations(case)
     if operations is None:
         return 0.0
-    way_s = round_trips(levels, study) * case.distance.rtt_ms / 1000
-    if case.workload == STORM:
-        return operations * _connection_s(levels) + rounds_of(levels) * way_s
+    way_s = round_trips(case, study) * case.distance.rtt_ms / 1000
+    if case.is_storm:
+        return operations * _connection_s(case) + rounds_of(case) * way_s
     each_s = OPERATION_S + way_s / case.connections
-    if changes_data(levels, study.workloads) and table_of(levels, study.workloads) != "words":
+    workload = study.workload_of(case)
+    if workload.changes_data and workload.table != "words":
         each_s += COMMIT_S
-    if table_of(levels, study.workloads) == "people" and case.workload != "people-insert":
+    if workload.table == "people" and case.workload != "people-insert":
         each_s += SCANNED_ROW_S * study.rows
     return operations * each_s
 
 
-def overhead_s(levels: Levels, study: Study | None = None) -> float:
+def overhead_s(case: CaseLevels, study: Study | None = None) -> float:
     """About what a trial of this case takes besides its window.
 
     Connections that reconnect are made anew in the warm-up, and finish what they started at the end. The
     study tells how much data is put back.
     """
-    case = CaseLevels.of(levels)
-    each = _connection_s(levels)
+    each = _connection_s(case)
     times = 3 if case.reconnects else 1
     restoring_s = 0.0
-    if study is not None and changes_data(levels, study.workloads):
-        restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(levels, study)
+    if study is not None and study.workload_of(case).changes_data:
+        restoring_s = (RESTORING_S + RESTORING_ROW_S * study.rows) / _sharing(case, study)
     distance, way_s = case.distance, 0.0
     if distance.is_any:
-        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + round_trips(levels, study)) * distance.rtt_ms / 1000
-    in_turns = study is not None and takes_turns(levels, study)
+        way_s = DISTANCE_S + (ROUND_TRIPS_AROUND + round_trips(case, study)) * distance.rtt_ms / 1000
+    in_turns = study is not None and takes_turns(case, study)
     ready_s = OVERHEAD_IN_TURNS_S if in_turns else TRIAL_OVERHEAD_S
     starting_s = DRIVER_S if kind_of(case.client).is_driver else 0.0
     return ready_s + starting_s + times * each * case.connections + restoring_s + way_s
 
 
-def _sharing(levels: Levels, study: Study) -> int:
+def _sharing(case: CaseLevels, study: Study) -> int:
     """How many cases change the same data in turn, for which it is put back once."""
-    if not takes_turns(levels, study):
+    if not takes_turns(case, study):
         return 1
-    group = study.group_of(levels)
+    group = study.group_of(case)
     return max(1, sum(study.group_of(other) == group for other in study.included()))
 
 
-def _connection_s(levels: Levels) -> float:
-    return CONNECTION_S if not CaseLevels.of(levels).is_encrypted else TLS_CONNECTION_S
+def _connection_s(case: CaseLevels) -> float:
+    return CONNECTION_S if not case.is_encrypted else TLS_CONNECTION_S
 
 
 def trial_duration_s(study: Study, cases: Sequence[Case]) -> float:
@@ -251,7 +247,7 @@ def _restarting_s(study: Study, cases: Sequence[Case]) -> float:
     """About how long a block waits for new processes of its servers; an external one goes on as it is."""
     if not study.new_processes:
         return 0.0
-    choices = [case.typed.server_choice for case in cases]
+    choices = [case.levels.server_choice for case in cases]
     if not study.has_process_for_each_trial:
         choices = list(server_choices(study))
     names = [choice.server for choice in choices]

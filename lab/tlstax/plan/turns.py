@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tlstax.plan.jobs import counted_operations, is_storm, rounds_of
-from tlstax.study import Levels, Study
+from tlstax.plan.jobs import counted_operations, rounds_of
+from tlstax.study import Study
+from tlstax.study.case_workload import workload_in
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import STORM
-from tlstax.study.workload_level import Own, changes_data, shares_data, statements_of
 
 MOST_CONNECTIONS = 512
 """All clients of a sitting keep their connections at once, and the server a thread for each of them."""
@@ -53,7 +52,7 @@ FEWEST_SLICES = 6
 """One that is watched alone, and five slices: of fewer pairs a median leaves nothing out."""
 
 
-def takes_turns(levels: Levels, study: Study) -> bool:
+def takes_turns(case: CaseLevels, study: Study) -> bool:
     """Whether the case with these levels can take turns with others.
 
     Not where its client cannot stop in the middle of a run, where its trial ends with a number of operations
@@ -63,12 +62,11 @@ def takes_turns(levels: Levels, study: Study) -> bool:
     between it and the client, for a time; nor where the observers are what is compared, or each trial has a
     process of the server to itself.
     """
-    case = CaseLevels.of(levels)
     return (
         kind_of(case.client).takes_turns
-        and (_has_rounds_enough(levels, study) if is_storm(levels) else counted_operations(levels) is None)
+        and (_has_rounds_enough(case, study) if case.is_storm else counted_operations(case) is None)
         and study.schedule.mode == "closed"
-        and (not changes_data(levels, study.workloads) or _writes_in_turn(levels, study))
+        and (not study.workload_of(case).changes_data or _writes_in_turn(case, study))
         and not case.is_switched_at_server
         and case.durability is None
         and not case.distance.is_any
@@ -78,55 +76,55 @@ def takes_turns(levels: Levels, study: Study) -> bool:
     )
 
 
-def lead_in(levels: Levels) -> int | None:
+def lead_in(case: CaseLevels) -> int | None:
     """How many operations of a slice are answered before it counts; None where all of it does.
 
     One for each connection: they all begin at once and in step. Not in a storm, which is all beginning.
     """
-    case = CaseLevels.of(levels)
-    whole = not kind_of(case.client).tells_full_load or case.workload == STORM
+    whole = not kind_of(case.client).tells_full_load or case.is_storm
     return None if whole else case.connections
 
 
-def tell_full_load(cases: Iterable[Levels]) -> bool:
+def tell_full_load(cases: Iterable[CaseLevels]) -> bool:
     """Whether every client of these cases tells what it did while all of its connections were at work."""
     return all(lead_in(levels) is not None for levels in cases)
 
 
-def slice_s(cases: Iterable[Levels], own: Own | None = None, *, whole: bool = False) -> float:
+def slice_s(cases: Iterable[CaseLevels], study: Study | None = None, *, whole: bool = False) -> float:
     """How long each slice of these cases lasts, one for all: as named, or what the slowest of them needs.
 
-    `own` has the workloads of the user's own, by name. With `whole` the ends count, whatever clients tell.
+    Without their study none has a workload of the user's own. With `whole` the ends count, whatever clients
+    tell.
     """
     known = tuple(cases)
     whole = whole or not tell_full_load(known)
-    return max(_slice_s(levels, own or {}, whole=whole) for levels in known)
+    return max(_slice_s(case, study, whole=whole) for case in known)
 
 
-def _slice_s(levels: Levels, own: Own, *, whole: bool) -> float:
-    case = CaseLevels.of(levels)
-    if case.slice_ms or not changes_data(levels, own):
+def _slice_s(case: CaseLevels, study: Study | None, *, whole: bool) -> float:
+    workload = workload_in(study, case)
+    if case.slice_ms or not workload.changes_data:
         return _least_s(case, whole=whole)
-    operation_s = statements_of(levels, own) * OPERATION_S * case.connections + COMMIT_S
+    operation_s = workload.statements * OPERATION_S * case.connections + COMMIT_S
     return max(_least_s(case, whole=whole), TIMES_AN_OPERATION * operation_s)
 
 
-def _writes_in_turn(levels: Levels, study: Study) -> bool:
+def _writes_in_turn(case: CaseLevels, study: Study) -> bool:
     """Whether clients can change the same data in turn.
 
     Of a driver it is not known: many begin a transaction by themselves, and leave it open.
     """
-    is_driver = kind_of(CaseLevels.of(levels).client).is_driver
-    return not is_driver and shares_data(levels, study.workloads, study.rows)
+    is_driver = kind_of(case.client).is_driver
+    return not is_driver and study.workload_of(case).shares_data(study.rows)
 
 
-def _has_rounds_enough(levels: Levels, study: Study) -> bool:
+def _has_rounds_enough(case: CaseLevels, study: Study) -> bool:
     """Whether a storm has rounds enough for turns, and those that it is compared with have as many."""
-    return rounds_of(levels) >= FEWEST_SLICES and "rounds" not in study.baseline
+    return rounds_of(case) >= FEWEST_SLICES and "rounds" not in study.baseline
 
 
 def _least_s(case: CaseLevels, *, whole: bool) -> float:
-    if case.workload == STORM:
+    if case.is_storm:
         return STORM_ROUND_S
     if case.slice_ms:
         return case.slice_ms / 1000

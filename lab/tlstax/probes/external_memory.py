@@ -34,9 +34,9 @@ from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
 from tlstax.run.gathering import ready_within_s
-from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
-from tlstax.study.workload_level import DataNeeds
+from tlstax.study.needs import DataNeeds
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import counted
 from tlstax.topics import memory
@@ -252,8 +252,8 @@ class _Growth:
         if tls == "off":
             # The server's cache knows the account then, and asks for no password in the clear.
             self._bench.server.is_alive()
-        levels: dict[str, Level] = {"workload": "ping", "connections": self._step, "tls": tls}
-        job = job_for(levels, self._bench.terms, sequence=self._opened)
+        case = CaseLevels.of({"workload": "ping", "connections": self._step, "tls": tls})
+        job = job_for(case, self._bench.terms, sequence=self._opened)
         client = self.clients.enter_context(LoadClient(self._bench.command, job))
         client.wait_ready(ready_within_s(job))
         client.slice(WORK_S, WORK_S + job.timeout_s + ready_within_s(job))

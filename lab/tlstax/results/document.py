@@ -11,7 +11,8 @@ from tlstax.records.capture import Frame, Hello, StatementSeen
 from tlstax.records.trial import Machine, Specimen, TrustFile
 from tlstax.results.interval import Interval, Judgement
 from tlstax.results.rows import Row, Told
-from tlstax.study import Level, Role, Study
+from tlstax.study import Role, Study
+from tlstax.study.factors import CaseLevels
 
 
 class FirstBytes(Frozen):
@@ -22,7 +23,7 @@ class FirstBytes(Frozen):
     `in_window` the first of the work.
     """
 
-    case: dict[str, Level]
+    case: CaseLevels
     label: str
     says: str
     offered: Hello | None
@@ -47,8 +48,8 @@ class Finding(Frozen):
     outcome: str
     unit: str
     role: Role
-    case: dict[str, Level]
-    baseline: dict[str, Level]
+    case: CaseLevels
+    baseline: CaseLevels
     value: float
     baseline_value: float
     ratio: Interval
@@ -71,7 +72,7 @@ class TrialCounts(Frozen):
 class NeverValid(Frozen):
     """A case of which `trials` were run and none was valid, and the reason that was found most often."""
 
-    case: dict[str, Level]
+    case: CaseLevels
     label: str
     trials: PositiveInt
     reason: str

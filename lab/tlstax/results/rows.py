@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, model_validator
 from tlstax.contract import Frozen
 from tlstax.results.interval import Interval
 from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 
 Of = Literal["value", "ratio", "difference"]
 
@@ -45,8 +46,8 @@ class Row(Frozen):
     unit: str = _optional("")
     role: str = _optional("")
     label: str = _optional("")
-    case: dict[str, Level] = _optional({})
-    baseline: dict[str, Level] = _optional({})
+    case: CaseLevels = _optional(CaseLevels())
+    baseline: CaseLevels = _optional(CaseLevels())
     value: float | None = _optional()
     baseline_value: float | None = _optional()
     interval: Interval | None = _optional()

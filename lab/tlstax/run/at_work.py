@@ -16,9 +16,8 @@ from tlstax.plan.jobs import job_for
 from tlstax.records.external import AtWork, LoadStep
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import GRACE_S
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import statements_of
 from tlstax.support import interruption
 
 Say = Callable[[str], None]
@@ -41,7 +40,7 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
     for connections in at_work.steps_to(most):
         interruption.check()
         try:
-            steps.append(_step({**case, "connections": connections}, study, bench))
+            steps.append(_step(case | {"connections": connections}, study, bench))
         except ClientFailure:
             # What keeps a client from working is told by the first trial.
             break
@@ -63,13 +62,13 @@ def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
     return max(0.0, (after.statements - before.statements - 1 - own) / (after.at_s - before.at_s))
 
 
-def _step(levels: Levels, study: Study, bench: Bench) -> LoadStep:
+def _step(case: CaseLevels, study: Study, bench: Bench) -> LoadStep:
     """What so many connections bring, and what others run beside them. Raises ClientFailure."""
     window = {"duration_s": at_work.STEP_S}
-    connections = CaseLevels.of(levels).connections
-    job = job_for(levels, bench.terms_of(levels).model_copy(update=window), sequence=connections)
+    connections = case.connections
+    job = job_for(case, bench.terms_of(case).model_copy(update=window), sequence=connections)
     within_s, stays = job.timeout_s + GRACE_S, bench.server.connected()
-    with bench.client(levels, job, None) as client:
+    with bench.client(case, job, None) as client:
         client.wait_ready(within_s)
         before = status.traffic(bench.admin)
         did = client.slice(at_work.STEP_S, at_work.STEP_S + within_s)
@@ -77,7 +76,7 @@ def _step(levels: Levels, study: Study, bench: Bench) -> LoadStep:
         client.wind_up()
         client.finish(within_s)
     bench.server.wait_until_gone(stays)
-    own = did.operations * statements_of(levels, study.workloads)
+    own = did.operations * study.workload_of(case).statements
     return LoadStep(
         connections=connections,
         per_s=did.operations / did.elapsed_s,

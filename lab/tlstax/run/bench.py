@@ -41,12 +41,12 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Levels, cpu_features, legacy_tls
+from tlstax.study import cpu_features, legacy_tls
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
-from tlstax.study.workload_level import DataNeeds
+from tlstax.study.needs import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, TlstaxError
@@ -110,7 +110,7 @@ class Bench:
         """The server's process as it is watched: here, where it runs, or out of reach."""
         return FarSide(None, far=self.far) if self.far is not None else Side(self.server_pid)
 
-    def client(self, levels: Levels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
+    def client(self, levels: CaseLevels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.
 
         `before_exec` gets its process before it executes its program, where that is a process here.
@@ -121,9 +121,8 @@ class Bench:
         command = [*self.route(levels).entering, *self.command_of(levels)]
         return LoadClient(command, job, before_exec)
 
-    def route(self, levels: Levels) -> Route:
+    def route(self, case: CaseLevels) -> Route:
         """How the case with these levels reaches the server."""
-        case = CaseLevels.of(levels)
         terms, span, distance = self.terms, self.span, case.distance
         near = span is not None and distance.is_any
         path = self.paths.get((case.path, near))
@@ -144,23 +143,22 @@ class Bench:
             sources = span.near_addresses if span is not None and at_far else SOURCE_ADDRESSES
         return Route(endpoint, sources, entering, path, span if near else None, distance)
 
-    def terms_of(self, levels: Levels) -> JobTerms:
+    def terms_of(self, levels: CaseLevels) -> JobTerms:
         """What jobs of the case with these levels have in common."""
         route = self.route(levels)
         return self.terms.model_copy(
             update={"endpoint": route.endpoint, "source_addresses": route.source_addresses}
         )
 
-    def command_of(self, levels: Levels) -> Sequence[str]:
+    def command_of(self, case: CaseLevels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
-        case = CaseLevels.of(levels)
         program = self.clients.get(case.client)
         hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
         return [*(["env", *hidden] if hidden else []), *(program.command if program else self.command)]
 
-    def connects_in_window(self, levels: Levels) -> bool:
+    def connects_in_window(self, case: CaseLevels) -> bool:
         """Whether that client makes its connections within the window (see `ClientKind`)."""
-        return kind_of(CaseLevels.of(levels).client).connects_in_window
+        return kind_of(case.client).connects_in_window
 
     def revive(self, failure: str, say: Say) -> None:
         """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.

@@ -118,9 +118,9 @@ class Benches:
         """The bench of the external server with this level of `server`."""
         return next(bench for choice, bench in self.benches.items() if choice.server == server)
 
-    def awake(self, levels: Levels) -> AbstractContextManager[Bench]:
+    def awake(self, case: CaseLevels) -> AbstractContextManager[Bench]:
         """The bench of the case with these levels, its server running until the block ends."""
-        return self.using(CaseLevels.of(levels).server_choice)
+        return self.using(case.server_choice)
 
     @contextmanager
     def using(self, choice: ServerChoice) -> Iterator[Bench]:
@@ -339,7 +339,7 @@ def _wanted(
 ) -> Wanted:
     """The server of this choice, as its cases in the study need it, with so many connections at once."""
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
-    cases = (case for case in study.typed() if case.server_choice == choice)
+    cases = (case for case in study.included() if case.server_choice == choice)
     version = only_tls_version(study, choice)
     return Wanted(
         build=specimens.servers[choice.server],
@@ -374,7 +374,7 @@ def _shared(machine: Machine, cpus_of: Mapping[ServerChoice, tuple[int, ...]]) -
 
 def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
-    plugins = dict.fromkeys(case.auth for case in study.typed() if case.server_choice == choice)
+    plugins = dict.fromkeys(case.auth for case in study.included() if case.server_choice == choice)
     accounts = {}
     for plugin in plugins:
         if plugin == DEFAULT_AUTH or not isinstance(bench.server, PrivateServer):

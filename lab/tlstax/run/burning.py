@@ -9,17 +9,16 @@ from tlstax.records.burned import Burned
 from tlstax.run.bench import Bench
 from tlstax.specimens.burn_page import Burnt
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.study import Levels
 from tlstax.study.factors import CaseLevels
 
 
 class Burning:
     """What is burned at the server of the case with these levels; nothing where the fault is not planted."""
 
-    def __init__(self, levels: Levels, bench: Bench) -> None:
+    def __init__(self, case: CaseLevels, bench: Bench) -> None:
         server = bench.server
         self._page = server.burn_page if isinstance(server, PrivateServer) else None
-        self._amount_ns = CaseLevels.of(levels).burn_ns
+        self._amount_ns = case.burn_ns
         self._turns: list[Burnt] = []
 
     @contextmanager

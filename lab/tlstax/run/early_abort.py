@@ -46,12 +46,12 @@ def stop_on_the_users_mistake(record: TrialRecord, study: Study) -> None:
 
     What a driver cannot do is no mistake: its trials are invalid and say why, and the others go on.
     """
-    if record.trial.block > 0 or kind_of(record.trial.case.typed.client).is_driver:
+    if record.trial.block > 0 or kind_of(record.trial.case.levels.client).is_driver:
         return
     mistake = _fatal(record)
     if mistake is not None and mistake.kind in SAME_MISTAKE:
         raise _as_user_mistake(record, mistake, study)
-    own = record.trial.case.typed.workload
+    own = record.trial.case.levels.workload
     if own in study.workloads and not (record.done and record.done.operations):
         for error in record.client_errors:
             if error.kind == "server_error":

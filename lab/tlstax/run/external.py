@@ -58,9 +58,8 @@ from tlstax.study.factors import (
     factors_of,
 )
 from tlstax.study.level_names import ENGINE, UNSET
-from tlstax.study.needs import has_plaintext, server_choices
+from tlstax.study.needs import data_needs, has_plaintext, server_choices
 from tlstax.study.questions import asking_what_is_there
-from tlstax.study.workload_level import data_needs
 from tlstax.support.errors import UserMistake
 
 ALONE = (None,)
@@ -92,8 +91,7 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
     """UserMistake where the study needs a private server in place of one of these levels of `server`."""
     plain = CaseLevels()
     check_paths(study, servers)
-    for levels in study.included():
-        case = CaseLevels.of(levels)
+    for case in study.included():
         if case.server not in servers:
             continue
         if study.has_process_for_each_trial:
@@ -103,7 +101,7 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
                 remedy="name specimens; `tlstax memory --server mysql://…` opens connections step by step",
             )
         for name in _ITS_OWN:
-            if name in levels and name != "server" and getattr(case, name) != getattr(plain, name):
+            if name in case and name != "server" and getattr(case, name) != getattr(plain, name):
                 raise UserMistake(
                     f"an external server keeps what it has: {name} cannot be chosen there",
                     remedy="leave it out, or name specimens alone",
@@ -123,7 +121,7 @@ def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_
     In the clear they encrypt a password, where one is asked for, with a key that they take from whoever
     answers; none of them can be told not to. On this machine nobody is between.
     """
-    others = [case for case in study.typed() if case.client != ENGINE and case.server == level]
+    others = [case for case in study.included() if case.client != ENGINE and case.server == level]
     in_the_clear = next((case for case in others if case.tls in {"off", UNSET}), None)
     address = guest.address
     is_here = address.socket is not None or is_loopback(address.host)
@@ -382,7 +380,7 @@ def _everywhere(study: Study) -> str:
 
 
 def _has_plaintext_at(level: str | None, study: Study) -> bool:
-    return any(case.server == level and not case.is_encrypted for case in study.typed())
+    return any(case.server == level and not case.is_encrypted for case in study.included())
 
 
 def _of_client_alone(machine: Machine, asked: AskedCpus, here: Sequence[Near]) -> Machine:

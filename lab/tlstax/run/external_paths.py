@@ -32,7 +32,7 @@ BROKEN_OFF = 10
 
 def check_paths(study: Study, servers: Collection[str | None]) -> None:
     """UserMistake for a path that leads to no external server; `servers` are their levels of `server`."""
-    if any(case.path == UNIX_SOCKET and case.server in servers for case in study.typed()):
+    if any(case.path == UNIX_SOCKET and case.server in servers for case in study.included()):
         raise UserMistake(
             "an external server's Unix socket is an address of its own",
             remedy="name it in the URL: mysql://user@/schema?socket=/run/mysqld/mysqld.sock",

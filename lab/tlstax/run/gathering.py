@@ -39,7 +39,7 @@ from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
-from tlstax.study import Levels, configuration, cpu_features
+from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
 from tlstax.tap.capturing import Captured
@@ -151,7 +151,7 @@ def why_it_broke_off(failure: Exception) -> str:
 
 
 def observed_of_server(
-    levels: Levels, bench: Bench, window: Window, cpu: ServerCpu | None, status_delta: dict[str, int]
+    levels: CaseLevels, bench: Bench, window: Window, cpu: ServerCpu | None, status_delta: dict[str, int]
 ) -> ServerObservation:
     """What the server's side shows when the client has gone."""
     server, admin, used = bench.server, bench.admin, window.server
@@ -179,17 +179,17 @@ def observed_of_server(
     )
 
 
-def _variables(levels: Levels, admin: Database) -> dict[str, str]:
+def _variables(case: CaseLevels, admin: Database) -> dict[str, str]:
     """The server's variables of the options that the case asks for."""
-    asked = configuration.options_of(CaseLevels.of(levels).configuration)
+    asked = configuration.options_of(case.configuration)
     return server_facts.variables(admin, list(map(configuration.variable_of, asked))) if asked else {}
 
 
-def _demands_certificate(levels: Levels, bench: Bench) -> bool | None:
+def _demands_certificate(case: CaseLevels, bench: Bench) -> bool | None:
     """Whether the account of the case is let in only with a certificate; None where no case names that."""
-    if "client_certificate" not in levels or not isinstance(bench.server, PrivateServer):
+    if "client_certificate" not in case or not isinstance(bench.server, PrivateServer):
         return None
-    proof = bench.terms.client_proof if CaseLevels.of(levels).proves_client else None
+    proof = bench.terms.client_proof if case.proves_client else None
     user = proof.account.user if proof is not None else bench.terms.account.user
     return accounts.demands_certificate(bench.admin, user)
 
@@ -217,7 +217,7 @@ def made_ready(gathered: Gathered, bench: Bench, passed: Passed) -> None:
     if isinstance(server, PrivateServer):
         gathered.claim = server.claim()
     if bench.data is not None:
-        whose = (id(bench), gathered.trial.case.typed.workload)
+        whose = (id(bench), gathered.trial.case.levels.workload)
         if whose not in passed.tables:
             passed.tables[whose] = bench.data.ready(bench.admin, levels)
         gathered.data = passed.tables[whose]
@@ -231,7 +231,7 @@ def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
     """Which TLS library the client was to load; none is loaded for plaintext."""
     if isinstance(job.tls, TlsOff):
         return None
-    return bench.client_claims.get(trial.case.typed.client_tls_library)
+    return bench.client_claims.get(trial.case.levels.client_tls_library)
 
 
 def _fill_authentication_cache(server: Server) -> None:

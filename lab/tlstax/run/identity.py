@@ -22,7 +22,7 @@ def identity_terms(
     """
     if not isinstance(bench.server, PrivateServer):
         return {}
-    cases = [case for case in study.typed() if case.server_choice == choice]
+    cases = [case for case in study.included() if case.server_choice == choice]
     files = bench.server.certificates
     trusted: dict[int, str] = {}
     if bundle is not None:

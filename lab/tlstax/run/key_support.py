@@ -8,7 +8,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.plan.jobs import job_for, longest_warmup_s
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.study import Exclusion, Levels, Study
+from tlstax.study import Exclusion, Study
 from tlstax.study.design import Case
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
@@ -28,45 +28,43 @@ def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Stud
     """
     known: dict[Hashable, str] = {}
     refused: list[Exclusion] = []
-    for levels in _in_question(study):
-        question = _question(levels)
+    for case in _in_question(study):
+        question = _question(case)
         if question not in known:
-            known[question] = _refusal(levels, benches)
+            known[question] = _refusal(case, benches)
             if known[question]:
-                case = Case(levels=dict(levels), role="treatment")
-                say(f"left out: {full_label(case, study)} ({known[question]})")
+                words = full_label(Case(levels=case, role="treatment"), study)
+                say(f"left out: {words} ({known[question]})")
         if known[question]:
-            refused.append(Exclusion(levels=dict(levels), why=known[question]))
+            refused.append(Exclusion(levels=dict(case), why=known[question]))
     if not refused:
         return study
     return Study.model_validate({**dict(study), "exclude": (*study.exclude, *refused)})
 
 
-def _in_question(study: Study) -> Iterator[Levels]:
-    for levels in study.included():
-        case = CaseLevels.of(levels)
+def _in_question(study: Study) -> Iterator[CaseLevels]:
+    for case in study.included():
         if case.is_encrypted and (case.certificate in NOT_EVERYWHERE or case.group in HYBRIDS):
-            yield levels
+            yield case
 
 
-def _question(levels: Levels) -> Hashable:
+def _question(case: CaseLevels) -> Hashable:
     """All that an agreement depends on: the server, the client and its library, version and groups."""
-    case = CaseLevels.of(levels)
     return case.server_choice, case.client, case.client_tls_library, case.tls, case.group, case.proves_client
 
 
-def _refusal(levels: Levels, benches: Benches) -> str:
+def _refusal(case: CaseLevels, benches: Benches) -> str:
     """Why they do not agree; empty where they do."""
-    with benches.using(CaseLevels.of(levels).server_choice) as bench:
+    with benches.using(case.server_choice) as bench:
         try:
-            _connect(levels, bench)
+            _connect(case, bench)
         except ClientFailure as failure:
             return str(failure)
     return ""
 
 
-def _connect(levels: Levels, bench: Bench) -> None:
-    one = {**levels, "connections": 1}
+def _connect(case: CaseLevels, bench: Bench) -> None:
+    one = case | {"connections": 1}
     job = job_for(one, bench.terms_of(one).model_copy(update={"duration_s": ASK_S}), sequence=0)
     with bench.client(one, job, None) as client:
         client.wait_ready(PATIENCE_S + longest_warmup_s(job))

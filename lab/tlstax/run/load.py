@@ -79,7 +79,7 @@ def taken(fleet: Fleet, study: Study, benches: Benches, say: Say) -> LoadMachine
 def _least_busy(cases: Sequence[Case], study: Study, benches: Benches, say: Say) -> float | None:
     """The share of the server's CPUs that worked in the case in which that was least; None out of reach."""
     found = []
-    with benches.using(cases[0].typed.server_choice) as bench:
+    with benches.using(cases[0].levels.server_choice) as bench:
         for place, case in enumerate(cases):
             trial = Trial(block=0, position=place, case=case)
             record = run_trial(trial, pilot_job(trial, study, bench), bench)

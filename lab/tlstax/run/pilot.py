@@ -79,7 +79,7 @@ def balanced_by(
 def measured(cases: Sequence[Case], study: Study, opened: Opened, say: Say) -> list[PilotLoad]:
     """What each of these cases of one server uses on both sides; a case that fails is passed over."""
     loads = []
-    choice = cases[0].typed.server_choice
+    choice = cases[0].levels.server_choice
     with opened(choice) as benches, benches.using(choice) as bench:
         for place, case in enumerate(cases):
             interruption.check()

@@ -30,8 +30,7 @@ from tlstax.run.room import check_room
 from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study, configuration
-from tlstax.study.needs import has_one_thread, server_choices
-from tlstax.study.workload_level import data_needs
+from tlstax.study.needs import data_needs, has_one_thread, server_choices
 
 
 class Listener(Protocol):

@@ -14,9 +14,9 @@ from tlstax.mysql import answers, error_codes, innodb, session, table
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
-from tlstax.study import Levels
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import DataNeeds, changes_data, table_of
+from tlstax.study.needs import DataNeeds
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload, with_table
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
@@ -35,14 +35,15 @@ class TrialData:
     _changed: set[Shape] = field(default_factory=set)
     _unsettled: bool = False
 
-    def ready(self, database: Database, levels: Levels) -> tuple[TableState, ...]:
+    def ready(self, database: Database, case: CaseLevels) -> tuple[TableState, ...]:
         """Make the data as the case's trial needs it; what a table that will change holds then.
 
         MachineFault where it is not what it must be, SqlError where the server fails, UserMistake
         where it refuses a statement of the user's.
         """
-        own, shape = self.needs.own.get(CaseLevels.of(levels).workload), table_of(levels, self.needs.own)
-        writes, name = changes_data(levels, self.needs.own), self.server.tables[shape]
+        workload = CaseWorkload.of(case, self.needs.own)
+        own, shape, writes = workload.own, workload.table, workload.changes_data
+        name = self.server.tables[shape]
         to_check = writes or shape in self._changed
         if shape in self._changed:
             table.put_back(database, name)

@@ -27,9 +27,8 @@ from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed
 from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
+from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3
@@ -76,14 +75,14 @@ class Seat:
     @property
     def launches_quickly(self) -> bool:
         """Whether its process is there within milliseconds: a driver's takes the processors for longer."""
-        return not kind_of(self.trial.case.typed.client).is_driver
+        return not kind_of(self.trial.case.levels.client).is_driver
 
     def launch(self) -> None:
         """Start the client's process, which loads itself while others sit down; it connects to nobody yet."""
         with self.gathered.failures():
             bench, levels = self.bench, self.trial.case.levels
             self._counters = self._stack.enter_context(counters_of(levels, bench))
-            before_exec = self._counters.open_before_exec if CaseLevels.of(levels).is_observed else None
+            before_exec = self._counters.open_before_exec if levels.is_observed else None
             self._stack.enter_context(travelling(self._route, self.gathered.travelled))
             self._client = bench.client(levels, self._job, before_exec)
             self._stack.push(self._client)

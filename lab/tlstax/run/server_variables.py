@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tlstax.mysql import innodb, tls_facts, tls_switch
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DURABILITY
@@ -33,7 +33,7 @@ class InForce(NamedTuple):
 
 def check_switchable(study: Study, benches: Benches) -> None:
     """UserMistake when TLS is to be switched at a server that cannot do that while it runs."""
-    choices = dict.fromkeys(case.server_choice for case in study.typed() if case.is_switched_at_server)
+    choices = dict.fromkeys(case.server_choice for case in study.included() if case.is_switched_at_server)
     for choice in choices:
         with benches.using(choice) as bench:
             if not tls_switch.can_switch(bench.admin):
@@ -45,7 +45,7 @@ def check_switchable(study: Study, benches: Benches) -> None:
 
 
 @contextmanager
-def applied(levels: Levels, bench: Bench) -> Iterator[None]:
+def applied(levels: CaseLevels, bench: Bench) -> Iterator[None]:
     """The server as the case with these levels wants it, until the block ends.
 
     MachineFault when it cannot be set. Where the block fails, its own error is the one that is
@@ -63,13 +63,12 @@ def applied(levels: Levels, bench: Bench) -> Iterator[None]:
     _put_back(undo)
 
 
-def in_force(levels: Levels, bench: Bench) -> InForce:
+def in_force(case: CaseLevels, bench: Bench) -> InForce:
     """What holds at the server now, of what its case sets, and what it accepts of a client that asks nothing.
 
     It logs in once more, because only a greeting says what a new connection would meet: after a reload that
     failed, the variables say one thing and the server does another.
     """
-    case = CaseLevels.of(levels)
     versions = durability = None
     if kind_of(case.client).is_silent:
         versions = tls_switch.session_versions(bench.admin)
@@ -85,8 +84,7 @@ def in_force(levels: Levels, bench: Bench) -> InForce:
     return InForce(versions, durability)
 
 
-def _switch_tls(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    case = CaseLevels.of(levels)
+def _switch_tls(case: CaseLevels, bench: Bench, undo: list[Callable[[], None]]) -> None:
     if case.is_encrypted or not case.is_switched_at_server:
         return
     before = tls_switch.versions(bench.admin)
@@ -94,8 +92,8 @@ def _switch_tls(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) ->
     tls_switch.accept(bench.admin, tls_switch.NO_TLS)
 
 
-def _set_durability(levels: Levels, bench: Bench, undo: list[Callable[[], None]]) -> None:
-    wanted = CaseLevels.of(levels).durability
+def _set_durability(case: CaseLevels, bench: Bench, undo: list[Callable[[], None]]) -> None:
+    wanted = case.durability
     if wanted is None:
         return
     before = innodb.flush_at_commit(bench.admin)

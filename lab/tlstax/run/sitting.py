@@ -146,7 +146,7 @@ def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None
     What a client did that failed is not known: then there is no most of anything.
     """
     opened = [seat.opened_in_turns for seat in seats]
-    made = zip((seat.trial.case.typed for seat in seats), opened, strict=True)
+    made = zip((seat.trial.case.levels for seat in seats), opened, strict=True)
     written = [_written(seat) for seat in seats]
     claims = {**together.claims(made), **rows_changed.claims(written)}
     if not seats[0].bench.guest:
@@ -166,7 +166,7 @@ def _written(seat: Seat) -> rows_changed.Written:
     """What a client says that it did in its turns."""
     done = seat.gathered.done
     return rows_changed.Written(
-        case=seat.trial.case.typed,
+        case=seat.trial.case.levels,
         workload=seat.gathered.captured.job.workload,
         version=seat.bench.server.version,
         operations=seat.operations_in_turns,

@@ -61,8 +61,7 @@ def cut_to(
                 added.append(bundle)
     treatments = (*study.treatments, *added)
     exclude = list(study.exclude)
-    for levels in _served(study):
-        choice = CaseLevels.of(levels).server_choice
+    for choice, levels in _served(study).items():
         for bundle in treatments:
             why = _why_not(bundle, choice, missing, able, added)
             if why:
@@ -89,20 +88,18 @@ def _why_not(
     return ""
 
 
-def _served(study: Study) -> list[dict[str, Level]]:
-    """The levels that choose each of the study's servers."""
+def _served(study: Study) -> dict[ServerChoice, dict[str, Level]]:
+    """The study's servers, each with the levels that choose it."""
     names = [name for name in SERVER_FACTORS if name in study.levels_of()]
-    levels_by_choice: dict[ServerChoice, dict[str, Level]] = {}
-    for levels in study.included():
-        levels_by_choice.setdefault(
-            CaseLevels.of(levels).server_choice, {name: levels[name] for name in names}
-        )
-    return list(levels_by_choice.values())
+    served: dict[ServerChoice, dict[str, Level]] = {}
+    for case in study.included():
+        served.setdefault(case.server_choice, {name: case[name] for name in names})
+    return served
 
 
 def _lacking(study: Study, choice: ServerChoice, benches: Benches) -> list[str]:
     wanted = dict.fromkeys(
-        case.tls for case in study.typed() if case.server_choice == choice and case.tls in VERSIONS
+        case.tls for case in study.included() if case.server_choice == choice and case.tls in VERSIONS
     )
     has = _asked(study, benches, choice, tuple(wanted))
     return [version for version in wanted if version not in has]
@@ -114,7 +111,7 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
     It is asked by the client's library of its first case, since not every library verifies every key.
     """
     has = {}
-    cases = (case for case in study.typed() if case.server_choice == choice and case.is_encrypted)
+    cases = (case for case in study.included() if case.server_choice == choice and case.is_encrypted)
     library = next((case.client_tls_library for case in cases), OWN)
     with benches.using(choice) as bench:
         for version in versions:
@@ -143,7 +140,7 @@ def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bo
     terms = bench.terms.model_copy(update={"duration_s": ASK_S})
     stays = bench.server.connected()
     try:
-        return _resumed(job_for(levels, terms, sequence=0), bench)
+        return _resumed(job_for(CaseLevels.of(levels), terms, sequence=0), bench)
     except ClientFailure as failure:
         return None if failure.tls_was_refused() else True
     finally:

@@ -24,8 +24,7 @@ from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed
 from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
-from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import sets_values
+from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
 from tlstax.tap.capturing import capturing
 
@@ -52,7 +51,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     if in_window:
         connection_log.clear(admin)
     route = bench.route(levels)
-    observed, burning, locks = CaseLevels.of(levels).is_observed, Burning(levels, bench), LockCounting(bench)
+    observed, burning, locks = levels.is_observed, Burning(levels, bench), LockCounting(bench)
     with (
         travelling(route, gathered.travelled),
         capturing(captured) if trial.captured else nullcontext(),

@@ -10,26 +10,25 @@ from tlstax.observers.counters import Counters
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watched
 from tlstax.run.bench import Bench
-from tlstax.study import Levels
 from tlstax.study.factors import CaseLevels
 
 
-def watched(levels: Levels, job: Job, bench: Bench, client: Side, others: int) -> Watched:
+def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int) -> Watched:
     """The sides of a trial and what is watched of them, beside `others` who are connected to the server."""
-    path = bench.route(levels).path
+    path = bench.route(case).path
     sides = Watched(
         client=client,
         server=bench.server_side,
         path=tuple(path.pids) if path else (),
     )
-    if not CaseLevels.of(levels).is_observed:
+    if not case.is_observed:
         return sides
-    return _all_observers(sides, _kept(job, bench.connects_in_window(levels)), others, bench)
+    return _all_observers(sides, _kept(job, bench.connects_in_window(case)), others, bench)
 
 
-def counters_of(levels: Levels, bench: Bench) -> Counters:
+def counters_of(case: CaseLevels, bench: Bench) -> Counters:
     """What is counted of the case's client; nothing where it is not observed."""
-    return Counters(bench.counted_events if CaseLevels.of(levels).is_observed else ())
+    return Counters(bench.counted_events if case.is_observed else ())
 
 
 def _kept(job: Job, in_window: bool) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from tlstax.contract import OpenLoop
 from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
-from tlstax.study.factors import FACTORS, CaseLevels, Choice, check_factor
+from tlstax.study.factors import FACTORS, Choice, check_factor
 from tlstax.study.faults import rebuilt
 from tlstax.study.level_names import (
     DIRECT,
@@ -22,7 +22,6 @@ from tlstax.study.level_names import (
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
 from tlstax.study.workload_files import with_workload_files
-from tlstax.study.workload_level import makes_connections
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, enumerated
@@ -71,8 +70,8 @@ def check_nothing_is_lost(study: Study, factors: Collection[str]) -> None:
     for factor in factors:
         for level in study.levels_of()[factor]:
             if (factor, level) not in left:
-                lost = (study.exclusion_of(levels) for levels in study.product() if levels[factor] == level)
-                why = next((exclusion.why for exclusion in lost if exclusion), "")
+                lost = (exclusion.why for case, exclusion in study.excluded() if case[factor] == level)
+                why = next(lost, "")
                 raise UserMistake(
                     f"--set {factor}: nothing is left to be measured with {factor} = {level}: {why}",
                     remedy="leave that level out, or choose what it goes with",
@@ -137,8 +136,7 @@ def along_paths(study: Study, paths: Sequence[str], where: str = "--path") -> St
     taken = {levels["path"] for levels in changed.included()}
     for path in asked:
         if path not in taken:
-            of_path = (levels for levels in changed.product() if levels["path"] == path)
-            why = next(left.why for levels in of_path if (left := changed.exclusion_of(levels)))
+            why = next(exclusion.why for case, exclusion in changed.excluded() if case["path"] == path)
             raise UserMistake(f"{where}: {why}", remedy="choose another path, or other levels beside it")
     return changed
 
@@ -229,16 +227,16 @@ def at_external_servers(study: Study, servers: Collection[str | None]) -> Study:
     """
     levels = study.levels_of()
     others = tuple(name for name in levels.get("client", ()) if name != ENGINE)
-    there = [case for case in study.included() if CaseLevels.of(case).server in servers]
+    there = [case for case in study.included() if case.server in servers]
     made = {
         str(case["workload"]): None
         for case in there
-        if "workload" in case and makes_connections(case, study.workloads)
+        if "workload" in case and study.workload_of(case).makes_connections
     }
     if not others or not made:
         return study
     why = "it does not wait until the server is done with connections that it has closed"
-    keeping = {CaseLevels.of(case).client for case in there if not makes_connections(case, study.workloads)}
+    keeping = {case.client for case in there if not study.workload_of(case).makes_connections}
     for name in others:
         if name not in keeping:
             raise UserMistake(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -16,6 +17,7 @@ from tlstax.study import (
     path_exclusions,
     unset_options,
 )
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.factors import CaseLevels, Choice, within
 from tlstax.study.level_names import Level, Levels
@@ -40,13 +42,8 @@ class Case(Frozen):
     The control has the baseline's levels; only its role, and so its name, differs.
     """
 
-    levels: dict[str, Level]
+    levels: CaseLevels
     role: Role
-
-    @property
-    def typed(self) -> CaseLevels:
-        """Each level by its factor's name and of its own type."""
-        return CaseLevels.of(self.levels)
 
     def key(self) -> str:
         """A stable text that distinguishes this case from every other case of the study."""
@@ -66,9 +63,10 @@ class Exclusion(Frozen):
     keeps_connections: bool = Field(default=False, exclude_if=lambda kept: not kept)
     unless_asked: bool = Field(default=False, exclude_if=lambda asked: not asked)
 
-    def matches(self, wanted: Wanted, levels: Levels) -> bool:
-        """Whether this exclusion rules out the case with these levels, which is the wanted one."""
-        return within(levels, self.levels) and (not self.keeps_connections or wanted.keeps_connections)
+    def matches(self, wanted: Wanted) -> bool:
+        """Whether this exclusion rules out the wanted case."""
+        is_one = within(wanted.case, self.levels)
+        return is_one and not (self.keeps_connections and wanted.workload.makes_connections)
 
     def gives_way(self, factor: str, levels: Iterable[Level]) -> bool:
         """Whether somebody who asks for these levels of a factor asks for what is left out."""
@@ -196,6 +194,13 @@ class Study(Frozen):
         """A bundle need not name the options that its driver is not given."""
         return unset_options.filled(study)
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The study with these changes, whose cases are its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for resolved in ("_combinations", "_case_workloads"):
+            copied.__dict__.pop(resolved, None)
+        return copied
+
     @property
     def has_process_for_each_trial(self) -> bool:
         """Whether each trial has a process of the server to itself."""
@@ -210,45 +215,58 @@ class Study(Frozen):
                     bundled[name] = (*bundled.get(name, ()), level)
         return {**bundled, **self.factors}
 
-    def known(self, levels: Levels) -> dict[str, Level]:
+    def known(self, case: CaseLevels) -> CaseLevels:
         """The levels of factors that the study has: counting locks puts in another, by which no case goes."""
-        factors = self.levels_of()
-        return {name: level for name, level in levels.items() if name in factors}
+        return case.without(*(set(case) - self.levels_of().keys()))
 
-    def product(self) -> Iterator[dict[str, Level]]:
-        """Every combination of levels, those that are excluded among them; groups one after another."""
+    @cached_property
+    def _combinations(self) -> tuple[tuple[CaseLevels, Exclusion | None], ...]:
+        """Every combination of levels, read once, with the exclusion that rules it out, if one does."""
         names = list(self.factors)
-        for levels in product(*self.factors.values()):
-            for treatment in self.treatments or ({},):
-                yield {**dict(zip(names, levels, strict=True)), **treatment}
+        product_of_levels = (
+            CaseLevels.of({**dict(zip(names, levels, strict=True)), **treatment})
+            for levels in product(*self.factors.values())
+            for treatment in self.treatments or ({},)
+        )
+        return tuple((case, self._exclusion_of(case)) for case in product_of_levels)
 
-    def exclusion_of(self, levels: Levels) -> Exclusion | None:
-        """The exclusion that rules this combination out, if one does; what its client cannot do is one."""
-        wanted = self.wanted(levels)
-        written = next((each for each in self.exclude if each.matches(wanted, levels)), None)
+    def product(self) -> Iterator[CaseLevels]:
+        """Every combination of levels, those that are excluded among them; groups one after another."""
+        return (case for case, _ in self._combinations)
+
+    def included(self) -> Iterator[CaseLevels]:
+        """Every combination of levels that is not excluded, in the order of `product`."""
+        return (case for case, exclusion in self._combinations if exclusion is None)
+
+    def excluded(self) -> Iterator[tuple[CaseLevels, Exclusion]]:
+        """The others, each with what rules it out: what its client cannot do is an exclusion too."""
+        return ((case, exclusion) for case, exclusion in self._combinations if exclusion is not None)
+
+    def _exclusion_of(self, case: CaseLevels) -> Exclusion | None:
+        wanted = self.wanted(case)
+        written = next((each for each in self.exclude if each.matches(wanted)), None)
         if written:
             return written
-        case = wanted.case
         why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, wanted.server)
         why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)
-        return Exclusion(levels=dict(levels), why=why) if why else None
+        return Exclusion(levels=dict(case), why=why) if why else None
 
-    def wanted(self, levels: Levels) -> Wanted:
-        """The case with these levels as a client is asked to measure it."""
-        case = CaseLevels.of(levels)
-        return Wanted(case, self.workloads, self.schedule, self.abilities_of(case.server))
+    def wanted(self, case: CaseLevels) -> Wanted:
+        """The case as a client is asked to measure it."""
+        return Wanted(case, self.workload_of(case), self.schedule, self.abilities_of(case.server))
+
+    def workload_of(self, case: CaseLevels) -> CaseWorkload:
+        """The case's workload: one of ours, or of the user's own. Cases that have the same share it."""
+        known, chosen = self._case_workloads, (case.workload, case.protocol)
+        return known.get(chosen) or known.setdefault(chosen, CaseWorkload.of(case, self.workloads))
+
+    @cached_property
+    def _case_workloads(self) -> dict[tuple[str, str], CaseWorkload]:
+        return {}
 
     def abilities_of(self, server: str | None) -> ServerAbilities | None:
         """What the server of this name can do; None where that is not known."""
         return self.servers.get(server) or CATALOGUED.get(server) if server else None
-
-    def included(self) -> Iterator[dict[str, Level]]:
-        """Every combination of levels that is not excluded, in the order of `product`."""
-        return (levels for levels in self.product() if self.exclusion_of(levels) is None)
-
-    def typed(self) -> Iterator[CaseLevels]:
-        """The same, each level by its factor's name and of its own type."""
-        return map(CaseLevels.of, self.included())
 
     def is_baseline(self, levels: Levels) -> bool:
         """Whether this combination is what its neighbours are compared with."""
@@ -367,8 +385,7 @@ MOST_REASONS = 2
 def _check_groups(study: Study) -> None:
     included = list(study.included())
     if not included:
-        found = (study.exclusion_of(levels) for levels in study.product())
-        whys = dict.fromkeys(exclusion.why for exclusion in found if exclusion)
+        whys = dict.fromkeys(exclusion.why for _, exclusion in study.excluded())
         raise ValueError(f"nothing is left to measure: {'; '.join(list(whys)[:MOST_REASONS])}")
     with_baseline = {_key(study.group_of(case)) for case in included if study.is_baseline(case)}
     for case in included:

@@ -1,4 +1,4 @@
-"""The factors that a study may vary, each declared once, and a case that is read from its levels.
+"""The factors that a study may vary, each declared once, and a case: a level of each.
 
 A factor is a field of `CaseLevels`: its type, the level that stands for leaving a thing as it is, and a
 `Factor`: what it is and of what, its levels, what these are called, and when they are named. Whatever lists
@@ -8,10 +8,13 @@ factors (options, completion, columns of tables, servers to start, labels) follo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from tlstax.contract import Compression
 from tlstax.study import configuration as configured
@@ -44,6 +47,7 @@ from tlstax.study.level_names import (
     RECONNECTING,
     REQUIRED,
     SHARED,
+    STORM,
     UNSET,
     WORKLOADS,
     Level,
@@ -119,16 +123,18 @@ class Distance:
         return self != Distance()
 
 
-@dataclass(frozen=True)
-class CaseLevels:
+@dataclass(frozen=True, eq=False, repr=False)
+class CaseLevels(Mapping[str, Level]):
     """What is measured in a case: a field for each factor, and the options of its driver.
 
-    `named` are the factors that the case has a level of, in their order; the fields of the others have the
-    level that stands for leaving a thing as it is, or None where nothing does. `options` are the driver's,
-    those left unset among them not. Levels are as `check_level` returns them.
+    A mapping of the levels as they were written (`written`), which is all that is stored of it and all by
+    which two cases are equal. Factors without a level there have a field that says what leaves a thing as it
+    is, or None where nothing does. `options` are the driver's, those left unset among them not. Levels are as
+    `check_level` returns them. Studies, records and documents have cases of this type (pydantic reads any
+    mapping of levels as one), so that nobody behind their doors reads a level again.
     """
 
-    named: tuple[str, ...] = ()
+    written: Mapping[str, Level] = field(default_factory=dict)
     tls: str = _factor(
         "off",
         "connection",
@@ -410,10 +416,57 @@ class CaseLevels:
     )
     options: Mapping[str, str] = field(default_factory=dict)
 
-    @staticmethod
-    def of(levels: Levels) -> CaseLevels:
-        """The case with these levels, which may be some of a case's; what names no factor is passed over."""
-        return _read(tuple(levels.items()))
+    @classmethod
+    def of(cls, levels: Levels) -> CaseLevels:
+        """The case with these levels, which may be some of a case's; what names no factor has no field."""
+        if isinstance(levels, cls):
+            return levels
+        known: dict[str, Any] = {
+            name: _KINDS[name](level) for name, level in levels.items() if name in _KINDS
+        }
+        options = {
+            name.removeprefix(OPTION): str(level)
+            for name, level in levels.items()
+            if name.startswith(OPTION) and level != UNSET
+        }
+        return cls(written=dict(levels), options=options, **known)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Levels by the names of their factors, in JSON as well: what a case is stored and printed as."""
+        levels = handler.generate_schema(dict[str, Level])
+        written = core_schema.plain_serializer_function_ser_schema(dict, return_schema=levels)
+        return core_schema.no_info_after_validator_function(cls.of, levels, serialization=written)
+
+    def __getitem__(self, name: str) -> Level:
+        return self.written[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.written)
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    def items(self) -> ItemsView[str, Level]:
+        """The levels as they were written, by the names of their factors."""
+        return self.written.items()
+
+    def __repr__(self) -> str:
+        return repr(self.written)
+
+    def __eq__(self, other: object) -> bool:
+        return self.written == (other.written if isinstance(other, CaseLevels) else other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.written.items()))
+
+    def __or__(self, changed: Levels) -> CaseLevels:
+        """The case with these levels in place of its own, or beside them."""
+        return CaseLevels.of({**self.written, **changed})
+
+    def without(self, *names: str) -> CaseLevels:
+        """The case as if it had no level of these factors."""
+        return CaseLevels.of({name: level for name, level in self.written.items() if name not in names})
 
     @property
     def is_encrypted(self) -> bool:
@@ -438,14 +491,20 @@ class CaseLevels:
     @property
     def session(self) -> Session | None:
         """What its workload's name says of statements and bytes; None of another workload."""
-        return Session.named(self.workload)
+        sized = workloads.by_numbers(self.workload)
+        return sized if isinstance(sized, Session) else None
+
+    @property
+    def is_storm(self) -> bool:
+        """Whether all its connections are opened at once, round after round."""
+        return self.workload == STORM
 
     @property
     def reconnects(self) -> bool:
         """Whether each operation of its built-in workload is on a connection of its own."""
-        session, rows = self.session, Rows.named(self.workload)
-        of_session = session is not None and session.statements is not None
-        return self.workload in RECONNECTING or of_session or (rows is not None and rows.connects)
+        sized = workloads.by_numbers(self.workload)
+        of_session = isinstance(sized, Session) and sized.statements is not None
+        return self.workload in RECONNECTING or of_session or (isinstance(sized, Rows) and sized.connects)
 
     @property
     def is_observed(self) -> bool:
@@ -457,7 +516,7 @@ class CaseLevels:
         """Whether it is the server that turns TLS off, where the case has none."""
         return self.tls_switch == "server"
 
-    @property
+    @cached_property
     def server_choice(self) -> ServerChoice:
         """The server that the case is measured on."""
         chosen = {name: getattr(self, name) for name in SERVER_FACTORS}
@@ -475,7 +534,7 @@ class CaseLevels:
         """How much CPU time the fault `burn` is to take in each call, in nanoseconds."""
         return 0 if self.burn == NO_BURN else int(self.burn.removesuffix("ns"))
 
-    @property
+    @cached_property
     def distance(self) -> Distance:
         """The distance between client and server."""
         return Distance(rtt_ms=self.rtt_ms, jitter_ms=self.jitter_ms, rate_mbit=self.rate_mbit)
@@ -513,21 +572,6 @@ _KINDS: dict[str, Callable[[Level], Level]] = {
     if each.metadata
 }
 """The type of each factor's level, as the fields above have it."""
-
-_LARGEST_STUDY = 1 << 14
-"""As many cases are kept read; a study with more has them read again, which takes microseconds."""
-
-
-@lru_cache(maxsize=_LARGEST_STUDY)
-def _read(levels: tuple[tuple[str, Level], ...]) -> CaseLevels:
-    known: dict[str, Any] = {name: _KINDS[name](level) for name, level in levels if name in _KINDS}
-    options = {
-        name.removeprefix(OPTION): str(level)
-        for name, level in levels
-        if name.startswith(OPTION) and level != UNSET
-    }
-    return CaseLevels(named=tuple(name for name, _ in levels), options=options, **known)
-
 
 _OPTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 

@@ -15,7 +15,7 @@ from tlstax.study import cpu_features
 from tlstax.study.client_kinds.known import client_words, kind_of
 from tlstax.study.design import Case, Study
 from tlstax.study.factors import DISTANCE_FACTORS, FACTORS, CaseLevels, factors_of
-from tlstax.study.level_names import NO_FAULT, OPTION, OWN, REQUIRED, UNSET, VARIANTS, Level, Levels
+from tlstax.study.level_names import ENGINE, NO_FAULT, OPTION, OWN, REQUIRED, UNSET, VARIANTS, Level, Levels
 from tlstax.study.level_words import changed_words, planted_words, twin_words
 from tlstax.support.text import counted
 
@@ -111,7 +111,7 @@ def driver_words(levels: Levels, study: Study | None = None) -> str:
     if study is not None:
         levels = {name: level for name, level in levels.items() if name not in shared_options(study)}
     options = option_words(levels)
-    name = client_words(CaseLevels.of(levels).client) if "client" in levels else ""
+    name = client_words(levels["client"]) if "client" in levels else ""
     return f"{name} with {options}".strip() if options and name else name or options
 
 
@@ -135,7 +135,8 @@ def shared_options(study: Study) -> frozenset[str]:
 
 def option_words(levels: Levels) -> str:
     """The options of a driver as people write them: "useLocalSessionState=true and useSSL=false"."""
-    return " and ".join(f"{name}={level}" for name, level in sorted(CaseLevels.of(levels).options.items()))
+    options = (item for item in sorted(levels.items()) if item[0].startswith(OPTION) and item[1] != UNSET)
+    return " and ".join(f"{name.removeprefix(OPTION)}={level}" for name, level in options)
 
 
 def way_words(levels: Levels) -> list[str]:
@@ -254,7 +255,7 @@ def login_words(levels: Levels) -> Iterator[str]:
 
 def _to_name(levels: Levels, names: Collection[str], study: Study | None) -> Collection[str]:
     """The factors to name: where drivers are compared, their server only where it is another one."""
-    if study is None or "client" not in names or not kind_of(CaseLevels.of(levels).client).is_driver:
+    if study is None or "client" not in names or not kind_of(str(levels.get("client", ENGINE))).is_driver:
         return names
     usual = {name for name in ("server", "auth") if levels.get(name) == study.baseline.get(name)}
     return [name for name in names if name not in usual]
@@ -268,16 +269,17 @@ def _sound_words(study: Study | None) -> str:
 
 def _distance_words(levels: Levels) -> Iterator[str]:
     """How far client and server are apart, as far as `levels` has it."""
-    distance = CaseLevels.of(levels).distance
+    rtt_ms, jitter_ms = float(levels.get("rtt_ms", 0)), float(levels.get("jitter_ms", 0))
+    rate_mbit = int(levels.get("rate_mbit", 0))
     if "rtt_ms" in levels:
-        yield f"{distance.rtt_ms:.10g} ms away" if distance.rtt_ms else "on the same machine"
-    if distance.jitter_ms:
-        yield f"±{distance.jitter_ms:.10g} ms of jitter"
-    elif "jitter_ms" in levels and distance.rtt_ms:
+        yield f"{rtt_ms:.10g} ms away" if rtt_ms else "on the same machine"
+    if jitter_ms:
+        yield f"±{jitter_ms:.10g} ms of jitter"
+    elif "jitter_ms" in levels and rtt_ms:
         yield "no jitter"
-    if distance.rate_mbit:
-        yield f"at {distance.rate_mbit:,} Mbit/s"
-    elif "rate_mbit" in levels and distance.rtt_ms:
+    if rate_mbit:
+        yield f"at {rate_mbit:,} Mbit/s"
+    elif "rate_mbit" in levels and rtt_ms:
         yield "at any rate"
 
 

@@ -1,50 +1,83 @@
-"""What the cases of a study need together: servers, clients, TLS libraries, paths."""
+"""What the cases of a study need together: data, servers, clients, TLS libraries, paths."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 
+from tlstax.study.case_workload import Own
 from tlstax.study.client_exclusions import what_it_lacks
 from tlstax.study.client_kinds import floor
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.design import Study
 from tlstax.study.factors import ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
+from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 
 
+@dataclass(frozen=True)
+class DataNeeds:
+    """The tables that a run's workloads read, those that they change, and the workloads of the user's own.
+
+    `answer_bytes` are the sizes that a table of answers holds. `writes` is whether any of them changes data,
+    its own tables' too.
+    """
+
+    tables: tuple[Shape, ...] = ("sbtest",)
+    changed: tuple[Shape, ...] = ()
+    own: Own = field(default_factory=dict)
+    answer_bytes: tuple[int, ...] = ()
+    writes: bool = False
+
+    @property
+    def makes_tables(self) -> bool:
+        """Whether anything is made in the schema: a load table, or what a user's own workload prepares."""
+        return bool(self.tables) or any(one.prepare or one.restore for one in self.own.values())
+
+
+def data_needs(study: Study) -> DataNeeds:
+    """What a study's cases need, each table once."""
+    used = list(dict.fromkeys(study.workload_of(case) for case in study.included()))
+    shapes = dict.fromkeys(each.table for each in used if each.needs_table)
+    changed = dict.fromkeys(each.table for each in used if each.needs_table and each.changes_data)
+    sizes = sorted({each.answer_bytes for each in used if each.answer_bytes is not None})
+    writes = any(each.changes_data for each in used)
+    return DataNeeds(tuple(shapes), tuple(changed), study.workloads, tuple(sizes), writes)
+
+
 def has_plaintext(study: Study) -> bool:
     """Whether any case of the study logs in without TLS."""
-    return any(not case.is_encrypted for case in study.typed())
+    return any(not case.is_encrypted for case in study.included())
 
 
 def paths_of(study: Study, choice: ServerChoice) -> tuple[tuple[str, bool], ...]:
     """The paths on which the study's cases reach this server, each with whether it is over a distance."""
-    reaching = (case for case in study.typed() if case.server_choice == choice)
+    reaching = (case for case in study.included() if case.server_choice == choice)
     return tuple(dict.fromkeys((case.path, case.distance.is_any) for case in reaching))
 
 
 def paths(study: Study) -> tuple[str, ...]:
     """The paths of the study's cases that have a program between client and server."""
-    named = dict.fromkeys(case.path for case in study.typed())
+    named = dict.fromkeys(case.path for case in study.included())
     return tuple(name for name in named if name not in (DIRECT, UNIX_SOCKET))
 
 
 def needs_distance(study: Study) -> bool:
     """Whether any case of the study has a distance between client and server."""
-    return any(case.distance.is_any for case in study.typed())
+    return any(case.distance.is_any for case in study.included())
 
 
 def lacking(study: Study) -> dict[str, int]:
     """What servers of the study lack that cases are about, and how many cases are left out for it."""
-    reasons = (what_it_lacks(study.wanted(levels)) for levels in study.product())
+    reasons = (what_it_lacks(study.wanted(case)) for case in study.product())
     return dict(Counter(reason for reason in reasons if reason))
 
 
 def clients(study: Study) -> tuple[str, ...]:
     """The names of the load clients that the study's cases are measured with."""
-    return tuple(dict.fromkeys(case.client for case in study.typed()))
+    return tuple(dict.fromkeys(case.client for case in study.included()))
 
 
 def has_one_thread(study: Study) -> bool:
@@ -57,7 +90,7 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
 
     That proves what a client has negotiated which asks nothing. UserMistake where other cases need more.
     """
-    encrypted = [case for case in study.typed() if case.server_choice == choice and case.is_encrypted]
+    encrypted = [case for case in study.included() if case.server_choice == choice and case.is_encrypted]
     silent = [case.client for case in encrypted if kind_of(case.client).is_silent]
     if not silent:
         return None
@@ -76,8 +109,8 @@ def server_choices(study: Study) -> tuple[ServerChoice, ...]:
 
     After them come those whose locks are counted, where it is to count them.
     """
-    own = [case.server_choice for case in study.typed()]
-    counting = [case.counting for case in study.typed()] if study.count is not None else []
+    own = [case.server_choice for case in study.included()]
+    counting = [case.counting for case in study.included()] if study.count is not None else []
     return tuple(dict.fromkeys((*own, *(choice for choice in counting if choice is not None))))
 
 
@@ -89,5 +122,5 @@ def faults(study: Study) -> tuple[str, ...]:
 
 def tls_libraries(study: Study) -> tuple[str, ...]:
     """The names of the TLS libraries that the study's cases put under a server or the client."""
-    named = (name for case in study.typed() for name in (case.tls_library, case.client_tls_library))
+    named = (name for case in study.included() for name in (case.tls_library, case.client_tls_library))
     return tuple(name for name in dict.fromkeys(named) if name != OWN)

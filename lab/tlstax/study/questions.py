@@ -9,15 +9,12 @@ from tlstax.contract import OpenLoop
 from tlstax.study.design import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels, schedule_label
-from tlstax.study.level_names import Level
 from tlstax.support.text import counted, enumerated
 
 MOST_NAMED, MOST_GROUPS = 4, 2
 """More cases, or groups of them, than this are counted."""
 
 WORK = "work"
-
-Levels = dict[str, Level]
 
 
 def asking_what_is_there(study: Study, before: Study) -> Study:
@@ -30,26 +27,26 @@ def asking_what_is_there(study: Study, before: Study) -> Study:
     if cases == cases_before and study.schedule == before.schedule:
         return study
     compared = _compared(cases_before, before) - _compared(cases, study)
-    had_tls, has_tls = (any(CaseLevels.of(one).is_encrypted for one in own) for own in (cases_before, cases))
+    had_tls, has_tls = (any(one.is_encrypted for one in own) for own in (cases_before, cases))
     changes = {"question": _question(study, cases)}
     if compared or (had_tls and not has_tls):
         changes["title"] = _title(study, cases)
     return study.model_copy(update=changes)
 
 
-def _compared(cases: Sequence[Levels], study: Study) -> set[str]:
+def _compared(cases: Sequence[CaseLevels], study: Study) -> set[str]:
     """The factors of the baseline that differ among cases; resumption goes with TLS."""
     of_tls = {"resumption": "tls"}
     return {of_tls.get(name, name) for name in study.baseline if len({case.get(name) for case in cases}) > 1}
 
 
-def _title(study: Study, cases: Sequence[Levels]) -> str:
+def _title(study: Study, cases: Sequence[CaseLevels]) -> str:
     subjects, baseline = _compared_words(study, cases)
     title = f"{subjects}, compared with {baseline}" if subjects else f"{baseline}, by itself"
     return title[:1].upper() + title[1:]
 
 
-def _question(study: Study, cases: Sequence[Levels]) -> str:
+def _question(study: Study, cases: Sequence[CaseLevels]) -> str:
     """Such as "How do TLS 1.3 and TLS 1.2 compare with plaintext (point selects on kept connections)?"."""
     subjects, baseline = _compared_words(study, cases)
     groups = list(dict.fromkeys(group_label(study.group_of(case), study) for case in cases))
@@ -62,7 +59,7 @@ def _question(study: Study, cases: Sequence[Levels]) -> str:
     return f"{asked} ({where})?" if where else f"{asked}?"
 
 
-def _compared_words(study: Study, cases: Sequence[Levels]) -> tuple[str, str]:
+def _compared_words(study: Study, cases: Sequence[CaseLevels]) -> tuple[str, str]:
     """What is compared, and with what; of clients it is the work by them."""
     subjects, baseline = _subjects(study, cases), label_levels(study.baseline, study)
     if not baseline.startswith("by "):
@@ -70,7 +67,7 @@ def _compared_words(study: Study, cases: Sequence[Levels]) -> tuple[str, str]:
     return f"{WORK} {subjects}" if subjects.startswith("by ") else subjects, f"{WORK} {baseline}"
 
 
-def _subjects(study: Study, cases: Sequence[Levels]) -> str:
+def _subjects(study: Study, cases: Sequence[CaseLevels]) -> str:
     """What is compared with the baseline, in words; empty where there is nothing else."""
     others = (case for case in cases if not study.is_baseline(case))
     compared = ({name: case[name] for name in study.baseline} for case in others)

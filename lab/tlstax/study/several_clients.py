@@ -19,7 +19,7 @@ def check_shared(study: Study) -> None:
         raise UserMistake(
             "--capture needs a client on the server's own machine, where its tap is", remedy=RATHER
         )
-    for case in study.typed():
+    for case in study.included():
         for what, why in _cannot(case):
             raise UserMistake(f"{what}, where the load comes from other machines: {why}", remedy=RATHER)
 

@@ -40,7 +40,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.client_kinds.known import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
@@ -138,7 +138,7 @@ READING = (
     "agree where even a difference of a tenth would have been seen."
 )
 
-Clients = Mapping[str, Levels]
+Clients = Mapping[str, CaseLevels]
 """The same case with every client, by the client's name."""
 
 
@@ -158,7 +158,7 @@ def rows(run: Run) -> Iterator[Row]:
         return
     series = run.series
     cases = (case for case in series.cases.values() if CLIENT in case.levels)
-    comparable = (case.levels for case in cases if case.typed.tls not in LEFT_TO_THE_DRIVER)
+    comparable = (case.levels for case in cases if case.levels.tls not in LEFT_TO_THE_DRIVER)
     together = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
     groups = [{client_of(at): at for at in clients} for clients in together if len(clients) > 1]
     if not groups:
@@ -173,10 +173,9 @@ def rows(run: Run) -> Iterator[Row]:
                 yield from _Comparison(series, counts, TAX, outcome, clients).rows(floors)
 
 
-def client_of(levels: Levels) -> str:
+def client_of(case: CaseLevels) -> str:
     """The client, and how it comes to its TLS where that is not by its own option."""
-    case = CaseLevels.of(levels)
-    at_server = levels.get(SWITCH) == "server"
+    at_server = case.get(SWITCH) == "server"
     return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
 
 
@@ -210,7 +209,7 @@ class _Comparison:
     clients: Clients
 
     @property
-    def reference(self) -> Levels:
+    def reference(self) -> CaseLevels:
         """Of the engine, or else of the first client of the study."""
         return self.clients.get(ENGINE, next(iter(self.clients.values())))
 
@@ -228,11 +227,11 @@ class _Comparison:
             if self.role == COST and row.judgement in DIFFERENCES:
                 yield from self._clues(levels, higher=row.judgement == "higher")
 
-    def _row(self, levels: Levels, **known: Any) -> Row:
+    def _row(self, levels: CaseLevels, **known: Any) -> Row:
         label = _case_words(levels, self.series.study)
         return Row(label=label, case=dict(levels), baseline=dict(self.reference), **known)
 
-    def _beside(self, levels: Levels, floor: float | None) -> Row | None:
+    def _beside(self, levels: CaseLevels, floor: float | None) -> Row | None:
         own, others = self._logs(levels), self._logs(self.reference)
         is_cost = self.role == COST
         ratios = difference(own, others)
@@ -255,13 +254,13 @@ class _Comparison:
             judgement=judge(ratio, floor, AGREE_WITHIN),
         )
 
-    def _logs(self, levels: Levels) -> Logs:
+    def _logs(self, levels: CaseLevels) -> Logs:
         if self.role == COST:
             return self.series.logs(levels, self.outcome)
         plain = {**levels, "tls": "off"} | ({"resumption": "off"} if "resumption" in levels else {})
         return self.series.log_ratios(levels, plain, self.outcome)
 
-    def _clues(self, levels: Levels, *, higher: bool) -> Iterator[Row]:
+    def _clues(self, levels: CaseLevels, *, higher: bool) -> Iterator[Row]:
         """What was measured that goes with a difference, which is `higher` or lower."""
         own, other = (self.counts.get(frozen(case), {}) for case in (levels, self.reference))
         for name, least in LEAST_MORE.items() if higher and own and other else ():
@@ -276,7 +275,7 @@ class _Comparison:
                 value, beside = self.series.geometric_means(levels, self.reference, name)
                 yield self._clue(levels, name, (stats.beside(beside, ratio, value), beside), ratio)
 
-    def _part(self, levels: Levels, name: str) -> Iterator[Row]:
+    def _part(self, levels: CaseLevels, name: str) -> Iterator[Row]:
         """A part of the outcome that makes up most of the difference, and differs beyond chance itself.
 
         Times of a part add up, and in a short window a part may be nothing at all, so means are arithmetic.
@@ -291,7 +290,7 @@ class _Comparison:
             clue = self._clue(levels, name, (own, other), apart)
             yield clue.model_copy(update={"of": "difference", "more": {**clue.more, WHOLE: of_it}})
 
-    def _pairs(self, levels: Levels, name: str) -> dict[int, tuple[float, float]]:
+    def _pairs(self, levels: CaseLevels, name: str) -> dict[int, tuple[float, float]]:
         """Both cases' values in each block that has both."""
         own, other = (self.series.values.get(frozen(case), {}) for case in (levels, self.reference))
         return {
@@ -301,7 +300,7 @@ class _Comparison:
         }
 
     def _clue(
-        self, levels: Levels, name: str, values: tuple[float, float], known: Interval | None = None
+        self, levels: CaseLevels, name: str, values: tuple[float, float], known: Interval | None = None
     ) -> Row:
         """What two cases have of a quantity, and its ratio."""
         return self._row(
@@ -317,7 +316,7 @@ class _Comparison:
         )
 
 
-def _case_words(levels: Levels, study: Study) -> str:
+def _case_words(levels: CaseLevels, study: Study) -> str:
     """The case that the clients share: "point selects on kept connections, 1 connection, TLS 1.3".
 
     What is the same in the whole study goes without saying.
@@ -431,7 +430,7 @@ def _clue_words(clue: Row, row: Row) -> str:
     return words.format(
         **dict(zip(("own", "other"), counts, strict=True)),
         change="" if ratio is None else signed_percent(ratio.point - 1),
-        reference=client_words(CaseLevels.of(clue.baseline).client),
+        reference=client_words(clue.baseline.client),
     )
 
 

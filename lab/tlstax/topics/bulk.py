@@ -21,6 +21,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
 from tlstax.study import Level, Levels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
 from tlstax.study.workloads.bulk import Inserted, Rows, Sent
@@ -74,7 +75,7 @@ Costs = Mapping[int, float]
 class Sized(NamedTuple):
     """A case, which way its statements' payload goes, and its size; `row_bytes` None where it is no rows."""
 
-    levels: Levels
+    levels: CaseLevels
     direction: Direction
     payload_bytes: int
     row_bytes: int | None = None
@@ -107,7 +108,7 @@ def rows(run: Run) -> Iterator[Row]:
         yield from _curve(series, sorted(steps, key=lambda own: own.payload_bytes))
 
 
-def _sized(levels: Levels) -> Sized | None:
+def _sized(levels: CaseLevels) -> Sized | None:
     found = by_numbers(str(levels.get(WORKLOAD, "")))
     if isinstance(found, Rows | Inserted):
         direction: Direction = "inserted" if isinstance(found, Inserted) else "received"

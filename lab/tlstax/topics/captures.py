@@ -16,7 +16,7 @@ from tlstax.records.capture import Capture, Conversation, Frame, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, RowSet, Told, by_case
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.level_names import UNIX_SOCKET
@@ -83,8 +83,7 @@ def _captured(stored: StoredRun) -> list[TrialRecord]:
     return [seen[case.key()] for case in wanted if case.role != "control" and case.key() in seen]
 
 
-def _why_not(levels: Levels) -> str:
-    case = CaseLevels.of(levels)
+def _why_not(case: CaseLevels) -> str:
     if case.can_be_captured:
         return "in a study with distances all servers stand at their far end, where no tap is"
     if case.path == UNIX_SOCKET:

@@ -219,7 +219,7 @@ def _costs_of(series: Series, record: TrialRecord, done: Done) -> Iterator[tuple
 def _server(record: TrialRecord) -> str:
     """What the server is called: the specimen that it was meant to be, or its own word for itself."""
     levels = record.trial.case.levels
-    named = CaseLevels.of(levels).server or (record.claim.name if record.claim is not None else None)
+    named = levels.server or (record.claim.name if record.claim is not None else None)
     if named is None:
         return f"the server ({record.server.version})" if record.server is not None else "the server"
     known = {name: levels[name] for name in ("tls_library", FAULT) if name in levels}
@@ -446,7 +446,7 @@ def _round_trips(shown: Sequence[Row]) -> Iterator[str]:
     counted = sorted({round(trips, 1) for row in lacking if (trips := row.number(TRIPS)) is not None})
     took = f"such a handshake took {' to '.join(map(_plain, counted[:: max(1, len(counted) - 1)]))}"
     took = f"{took} round trips, " if counted else "it costs a handshake a round trip, "
-    far = sorted({rtt_ms for row in lacking if (rtt_ms := CaseLevels.of(row.case).distance.rtt_ms)})
+    far = sorted({rtt_ms for row in lacking if (rtt_ms := row.case.distance.rtt_ms)})
     at = f": {' or '.join(f'{rtt_ms:.10g} ms' for rtt_ms in far)} of every connection here" if far else ""
     yield f"{took}{'one of them for this' if counted else 'whatever the distance'} ({RFC}){at}"
 

@@ -194,7 +194,7 @@ def _shared(record: TrialRecord, study: Study) -> Frozen:
 
 def _subject(record: TrialRecord, study: Study) -> str:
     """The server with its version, what it has that it does not come with, and what else the study varies."""
-    choice, version = record.trial.case.typed.server_choice, record.server.version if record.server else ""
+    choice, version = record.trial.case.levels.server_choice, record.server.version if record.server else ""
     name = record.claim.name if record.claim is not None else choice.server or "the server"
     server = replace(choice, server=f"{name} ({version})", certificate=DEFAULT_CERTIFICATE).words()
     varied = {
@@ -213,7 +213,7 @@ def _reading(record: TrialRecord, study: Study) -> Reading | None:
     return Reading(
         kind=label_levels(dict(_kind(record, study)), study),
         block=record.trial.block,
-        connections=record.trial.case.typed.connections,
+        connections=record.trial.case.levels.connections,
         amounts={
             RSS: server.rss_bytes,
             PSS: server.pss_bytes,
@@ -225,8 +225,8 @@ def _reading(record: TrialRecord, study: Study) -> Reading | None:
 
 def _served(records: Sequence[TrialRecord], study: Study, subject: str) -> Iterator[Row]:
     """How the most connections of a kind were served, means over their trials."""
-    most = max((record.trial.case.typed.connections for record in records), default=0)
-    own = [record for record in records if record.trial.case.typed.connections == most]
+    most = max((record.trial.case.levels.connections for record in records), default=0)
+    own = [record for record in records if record.trial.case.levels.connections == most]
     known = [_service(record) for record in own]
     for name, unit in SERVICE.items():
         values = [service[name] for service in known if name in service]
@@ -401,9 +401,8 @@ def _quantity(value: float, unit: str) -> str:
 def _left_out(design: Study) -> Iterator[str]:
     """What the study has of kinds of connection that a server cannot have, and why not."""
     said: dict[str, None] = {}
-    for levels in design.product():
-        exclusion = design.exclusion_of(levels)
-        if exclusion is not None and not exclusion.keeps_connections:
+    for levels, exclusion in design.excluded():
+        if not exclusion.keeps_connections:
             kind = label_levels({name: levels[name] for name in design.baseline}, design)
             said[f"{kind}: {exclusion.why}"] = None
     yield from said

@@ -17,7 +17,8 @@ from tlstax.findings.core.wording import alike, percent, subject_label, tls_labe
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
-from tlstax.study import Level, Pool, workloads
+from tlstax.study import Pool, workloads
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_words import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
@@ -33,7 +34,7 @@ WORTH, NEEDED = "operations_worth", "operations_needed"
 POOLED, SHARE = "pooled_connections", "making_share"
 OF_KEPT, OF_MADE = "kept_to_plaintext", "made_to_plaintext"
 
-Steps = Mapping[int, dict[str, Level]]
+Steps = Mapping[int, CaseLevels]
 """Cases by their number of connections."""
 
 

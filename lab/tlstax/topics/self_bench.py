@@ -20,7 +20,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
-from tlstax.study import Levels, workloads
+from tlstax.study import workloads
 from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.client_kinds.known import client_words
 from tlstax.study.factors import CaseLevels
@@ -60,7 +60,7 @@ def rows(run: Run) -> Iterator[Row]:
     if not is_of_load_client(run.study):
         return
     series = run.series
-    engines = [case.levels for case in series.cases.values() if case.typed.client == ENGINE]
+    engines = [case.levels for case in series.cases.values() if case.levels.client == ENGINE]
     by_mode = grouped(engines, lambda levels: frozen(levels, *WHO, "slice_ms", "connections")).values()
     for of_mode in by_mode:
         for of_cell in grouped(of_mode, lambda levels: levels["connections"]).values():
@@ -70,9 +70,9 @@ def rows(run: Run) -> Iterator[Row]:
                     yield from _beside(series, engine, outcome)
 
 
-def _alone(series: Series, engines: Iterable[Levels], outcome: str) -> Iterator[Row]:
+def _alone(series: Series, engines: Iterable[CaseLevels], outcome: str) -> Iterator[Row]:
     """The engine's value in turns, or in whole windows where it had none."""
-    in_turns_first = sorted(engines, key=lambda levels: CaseLevels.of(levels).slice_ms == 0)
+    in_turns_first = sorted(engines, key=lambda levels: levels.slice_ms == 0)
     for engine in in_turns_first:
         value = series.interval(series.logs(engine, outcome))
         if value is not None:
@@ -87,12 +87,12 @@ def _alone(series: Series, engines: Iterable[Levels], outcome: str) -> Iterator[
             return
 
 
-def _beside(series: Series, engine: Levels, outcome: str) -> Iterator[Row]:
+def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
     """The engine's value to that of each client that worked as this engine did."""
     control = nearest(series.own_baseline(engine), series.control_ratios(outcome))
     floor = stats.noise_floor(control) if control else None
     for other in (case.levels for case in series.cases.values()):
-        if frozen(other, *WHO) != frozen(engine, *WHO) or CaseLevels.of(other).client == ENGINE:
+        if frozen(other, *WHO) != frozen(engine, *WHO) or other.client == ENGINE:
             continue
         ratio = series.interval(series.log_ratios(engine, other, outcome))
         if ratio is None:
@@ -114,11 +114,10 @@ def _beside(series: Series, engine: Levels, outcome: str) -> Iterator[Row]:
         )
 
 
-def _label(levels: Levels) -> str:
+def _label(case: CaseLevels) -> str:
     """A cell in words: "reconnecting for every point select, 64 connections, TLS 1.3"."""
-    case = CaseLevels.of(levels)
     connections = counted(case.connections, "connection")
-    return ", ".join((workloads.in_words(case.workload), connections, tls_label(levels)))
+    return ", ".join((workloads.in_words(case.workload), connections, tls_label(case)))
 
 
 def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
@@ -131,15 +130,15 @@ def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 
 def _rival(row: Row) -> str:
-    return CaseLevels.of(row.baseline).client
+    return row.baseline.client
 
 
 def _sentence(client: str, compared: Sequence[Row]) -> str:
-    many = {CaseLevels.of(row.case).connections for row in compared}
+    many = {row.case.connections for row in compared}
     shown = max((each for each in many if each <= USUAL_CONNECTIONS), default=min(many))
     of_whom, parts = f" of {client_words(client)}'s CPU", []
-    at_shown = [row for row in compared if CaseLevels.of(row.case).connections == shown]
-    for workload, own in grouped(at_shown, lambda row: CaseLevels.of(row.case).workload).items():
+    at_shown = [row for row in compared if row.case.connections == shown]
+    for workload, own in grouped(at_shown, lambda row: row.case.workload).items():
         on_what = f" on {OPERATIONS.get(workload, workload)}"
         for row in own:
             parts.append(f"{_with_ends(row.ratio)}{of_whom}{on_what} {_under(row.case)}")
@@ -147,7 +146,7 @@ def _sentence(client: str, compared: Sequence[Row]) -> str:
     return f"at {counted(shown, 'connection')} the engine spends {enumerated(parts)}"
 
 
-def _under(levels: Levels) -> str:
+def _under(levels: CaseLevels) -> str:
     mode = tls_label(levels)
     return "in plaintext" if mode == "plaintext" else f"under {mode}"
 
@@ -163,7 +162,7 @@ def _unlike(records: Iterable[TrialRecord], compared: Iterable[Row]) -> Iterator
     yield from said
 
 
-def _ciphers(of_case: dict[Frozen, list[TrialRecord]], levels: Levels) -> str:
+def _ciphers(of_case: dict[Frozen, list[TrialRecord]], levels: CaseLevels) -> str:
     """The versions and ciphers of a case's valid trials; empty where none is told."""
     valid = (each for each in of_case.get(frozen(levels), ()) if each.verdict.value == "valid")
     told = negotiated(valid).split("; ")
@@ -204,7 +203,7 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
 
 
 def _line(own: Sequence[Row], in_rate: Sequence[str], rivals: Sequence[str]) -> Line:
-    case = CaseLevels.of(own[0].case)
+    case = own[0].case
     alone = {row.outcome: row.value for row in own if row.role == ALONE}
     beside = {(row.outcome, _rival(row)): row for row in own if row.role == BESIDE}
     others = [beside.get((CLIENT_CPU, client)) for client in rivals]

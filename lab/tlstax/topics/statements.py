@@ -31,8 +31,8 @@ from tlstax.findings.core.wording import change_words, mode_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import Row, Told
-from tlstax.study import Choice, Level, Levels, Statement, within
-from tlstax.study.factors import DISTANCE_FACTORS
+from tlstax.study import Choice, Levels, Statement, within
+from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import way_words
 from tlstax.support.text import counted, some_of
 from tlstax.topics.core import columns, figures
@@ -76,7 +76,7 @@ COUNTED: Mapping[Outcome, str] = {
 class Step(NamedTuple):
     """A case at one step of its ladder, and what it is chosen by."""
 
-    levels: Levels
+    levels: CaseLevels
     logs: Logs
 
 
@@ -88,7 +88,7 @@ Candidates = Mapping[Frozen, Mapping[int, Step]]
 class Sides:
     """The two sides of a statement under one workload and TLS mode, and the servers that they ran on."""
 
-    levels: dict[str, Level]
+    levels: Levels
     servers: tuple[str, ...]
     better: Candidates
     than: Candidates
@@ -132,7 +132,7 @@ class Trier:
                     named = tuple(dict.fromkeys(name for name in (one, other) if name))
                     yield Sides(dict(place), named, better, than)
 
-    def _bears(self, levels: Levels) -> bool:
+    def _bears(self, levels: CaseLevels) -> bool:
         """Twins are for the noise floor; counting them would count one server twice."""
         first = next((c.baseline for c in self.series.study.contrasts if c.factor == INSTANCE), None)
         return within(levels, self.statement.within) and levels.get(INSTANCE, first) == first
@@ -142,7 +142,7 @@ class Trier:
             return [(server, server) for server in servers]
         return [(a, b) for a in servers for b in servers if a != b and family(a) == family(b)]
 
-    def _logs(self, levels: Levels) -> Logs:
+    def _logs(self, levels: CaseLevels) -> Logs:
         outcome = self.statement.outcome
         if not self.to_own:
             return self.series.logs(levels, outcome)

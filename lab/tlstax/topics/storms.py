@@ -42,7 +42,7 @@ def rows(run: Run) -> Iterator[Row]:
     for have a row each behind it.
     """
     for estimate in run.estimates:
-        if estimate.outcome == RATE and estimate.comparison.case.typed.workload == STORM:
+        if estimate.outcome == RATE and estimate.comparison.case.levels.workload == STORM:
             yield from _storm(estimate, run)
 
 

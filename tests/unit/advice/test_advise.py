@@ -55,7 +55,7 @@ def run_of(request: Request, *, status: str = "complete") -> StoredRun:
     for number, block in enumerate(blocks(study, 1)):
         if number == 4:
             break
-        made = [fake_record(trial, truth(trial.case.typed)) for trial in block]
+        made = [fake_record(trial, truth(trial.case.levels)) for trial in block]
         # Nobody sees the process of an external server.
         unseen = {"server": None} if request.external is not None else {}
         trials += [record.model_copy(update=unseen) for record in made]
@@ -205,11 +205,11 @@ def test_what_measuring_took_is_counted() -> None:
     records = tuple(fake_record(trial, TAX_TRUTHS["point-select", "off", "off"]) for trial in trials)
     template = fake_run_of(records)
     made = connections_made(template)
-    each = {record.trial.case.typed.reconnects: record.done for record in records}
+    each = {record.trial.case.levels.reconnects: record.done for record in records}
     assert each[True] is not None
-    kept = sum(1 for record in records if not record.trial.case.typed.reconnects)
+    kept = sum(1 for record in records if not record.trial.case.levels.reconnects)
     anew = [
-        record.done.operations for record in records if record.trial.case.typed.reconnects and record.done
+        record.done.operations for record in records if record.trial.case.levels.reconnects and record.done
     ]
     assert made == sum(anew) + kept * 4
     assert f"{made:,} connections" in spent_words([template])

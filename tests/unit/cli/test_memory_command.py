@@ -30,7 +30,7 @@ def test_options_become_levels_of_the_study() -> None:
     assert study.levels_of()["connections"] == (100, 500)
     assert (study.minimum_blocks, study.maximum_blocks) == (7, 7)
     check_budget(study)
-    controls = [case.typed.connections for case in cases(study) if case.role == "control"]
+    controls = [case.levels.connections for case in cases(study) if case.role == "control"]
     assert controls == [100] * 4, "the fewest, of each server and library"
 
 
@@ -79,13 +79,13 @@ def test_held_connections_are_a_tenth_and_all_of_them_at_a_rate() -> None:
 
 def test_each_server_has_its_thread_pool_where_it_has_one() -> None:
     study = hold_study(50, SelfBenchOptions(server="mysql-9.7,mariadb-11.8"))
-    chosen = {(case.typed.server, case.typed.configuration) for case in cases(study)}
+    chosen = {(case.levels.server, case.levels.configuration) for case in cases(study)}
     assert chosen == {
         ("mysql-9.7", configuration.AS_IT_COMES),
         ("mariadb-11.8", configuration.THREAD_POOL),
     }
     alone = hold_study(50, SelfBenchOptions(server="mysql-9.7"))
-    assert {case.typed.configuration for case in cases(alone)} == {configuration.AS_IT_COMES}
+    assert {case.levels.configuration for case in cases(alone)} == {configuration.AS_IT_COMES}
 
 
 def test_all_servers_are_those_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def calibrated_run(server: str = "mysql-9.7", times: float = 2.0) -> StoredRun:
     fits = shipped_parts(stand_in(server)).calibrated().fits
 
     def truth(case: Case) -> Truth:
-        mix, at_once = Mix.of(case.typed), case.typed.connections
+        mix, at_once = Mix.of(case.levels), case.levels.connections
         assert mix is not None
         own = {name: times * fit.cost(parts_of(mix)).point for name, fit in fits[at_once].items()}
         return Truth(

@@ -25,7 +25,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def truth(case: Case) -> Truth:
-    mix = Mix.of(case.typed)
+    mix = Mix.of(case.levels)
     assert mix is not None
     cost = cost_of(parts_of(mix))
     return Truth(1e6 / cost, {"connect": cost / 2, "query": cost / 2, "operation": cost}, cost, cost / 2)

@@ -31,7 +31,7 @@ from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.run.external import check_external
 from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
-from tlstax.study.factors import Distance
+from tlstax.study.factors import CaseLevels, Distance
 from tlstax.support.errors import MachineFault, UserMistake
 
 DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of luck\n")
@@ -180,35 +180,43 @@ def test_doctor_tells_how_exact_a_distance_is(
     assert f"10 ms were {10 + late_ms:.2f} ms" in check.found
 
 
-NEAR: dict[str, Level] = {"workload": "reconnect", "connections": 8, "tls": "1.3"}
+NEAR = CaseLevels.of({"workload": "reconnect", "connections": 8, "tls": "1.3"})
 
 
 def test_a_window_holds_several_operations_however_far_away_the_server_is() -> None:
-    assert window_s(NEAR, 0.1) == window_s({**NEAR, "rtt_ms": 0}, 0.1) == 0.1
+    assert window_s(NEAR, 0.1) == window_s(NEAR | {"rtt_ms": 0}, 0.1) == 0.1
     far = {**NEAR, "rtt_ms": 170}
     # TCP, greeting, TLS, login and the query are at least five round trips.
-    assert window_s(far, 0.1) >= CYCLES_IN_WINDOW * 5 * 0.17
-    assert window_s({**far, "tls": "off"}, 0.1) == window_s(far, 0.1)
+    assert window_s(CaseLevels.of(far), 0.1) >= CYCLES_IN_WINDOW * 5 * 0.17
+    assert window_s(CaseLevels.of({**far, "tls": "off"}), 0.1) == window_s(CaseLevels.of(far), 0.1)
     asked = {**far, "workload": "point-select"}
-    assert window_s(asked, 0.1) == pytest.approx(ROUND_TRIPS_IN_WINDOW * 0.17)
-    assert window_s({**far, "workload": "oltp-read-write"}, 0.1) > 5 * window_s(asked, 0.1)
+    assert window_s(CaseLevels.of(asked), 0.1) == pytest.approx(ROUND_TRIPS_IN_WINDOW * 0.17)
+    assert window_s(CaseLevels.of({**far, "workload": "oltp-read-write"}), 0.1) > 5 * window_s(
+        CaseLevels.of(asked), 0.1
+    )
 
 
 def test_cases_that_are_compared_measure_equally_long() -> None:
     tax = override(load_study("tax"), "rtt_ms", ["0", "45"])
     across = tax.model_copy(update={"baseline": {**tax.baseline, "rtt_ms": 0}})
     here, there = {**NEAR, "rtt_ms": 0}, {**NEAR, "rtt_ms": 45}
-    assert window_s(here, 0.1, tax) < window_s(there, 0.1, tax)
-    assert window_s(here, 0.1, across) == window_s(there, 0.1, across) == window_s(there, 0.1, tax)
+    assert window_s(CaseLevels.of(here), 0.1, tax) < window_s(CaseLevels.of(there), 0.1, tax)
+    assert (
+        window_s(CaseLevels.of(here), 0.1, across)
+        == window_s(CaseLevels.of(there), 0.1, across)
+        == window_s(CaseLevels.of(there), 0.1, tax)
+    )
 
 
 def test_a_budget_counts_the_way() -> None:
     tax = load_study("tax")
     far = {**NEAR, "rtt_ms": 45}
-    assert overhead_s(far, tax) > overhead_s(NEAR, tax) + 10 * 0.045
+    assert overhead_s(CaseLevels.of(far), tax) > overhead_s(NEAR, tax) + 10 * 0.045
     counted: dict[str, Level] = {"workload": "point-select", "connections": 2, "queries": 100}
     gone = {**counted, "rtt_ms": 20}
-    assert counted_s(gone, tax) == pytest.approx(counted_s(counted, tax) + 50 * 0.02)
+    assert counted_s(CaseLevels.of(gone), tax) == pytest.approx(
+        counted_s(CaseLevels.of(counted), tax) + 50 * 0.02
+    )
 
 
 def test_windows_that_must_be_long_leave_less_to_the_others() -> None:

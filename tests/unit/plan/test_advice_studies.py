@@ -27,7 +27,7 @@ def test_there_only_what_clients_can_change_is_measured() -> None:
     study = study_there(FULL, 30)
     assert set(study.levels_of()) == {"tls", "resumption", "group", "workload", "connections"}
     assert (study.rows, study.budget_s, study.levels_of()["connections"]) == (ROWS_THERE, 30, (1,))
-    measured = [case.typed for case in cases(study) if case.role != "control"]
+    measured = [case.levels for case in cases(study) if case.role != "control"]
     assert len(measured) == 5
     assert all(case.is_encrypted for case in measured), "nothing goes over somebody's network in the clear"
 

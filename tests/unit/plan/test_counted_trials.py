@@ -60,7 +60,7 @@ def test_servers_whose_locks_are_counted_are_started_beside_the_others() -> None
 
 def test_a_server_with_something_else_in_it_is_left_out() -> None:
     planted = asked(override(TAX, "fault", ["none", "rand-per-byte"]), "locks")
-    assert {trial.case.typed.fault for trial in counts(planted)[0]} == {"count-locks"}
+    assert {trial.case.levels.fault for trial in counts(planted)[0]} == {"count-locks"}
     assert len(counts(planted)[0]) == len(counts(LOCKS)[0])
 
 

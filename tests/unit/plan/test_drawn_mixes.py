@@ -60,7 +60,7 @@ def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None
     beside = references(known())
     study = validation_study(COMPONENTS, beside, mixes, 300)
     assert (study.name, study.budget_s) == (NAME, 300)
-    measured = [case.typed for case in cases(study) if case.role != "control"]
+    measured = [case.levels for case in cases(study) if case.role != "control"]
     wanted = [(own.mix, own.rtt_ms, at_once) for at_once in (1, 4) for own in (*beside, *mixes)]
     assert sorted(map(str, ((Mix.of(case), case.rtt_ms, case.connections) for case in measured))) == sorted(
         map(str, wanted)

@@ -11,6 +11,7 @@ from tlstax.plan.jobs import lingering
 from tlstax.plan.order import blocks, trials_per_block
 from tlstax.plan.sittings import Sitting, most_connections, sittings
 from tlstax.study import Levels, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.user_defined import UserWorkload
 
 NEAR_S = 0.0001
@@ -43,7 +44,7 @@ def roles(sitting: Sitting) -> list[str]:
 
 def promise(workload: str, connections: int, cases: int = 1) -> Promise:
     levels: Levels = {"tls": "off", "workload": workload, "connections": connections}
-    return Promise.of([levels] * cases, study("mine", 1))
+    return Promise.of([CaseLevels.of(levels)] * cases, study("mine", 1))
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,13 @@ def test_a_server_is_told_what_it_will_count(
 
 def test_who_keeps_connections_and_who_makes_them_hold_theirs_at_once() -> None:
     kept: dict[str, Any] = {"tls": "off", "workload": "point-select", "connections": 8}
-    both = Promise.of([kept, kept, {**kept, "workload": "mine"}], study("mine", 8))
+    both = Promise.of(
+        [CaseLevels.of(kept), CaseLevels.of(kept), CaseLevels.of({**kept, "workload": "mine"})],
+        study("mine", 8),
+    )
     assert (both.kept, both.made, both.winding_up) == (16, 8, 12)
     assert both.parts() == "24 for 3 cases in turns, 12 winding up, 3 of tlstax's own"
-    resumed = Promise.of([{**kept, "tls": "1.3", "resumption": "on"}], study("mine", 8))
+    resumed = Promise.of([CaseLevels.of({**kept, "tls": "1.3", "resumption": "on"})], study("mine", 8))
     assert (resumed.kept, resumed.winding_up) == (8, 3)
 
 
@@ -127,7 +131,7 @@ def test_who_has_no_room_even_beside_the_baseline_alone_is_measured_alone() -> N
     found = seated(study("point-select", 8), at_most=18)
     assert [len(sitting.trials) for sitting in found] == [1, 1, 1, 1]
     by_connections = {
-        sitting.trials[0].case.typed.connections: sitting.takes_turns
+        sitting.trials[0].case.levels.connections: sitting.takes_turns
         for sitting in seated(study("point-select", 4, 20), at_most=23)
     }
     assert by_connections == {4: True, 20: False}
@@ -147,7 +151,7 @@ def test_what_is_held_is_what_is_kept_and_what_one_of_the_others_makes() -> None
         {"workload": "storm", "connections": 100},
         {**kept, "workload": "mine"},
     ]
-    assert Promise.of(cases, study("mine", 8)).held == 8 + 8 + 100
+    assert Promise.of(map(CaseLevels.of, cases), study("mine", 8)).held == 8 + 8 + 100
 
 
 def test_the_most_connections_of_a_case_are_known() -> None:

@@ -37,7 +37,7 @@ def pilot(*loads: PilotLoad) -> Pilot:
 
 
 def test_each_workload_and_each_kind_of_tls_is_tried_once_and_no_control() -> None:
-    found = [(case.typed.workload, case.typed.tls, case.typed.resumption) for case in pilot_cases(TAX)]
+    found = [(case.levels.workload, case.levels.tls, case.levels.resumption) for case in pilot_cases(TAX)]
     assert sorted(found) == sorted(
         (workload, *tls)
         for workload in ("point-select", "reconnect")
@@ -48,8 +48,8 @@ def test_each_workload_and_each_kind_of_tls_is_tried_once_and_no_control() -> No
 
 def test_the_busiest_cases_are_those_with_the_most_connections_of_one_server() -> None:
     many = pilot_cases(changed(connections="1,64,8", server="mysql-9.7,mariadb-11.8"))
-    assert {case.typed.connections for case in many} == {64}
-    assert {case.typed.server for case in many} == {"mysql-9.7"}
+    assert {case.levels.connections for case in many} == {64}
+    assert {case.levels.server for case in many} == {"mysql-9.7"}
     assert len(many) == len(pilot_cases(TAX))
 
 
@@ -57,7 +57,7 @@ def test_of_too_many_cases_those_that_cost_the_client_most_stay() -> None:
     study = changed(
         workload="oltp-read-only,select-range,point-select", tls="off,1.2,1.3,default,1.3-resumed"
     )
-    found = [case.typed.workload for case in pilot_cases(study)]
+    found = [case.levels.workload for case in pilot_cases(study)]
     assert len(found) == MOST_CASES
     assert found.count("point-select") == 5
 
@@ -77,8 +77,8 @@ def test_a_client_that_does_not_work_all_the_time_tells_nothing(levels: dict[str
 
 
 def test_what_stands_between_or_is_planted_is_left_out_where_there_are_others() -> None:
-    assert {case.typed.path for case in pilot_cases(changed(path="direct,stunnel"))} == {"direct"}
-    assert {case.typed.rtt_ms for case in pilot_cases(changed(rtt_ms="0,45"))} == {0}
+    assert {case.levels.path for case in pilot_cases(changed(path="direct,stunnel"))} == {"direct"}
+    assert {case.levels.rtt_ms for case in pilot_cases(changed(rtt_ms="0,45"))} == {0}
     assert pilot_cases(changed(path="stunnel", tls="off")) == ()
 
 
@@ -86,7 +86,7 @@ def test_what_stands_between_or_is_planted_is_left_out_where_there_are_others() 
 def test_every_study_has_a_pilot_of_one_server_or_none(name: str) -> None:
     found = pilot_cases(load_study(name))
     assert len(found) <= MOST_CASES
-    assert len({case.typed.server_choice for case in found}) <= 1
+    assert len({case.levels.server_choice for case in found}) <= 1
 
 
 def test_the_case_that_needs_most_decides_and_what_was_seen_is_kept() -> None:

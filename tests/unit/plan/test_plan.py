@@ -11,6 +11,7 @@ from fake_trials import whole_tax
 from tlstax.plan.order import blocks, captures, cases, plan
 from tlstax.plan.timing import SHORTEST_S, WANTED_BLOCKS_IN_TURNS, overhead_s, window_s
 from tlstax.study import Exclusion, Level, Study, load_study, override
+from tlstax.study.factors import CaseLevels
 
 
 @st.composite
@@ -124,9 +125,18 @@ def test_a_study_that_is_too_big_for_its_budget_is_planned_with_one_block() -> N
 def test_many_connections_that_reconnect_are_given_the_time_and_counted_with_it() -> None:
     levels: dict[str, Level] = {"workload": "reconnect", "connections": 256, "tls": "1.3"}
     few = {**levels, "connections": 1}
-    assert window_s(levels, 0.1) == window_s({**levels, "tls": "off"}, 0.1) > window_s(few, 0.1) == 0.1
-    assert window_s({**levels, "workload": "point-select"}, 0.1) == 0.1
-    assert overhead_s(levels) > overhead_s({**levels, "tls": "off"}) > overhead_s(few)
+    assert (
+        window_s(CaseLevels.of(levels), 0.1)
+        == window_s(CaseLevels.of({**levels, "tls": "off"}), 0.1)
+        > window_s(CaseLevels.of(few), 0.1)
+        == 0.1
+    )
+    assert window_s(CaseLevels.of({**levels, "workload": "point-select"}), 0.1) == 0.1
+    assert (
+        overhead_s(CaseLevels.of(levels))
+        > overhead_s(CaseLevels.of({**levels, "tls": "off"}))
+        > overhead_s(CaseLevels.of(few))
+    )
 
 
 def test_the_study_of_openssl_versions_starts_each_server_once() -> None:

@@ -12,6 +12,7 @@ from tlstax.plan.seated_jobs import seated
 from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
 from tlstax.records.trial import Trial
 from tlstax.study import Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.sysbench_oltp import LAST_ID
 from tlstax.study.workloads.user_defined import UserWorkload
 
@@ -93,5 +94,5 @@ def test_what_only_reads_draws_from_all_that_there_is() -> None:
     sitting = sitting_of("point-select", connections=(8,))
     trial = sitting.trials[1]
     terms = TERMS.model_copy(update={"workloads": {"mine": own}})
-    alone = job_for({**trial.case.levels, "workload": "mine"}, terms, sequence=1)
+    alone = job_for(CaseLevels.of({**trial.case.levels, "workload": "mine"}), terms, sequence=1)
     assert seated(alone, trial, sitting).workload == alone.workload

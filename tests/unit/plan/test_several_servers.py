@@ -38,7 +38,7 @@ def seated(study: Study, limits: ExternalLimits) -> tuple[Sitting, ...]:
 
 
 def servers(sitting: Sitting) -> set[str | None]:
-    return {trial.case.typed.server for trial in sitting.trials}
+    return {trial.case.levels.server for trial in sitting.trials}
 
 
 def test_an_address_is_a_level_of_the_factor_only_where_it_was_named_as_one() -> None:
@@ -170,4 +170,4 @@ def test_clients_of_other_makers_reconnect_at_private_servers_alone() -> None:
 def test_nobody_starts_fetches_or_tries_an_external_server() -> None:
     planned = plan(three(), THEIRS)
     assert (planned.servers, planned.specimens) == ((OURS,), (OURS,))
-    assert {case.typed.server for case in pilot_cases(three(), THEIRS)} == {OURS}
+    assert {case.levels.server for case in pilot_cases(three(), THEIRS)} == {OURS}

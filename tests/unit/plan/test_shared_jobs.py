@@ -9,6 +9,7 @@ import pytest
 from tlstax.contract import Account, FullLoad, Job, OpenLoop, Sequence, TcpEndpoint, TlsOff
 from tlstax.plan.jobs import JobTerms, Verification, job_for
 from tlstax.plan.shared_jobs import SEEDS_APART, LoadPlace, shared
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.sysbench_oltp import LAST_ID
 
 TWO = (LoadPlace((0, 1), ("10.0.0.1", "10.0.0.2")), LoadPlace((0, 1, 2, 3)))
@@ -27,7 +28,7 @@ def job(workload: str = "point-select", connections: int = 8, **changed: Any) ->
         seed=5,
     )
     levels = {"tls": "off", "workload": workload, "connections": connections}
-    return job_for(levels, terms, sequence=2).model_copy(update=changed)
+    return job_for(CaseLevels.of(levels), terms, sequence=2).model_copy(update=changed)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_cases_that_are_compared_sit_together_and_each_trial_sits_once() -> None
     made_up = study()
     block = first_block(made_up)
     found = sittings(made_up, block, window_s=0.3)
-    assert [{trial.case.typed.workload for trial in sitting.trials} for sitting in found] in (
+    assert [{trial.case.levels.workload for trial in sitting.trials} for sitting in found] in (
         [{"point-select"}, {"reconnect"}],
         [{"reconnect"}, {"point-select"}],
     )
@@ -86,7 +86,7 @@ def test_what_cannot_be_changed_in_a_millisecond_has_the_server_to_itself(
 ) -> None:
     made_up = study(**changed)
     found = sittings(made_up, first_block(made_up), window_s=0.3)
-    by_itself = [sitting.trials[0].case.typed.client for sitting in found if not sitting.takes_turns]
+    by_itself = [sitting.trials[0].case.levels.client for sitting in found if not sitting.takes_turns]
     assert set(by_itself) == alone
 
 
@@ -97,7 +97,7 @@ def test_no_two_who_take_turns_share_the_programs_of_a_path() -> None:
     )
     found = sittings(made_up, first_block(made_up), window_s=0.3)
     together, *alone = sorted(found, key=lambda one: -len(one.trials))
-    paths = [trial.case.typed.path for trial in together.trials if trial.case.typed.path != "direct"]
+    paths = [trial.case.levels.path for trial in together.trials if trial.case.levels.path != "direct"]
     assert sorted(paths) == sorted(set(paths)) != []
     assert all(len(sitting.trials) == 1 for sitting in alone)
 
@@ -133,7 +133,7 @@ def test_storms_take_turns_with_storms_alone() -> None:
         baseline={"tls": "off", "workload": "reconnect"},
     )
     found = sittings(made_up, first_block(made_up), window_s=0.3)
-    workloads = [{trial.case.typed.workload for trial in sitting.trials} for sitting in found]
+    workloads = [{trial.case.levels.workload for trial in sitting.trials} for sitting in found]
     assert workloads.count({"storm"}) == 2
     assert all(len(each) == 1 for each in workloads)
 
@@ -146,7 +146,7 @@ def test_who_changes_data_takes_turns_with_those_that_change_it_alike() -> None:
     assert len(found) == 3
     compared = study(factors=factors, baseline={"tls": "off", "workload": "point-select"})
     alone = [sitting for sitting in sittings(compared, first_block(compared), 0.3) if not sitting.takes_turns]
-    assert {sitting.trials[0].case.typed.workload for sitting in alone} == {"update", "insert"}
+    assert {sitting.trials[0].case.levels.workload for sitting in alone} == {"update", "insert"}
 
 
 def test_two_are_company_and_one_is_not() -> None:
@@ -267,7 +267,7 @@ def one_of(block: tuple[Trial, ...], role: str) -> Trial:
 
 
 def another(case: Case, place: int) -> Case:
-    return case.model_copy(update={"levels": {**case.levels, "connections": place + 2}})
+    return case.model_copy(update={"levels": case.levels | {"connections": place + 2}})
 
 
 def at(trials: tuple[Trial, ...]) -> tuple[int, ...]:

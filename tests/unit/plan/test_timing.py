@@ -8,11 +8,12 @@ from fake_trials import whole_tax
 from tlstax.plan.order import cases
 from tlstax.plan.timing import _shared_out, block_s, counted_s, overhead_s, trial_duration_s, window_s
 from tlstax.study import Level, Study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.user_defined import UserWorkload
 
 TAX = whole_tax()
-KEPT: dict[str, Level] = {"workload": "point-select", "connections": 8, "tls": "1.3"}
-RECONNECT: dict[str, Level] = {**KEPT, "workload": "reconnect"}
+KEPT = CaseLevels.of({"workload": "point-select", "connections": 8, "tls": "1.3"})
+RECONNECT = CaseLevels.of({**KEPT, "workload": "reconnect"})
 STORM: dict[str, Level] = {**KEPT, "workload": "storm"}
 
 
@@ -48,27 +49,29 @@ def away(study: Study) -> Study:
 def test_a_window_is_as_long_as_its_case_needs(
     levels: dict[str, Level], shortest_s: float, window: float
 ) -> None:
-    assert window_s(levels, shortest_s) == pytest.approx(window)
+    assert window_s(CaseLevels.of(levels), shortest_s) == pytest.approx(window)
 
 
 def test_who_reconnects_in_turns_works_twice_as_long() -> None:
-    assert window_s({**RECONNECT, "tls": "off"}, 0.3, TAX) == pytest.approx(0.6)
-    assert window_s({**RECONNECT, "tls": "off"}, 0.001, TAX) == pytest.approx(0.024)
-    assert window_s({**KEPT, "tls": "off"}, 0.3, TAX) == pytest.approx(0.3)
-    assert window_s({**RECONNECT, "tls": "off", "client": "sysbench"}, 0.3, TAX) == pytest.approx(0.3)
+    assert window_s(RECONNECT | {"tls": "off"}, 0.3, TAX) == pytest.approx(0.6)
+    assert window_s(RECONNECT | {"tls": "off"}, 0.001, TAX) == pytest.approx(0.024)
+    assert window_s(KEPT | {"tls": "off"}, 0.3, TAX) == pytest.approx(0.3)
+    assert window_s(RECONNECT | {"tls": "off", "client": "sysbench"}, 0.3, TAX) == pytest.approx(0.3)
 
 
 def test_windows_of_what_is_compared_are_alike() -> None:
     """The longest distance of the group, and whether the study has a driver at all."""
     near = {**cases(TAX)[0].levels, "rtt_ms": 0}
-    assert window_s(near, 0.1, away(TAX)) == 5.0
+    assert window_s(CaseLevels.of(near), 0.1, away(TAX)) == 5.0
     apart = override(TAX, "rtt_ms", ["0", "45"])
-    assert window_s(near, 0.1, apart) == pytest.approx(0.1), "distances that are groups of their own"
-    assert window_s({**near, "rtt_ms": 45}, 0.1, apart) == pytest.approx(0.45)
+    assert window_s(CaseLevels.of(near), 0.1, apart) == pytest.approx(0.1), (
+        "distances that are groups of their own"
+    )
+    assert window_s(CaseLevels.of({**near, "rtt_ms": 45}), 0.1, apart) == pytest.approx(0.45)
     drivers = override(TAX, "client", ["engine", "pymysql-1.1"])
-    assert window_s({**KEPT, "client": "engine"}, 0.1, drivers) == 0.5
-    assert window_s({**KEPT, "client": "pymysql-1.1"}, 0.1, TAX) == 0.1
-    assert window_s({**KEPT, "rtt_ms": 45}, 0.1, TAX) == pytest.approx(0.45)
+    assert window_s(KEPT | {"client": "engine"}, 0.1, drivers) == 0.5
+    assert window_s(KEPT | {"client": "pymysql-1.1"}, 0.1, TAX) == 0.1
+    assert window_s(KEPT | {"rtt_ms": 45}, 0.1, TAX) == pytest.approx(0.45)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_windows_of_what_is_compared_are_alike() -> None:
 )
 def test_so_many_operations_take_their_time(levels: dict[str, Level], seconds: float) -> None:
     rows = TAX.model_copy(update={"rows": 10_000})
-    assert counted_s(levels, rows) == pytest.approx(seconds)
+    assert counted_s(CaseLevels.of(levels), rows) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ def test_so_many_operations_take_their_time(levels: dict[str, Level], seconds: f
 )
 def test_beside_its_window_a_trial_takes_its_time(levels: dict[str, Level], seconds: float) -> None:
     rows = TAX.model_copy(update={"rows": 10_000})
-    assert overhead_s(levels, rows) == pytest.approx(seconds)
+    assert overhead_s(CaseLevels.of(levels), rows) == pytest.approx(seconds)
 
 
 def test_data_that_cases_change_in_turn_is_put_back_once_for_all_of_them() -> None:
@@ -119,20 +122,22 @@ def test_data_that_cases_change_in_turn_is_put_back_once_for_all_of_them() -> No
     )
     kept_s, compared = 8 * 0.0005, len(list(shared.included()))
     assert compared == 4
-    assert overhead_s({**own, "workload": "update", "resumption": "off"}, shared) == pytest.approx(
-        0.047 + kept_s + 0.6 / 4
-    )
-    assert overhead_s({**own, "workload": "delete", "resumption": "off"}, alone) == pytest.approx(
-        0.07 + kept_s + 0.6
-    )
+    assert overhead_s(
+        CaseLevels.of({**own, "workload": "update", "resumption": "off"}), shared
+    ) == pytest.approx(0.047 + kept_s + 0.6 / 4)
+    assert overhead_s(
+        CaseLevels.of({**own, "workload": "delete", "resumption": "off"}), alone
+    ) == pytest.approx(0.07 + kept_s + 0.6)
 
 
 def test_who_writes_in_turn_has_time_for_the_fewest_slices() -> None:
     shared, alone = (override(TAX, "workload", [name]) for name in ("insert", "delete"))
     levels = {"tls": "off", "connections": 8, "resumption": "off"}
-    assert window_s({**levels, "workload": "insert"}, 0.1, shared) == pytest.approx(6 * 20 * (0.0008 + 0.004))
-    assert window_s({**levels, "workload": "insert"}, 2.0, shared) == 2.0
-    assert window_s({**levels, "workload": "delete"}, 0.1, alone) == 0.1
+    assert window_s(CaseLevels.of({**levels, "workload": "insert"}), 0.1, shared) == pytest.approx(
+        6 * 20 * (0.0008 + 0.004)
+    )
+    assert window_s(CaseLevels.of({**levels, "workload": "insert"}), 2.0, shared) == 2.0
+    assert window_s(CaseLevels.of({**levels, "workload": "delete"}), 0.1, alone) == 0.1
 
 
 def test_a_users_own_statements_that_write_have_time_for_the_fewest_slices_too() -> None:
@@ -143,11 +148,13 @@ def test_a_users_own_statements_that_write_have_time_for_the_fewest_slices_too()
     )
     study = TAX.model_copy(update={"workloads": {"mine": own}})
     levels: dict[str, Level] = {"tls": "off", "connections": 8, "resumption": "off", "workload": "mine"}
-    assert window_s(levels, 0.1, study) == pytest.approx(6 * 20 * (9 * 0.0008 + 0.004), abs=1e-3)
+    assert window_s(CaseLevels.of(levels), 0.1, study) == pytest.approx(
+        6 * 20 * (9 * 0.0008 + 0.004), abs=1e-3
+    )
 
 
 def test_without_the_study_nothing_is_put_back() -> None:
-    assert overhead_s({**KEPT, "workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
+    assert overhead_s(KEPT | {"workload": "update"}) == pytest.approx(0.07 + 8 * 0.0015)
 
 
 OF_KEPT = 2 * (0.047 + 8 * 0.0005) + 3 * (0.047 + 8 * 0.0015)
@@ -183,8 +190,8 @@ def test_twenty_blocks_fit_the_budget_and_sixteen_of_turns(
 
 def test_trials_are_as_short_as_turns_ask_for_where_most_take_turns() -> None:
     both = override(TAX, "client", ["engine", "sysbench"]).model_copy(update={"budget_s": 1e6})
-    turns = [case for case in cases(both) if case.typed.client == "engine"]
-    alone = [case for case in cases(both) if case.typed.client == "sysbench"]
+    turns = [case for case in cases(both) if case.levels.client == "engine"]
+    alone = [case for case in cases(both) if case.levels.client == "sysbench"]
     assert trial_duration_s(both, [*turns[:3], *alone[:2]]) == 0.4
     assert trial_duration_s(both, [*turns[:3], *alone[:3]]) == 10.0
 
@@ -243,9 +250,11 @@ def mine(*, queries: int | None = None) -> Study:
 
 def test_a_users_own_statements_each_take_their_round_trip() -> None:
     levels: dict[str, Level] = {"workload": "mine", "connections": 8, "tls": "off", "rtt_ms": 500}
-    assert window_s(levels, 0.1, mine()) == 3 * 5 * 0.5
-    assert overhead_s(levels, mine()) == pytest.approx(0.07 + 8 * 0.0005 + 0.2 + 0.4 + 0.15 + 11 * 0.5)
-    counted = counted_s({**levels, "queries": 100}, mine())
+    assert window_s(CaseLevels.of(levels), 0.1, mine()) == 3 * 5 * 0.5
+    assert overhead_s(CaseLevels.of(levels), mine()) == pytest.approx(
+        0.07 + 8 * 0.0005 + 0.2 + 0.4 + 0.15 + 11 * 0.5
+    )
+    counted = counted_s(CaseLevels.of({**levels, "queries": 100}), mine())
     assert counted == pytest.approx(100 * (0.0002 + 5 * 0.5 / 8 + 0.001))
 
 
@@ -273,7 +282,7 @@ def test_what_is_counted_leaves_less_to_the_others() -> None:
     """Cases of a users own workload that are counted, beside plain ones that are timed."""
     study = mine()
     timed = [case for case in cases(study) if case.levels["client"] == "engine"]
-    counted = [case.model_copy(update={"levels": {**case.levels, "queries": 10}}) for case in timed]
+    counted = [case.model_copy(update={"levels": case.levels | {"queries": 10}}) for case in timed]
     each_s = 10 * (0.0002 + 5 * 0.5 / 8 + 0.001)
     beside_s = 2 * sum(overhead_s(case.levels, study) for case in timed)
     room_s = beside_s + len(timed) * (each_s + 9.0)

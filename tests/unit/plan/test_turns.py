@@ -10,9 +10,10 @@ from tlstax.contract import OpenLoop
 from tlstax.plan.order import cases
 from tlstax.plan.turns import DRIVER_S, KEPT_S, STORM_ROUND_S, lead_in, slice_s, takes_turns
 from tlstax.study import Study, load_study
+from tlstax.study.factors import CaseLevels
 
 TAX = load_study("tax")
-KEPT: dict[str, Any] = {"workload": "point-select", "connections": 8, "tls": "1.3"}
+KEPT = CaseLevels.of({"workload": "point-select", "connections": 8, "tls": "1.3"})
 
 
 def test_most_of_the_default_run_takes_turns() -> None:
@@ -38,35 +39,35 @@ def test_what_takes_longer_than_a_slice_to_change_keeps_a_case_from_taking_turns
     changed: dict[str, Any],
 ) -> None:
     assert takes_turns(KEPT, TAX)
-    assert not takes_turns({**KEPT, **changed}, TAX)
+    assert not takes_turns(KEPT | {**changed}, TAX)
 
 
 @pytest.mark.parametrize("client", ["engine", "pymysql-1.1", "connector-j-9.7"])
 def test_the_engine_and_drivers_take_turns_whatever_carries_their_bytes(client: str) -> None:
-    assert takes_turns({**KEPT, "client": client}, TAX)
+    assert takes_turns(KEPT | {"client": client}, TAX)
     for path in ("unix-socket", "ssh-aes256-ctr", "stunnel"):
-        assert takes_turns({**KEPT, "path": path}, TAX)
+        assert takes_turns(KEPT | {"path": path}, TAX)
 
 
 @pytest.mark.parametrize("workload", ["insert", "update", "oltp-read-write", "people-insert"])
 def test_what_leaves_nothing_open_and_does_not_run_out_is_written_in_turn(workload: str) -> None:
-    assert takes_turns({**KEPT, "workload": workload}, TAX)
+    assert takes_turns(KEPT | {"workload": workload}, TAX)
 
 
 @pytest.mark.parametrize(
     "workload", ["delete", "people-update", "people-delete", "words-insert", "words-execute"]
 )
 def test_what_runs_out_takes_long_or_stays_open_is_written_alone(workload: str) -> None:
-    assert not takes_turns({**KEPT, "workload": workload}, TAX)
+    assert not takes_turns(KEPT | {"workload": workload}, TAX)
 
 
 def test_a_storm_takes_turns_round_by_round_where_all_have_as_many_and_enough() -> None:
     storm = {**KEPT, "workload": "storm", "connections": 100}
-    assert takes_turns(storm, TAX)
-    assert takes_turns({**storm, "rounds": 6}, TAX)
-    assert slice_s([storm, storm]) == STORM_ROUND_S
+    assert takes_turns(CaseLevels.of(storm), TAX)
+    assert takes_turns(CaseLevels.of({**storm, "rounds": 6}), TAX)
+    assert slice_s([CaseLevels.of(storm), CaseLevels.of(storm)]) == STORM_ROUND_S
     compared = TAX.model_copy(update={"baseline": {**TAX.baseline, "rounds": 10}})
-    assert not takes_turns({**storm, "rounds": 10}, compared)
+    assert not takes_turns(CaseLevels.of({**storm, "rounds": 10}), compared)
 
 
 def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
@@ -86,7 +87,7 @@ def test_an_open_loop_and_a_study_of_observers_do_not() -> None:
 
 def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
     def of(**changed: Any) -> float:
-        return slice_s([KEPT, {**KEPT, **changed}])
+        return slice_s([KEPT, KEPT | {**changed}])
 
     assert of() == KEPT_S
     assert of(client="pymysql-1.1") == DRIVER_S
@@ -101,12 +102,12 @@ def test_a_slice_is_as_long_as_its_slowest_case_needs() -> None:
 
 def test_what_begins_a_slice_is_left_out_where_the_client_can_tell() -> None:
     assert lead_in(KEPT) == 8
-    assert lead_in({**KEPT, "workload": "reconnect", "connections": 3}) == 3
-    assert lead_in({**KEPT, "workload": "storm"}) is None
-    assert lead_in({**KEPT, "client": "pymysql-1.1"}) is None
+    assert lead_in(KEPT | {"workload": "reconnect", "connections": 3}) == 3
+    assert lead_in(KEPT | {"workload": "storm"}) is None
+    assert lead_in(KEPT | {"client": "pymysql-1.1"}) is None
 
 
 def test_a_case_may_name_the_length_of_its_slices() -> None:
-    assert slice_s([{**KEPT, "slice_ms": 50}]) == pytest.approx(0.05)
-    assert slice_s([{**KEPT, "slice_ms": 7.5, "workload": "reconnect"}]) == pytest.approx(0.0075)
-    assert takes_turns({**KEPT, "slice_ms": 5}, TAX)
+    assert slice_s([KEPT | {"slice_ms": 50}]) == pytest.approx(0.05)
+    assert slice_s([KEPT | {"slice_ms": 7.5, "workload": "reconnect"}]) == pytest.approx(0.0075)
+    assert takes_turns(KEPT | {"slice_ms": 5}, TAX)

@@ -157,7 +157,7 @@ def test_a_case_without_a_valid_trial_keeps_its_row_and_says_why() -> None:
 
 def test_a_group_without_a_valid_trial_has_reasons_and_no_empty_table() -> None:
     def lost(record: TrialRecord) -> TrialRecord:
-        return crashed(record.trial) if record.trial.case.typed.workload == "reconnect" else record
+        return crashed(record.trial) if record.trial.case.levels.workload == "reconnect" else record
 
     stored = changed(exact_run(), lost)
     text = render(stored, document(stored), "terminal", width=100, verbose=True)

@@ -133,7 +133,7 @@ def test_what_cannot_be_planted_can_be_left_out() -> None:
 def planted_record(*, case_of: str, claimed: bool, mapped: tuple[MappedLibrary, ...] | None) -> TrialRecord:
     """A trial of a case with this fault, whose server was started with the plant or without."""
     tax = next(case for case in cases(load_study("tax")) if case.levels["tls"] == "1.3")
-    case = tax.model_copy(update={"levels": {**tax.levels, "fault": case_of}})
+    case = tax.model_copy(update={"levels": tax.levels | {"fault": case_of}})
     record = fake_record(Trial(block=0, position=0, case=case), tax_truth(tax), duration_s=0.1)
     claim = ServerClaim(
         name="mysql-9.7",
@@ -235,7 +235,7 @@ def test_a_root_is_told_by_its_loader_and_others_by_their_environment(tmp_path: 
 def test_each_server_gets_its_own_fault() -> None:
     """Of the study's servers one is planted, and trials of the others never run on it."""
     made = Benches(None, ())  # type: ignore[arg-type] # no machine is asked for
-    for choice in {case.typed.server_choice for case in cases(STUDY)}:
+    for choice in {case.levels.server_choice for case in cases(STUDY)}:
         made.add(choice, fake_bench())
     for case in cases(STUDY):
         with made.awake(case.levels):

@@ -38,11 +38,11 @@ def measuring(costs: dict[str, tuple[float, float]], asked: list[str]) -> pilot.
     """Says what each workload costs (client, server), and notes which cases it was asked for."""
 
     def measure(cases: Sequence[Case]) -> list[PilotLoad]:
-        asked.extend(case.typed.workload for case in cases)
+        asked.extend(case.levels.workload for case in cases)
         return [
             PilotLoad(case=case.levels, client_busy_cpus=used[0], server_busy_cpus=used[1])
             for case in cases
-            if (used := costs.get(case.typed.workload))
+            if (used := costs.get(case.levels.workload))
         ]
 
     return measure
@@ -153,7 +153,7 @@ class Acting:
             self.happened.append("stopped")
 
     def _run_trial(self, trial: Trial, *_: object) -> TrialRecord:
-        failure = "it fell silent" if trial.case.typed.tls in self.failing else ""
+        failure = "it fell silent" if trial.case.levels.tls in self.failing else ""
         changes = {"trial": trial, "window": window(1e5, 4e5), "failure": failure}
         return RECORD.model_copy(update=changes)
 

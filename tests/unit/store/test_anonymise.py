@@ -190,7 +190,7 @@ def run_at_several() -> StoredRun:
         record.model_copy(
             update={
                 "trial": record.trial.model_copy(
-                    update={"case": case.model_copy(update={"levels": {**case.levels, "server": label}})}
+                    update={"case": case.model_copy(update={"levels": case.levels | {"server": label}})}
                 )
             }
         )

@@ -11,8 +11,8 @@ from tlstax.contract import Statement, Workload
 from tlstax.mysql.body_rows import BODIES
 from tlstax.mysql.database import TableContent
 from tlstax.study import load_study, override
+from tlstax.study.case_workload import sets_values
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workload_level import sets_values
 from tlstax.study.workloads import (
     EMPTY,
     built_in,
@@ -56,7 +56,7 @@ def test_a_short_row_is_part_of_a_row_of_the_table() -> None:
     (statement,) = workload.statements
     assert statement.sql == "SELECT LEFT(t.c, 64) FROM t WHERE t.id <= 100 LIMIT 100"
     assert workload.on_connect == ()
-    assert sets_values({"workload": "rows-100x64"}, workload) == ()
+    assert sets_values(CaseLevels.of({"workload": "rows-100x64"}), workload) == ()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_long_rows_are_values_that_the_connection_sets(rows: int, wanted: int, v
         assert room == f"SET SESSION group_concat_max_len = {int(found[1]) * VALUE_BYTES}"
         offsets.append(int(found[2]))
     assert offsets == sorted(set(offsets))
-    assert sets_values({"workload": name}, workload) == workload.on_connect
+    assert sets_values(CaseLevels.of({"workload": name}), workload) == workload.on_connect
 
 
 def test_a_small_table_is_repeated_to_a_long_value() -> None:
@@ -94,7 +94,7 @@ def test_a_small_table_is_repeated_to_a_long_value() -> None:
 
 def test_what_a_user_says_on_connecting_is_not_said_again() -> None:
     own = Workload(protocol="text", statements=(Statement(sql="SELECT 1"),), on_connect=("BEGIN",))
-    assert sets_values({"workload": "point-select"}, own) == ()
+    assert sets_values(CaseLevels.of({"workload": "point-select"}), own) == ()
 
 
 def test_more_rows_than_the_table_has_come_from_it_twice() -> None:

@@ -16,7 +16,7 @@ from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label
 from tlstax.support.errors import UserMistake
 
-LEVELS: dict[str, Any] = {"fault": "burn", "burn": "400ns", "tls": "off"}
+LEVELS = CaseLevels.of({"fault": "burn", "burn": "400ns", "tls": "off"})
 
 
 def study(**changed: Any) -> Study:
@@ -55,12 +55,12 @@ def test_a_case_without_the_factor_burns_nothing() -> None:
 
 
 def test_nothing_burns_without_the_fault_or_over_tls() -> None:
-    assert why_not(CaseLevels.of(LEVELS)) == ""
-    assert why_not(CaseLevels.of({**LEVELS, "burn": "off", "fault": "none", "tls": "1.3"})) == ""
-    assert why_not(CaseLevels.of({**LEVELS, "fault": "none"})) == (
+    assert why_not(LEVELS) == ""
+    assert why_not(LEVELS | {"burn": "off", "fault": "none", "tls": "1.3"}) == ""
+    assert why_not(LEVELS | {"fault": "none"}) == (
         "burn = 400ns needs a server with fault = burn, not with fault = none"
     )
-    assert why_not(CaseLevels.of({**LEVELS, "burn": "0ns", "tls": "1.3"})) == (
+    assert why_not(LEVELS | {"burn": "0ns", "tls": "1.3"}) == (
         "burn = 0ns needs tls = off: the fault burn reaches answers in plaintext alone"
     )
 
@@ -76,10 +76,10 @@ def test_a_study_leaves_out_what_would_not_burn() -> None:
 
 def test_cases_with_different_amounts_share_a_server_and_take_turns() -> None:
     made_up = study()
-    assert len({case.server_choice for case in made_up.typed()}) == 1
+    assert len({case.server_choice for case in made_up.included()}) == 1
     (sitting,) = sittings(made_up, next(blocks(made_up, seed=1)), window_s=0.3)
     assert sitting.takes_turns
-    assert sorted(trial.case.typed.burn for trial in sitting.trials) == [
+    assert sorted(trial.case.levels.burn for trial in sitting.trials) == [
         "0ns",
         "12000ns",
         "400ns",

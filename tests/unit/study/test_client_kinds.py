@@ -7,6 +7,7 @@ import pytest
 from tlstax.clients import choice
 from tlstax.contract import ClosedLoop
 from tlstax.study import Level, load_study, override
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import known
 from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.client_kinds.known import client_words
@@ -52,14 +53,16 @@ def test_clients_in_words() -> None:
 def test_what_the_floor_cannot_do_is_said(levels: dict[str, Level], words: str) -> None:
     def why_not(client: str) -> str:
         case = CaseLevels.of({"workload": "point-select", **levels, "client": client})
-        return known.kind_of(client).why_not(Wanted(case, {}, ClosedLoop()))
+        return known.kind_of(client).why_not(Wanted(case, CaseWorkload.of(case, {}), ClosedLoop()))
 
     assert words in why_not("floor")
     assert why_not("engine") == ""
 
 
 def test_the_floor_does_what_the_self_bench_asks_of_it() -> None:
-    cells = {(case.workload, case.tls) for case in load_study("self-bench").typed() if case.client == "floor"}
+    cells = {
+        (case.workload, case.tls) for case in load_study("self-bench").included() if case.client == "floor"
+    }
     assert cells == {(w, tls) for w in ("point-select", "reconnect") for tls in ("off", "1.3")}
 
 

@@ -8,6 +8,7 @@ from tlstax.guests import existing_table, ways
 from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.plan.order import cases
 from tlstax.study import Study, load_study, override
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.changes import (
     at_external_servers,
     by_addresses,
@@ -16,7 +17,7 @@ from tlstax.study.changes import (
     without_tables,
     without_tls_by,
 )
-from tlstax.study.workload_level import data_needs, makes_connections, statements_of, workload_of
+from tlstax.study.needs import data_needs
 from tlstax.study.workloads import TABLES
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake
@@ -32,10 +33,10 @@ def without(study: Study) -> Study:
 
 def test_without_plaintext_the_first_tls_level_is_what_others_are_compared_with() -> None:
     found = without(TAX)
-    assert {case.typed.tls for case in cases(found)} == {"1.2", "1.3"}
+    assert {case.levels.tls for case in cases(found)} == {"1.2", "1.3"}
     baselines = [case for case in cases(found) if case.role == "baseline"]
-    assert {(case.typed.tls, case.typed.resumes) for case in baselines} == {("1.3", False)}
-    assert {case.typed.workload for case in baselines} == {"point-select", "reconnect"}
+    assert {(case.levels.tls, case.levels.resumes) for case in baselines} == {("1.3", False)}
+    assert {case.levels.workload for case in baselines} == {"point-select", "reconnect"}
     older = without(override(TAX, "tls", ["1.2", "1.3-resumed"]))
     assert older.baseline == {"tls": "1.2", "resumption": "off"}
 
@@ -65,23 +66,25 @@ def test_where_nothing_may_be_made_point_selects_become_pings() -> None:
 
 @pytest.mark.parametrize(("name", "makes"), [("ping", False), ("reconnect-ping", True)])
 def test_a_ping_reads_nothing(name: str, *, makes: bool) -> None:
-    levels = {"tls": "off", "workload": name, "connections": 1}
-    workload = workload_of(levels, {}, TABLES, 10)
+    named = CaseWorkload(name, "default", None)
+    workload = named.over(TABLES, 10)
     assert [statement.sql for statement in workload.statements] == ["SELECT 1"]
-    assert makes_connections(levels, {}) is makes
-    assert statements_of(levels, {}) == 1
+    assert named.makes_connections is makes
+    assert named.statements == 1
 
 
 def test_keys_of_a_table_that_is_there_are_read_and_nothing_else() -> None:
     own = existing_table.workloads(TableKey("my{orders", "id"), KeyRange(-5, 900))
-    levels = {"tls": "off", "workload": "table-select", "connections": 1}
-    workload = workload_of(levels, own, TABLES, 10)
+    keeping, making = (
+        CaseWorkload(name, "default", own[name]) for name in ("table-select", "table-reconnect")
+    )
+    workload = keeping.over(TABLES, 10)
     ((statement,),) = (transaction.statements for transaction in workload.transactions)
     assert statement.sql == "SELECT `id` FROM `my{{orders` WHERE `id` = {key}"
     drawn = statement.parameters["key"]
     assert (drawn.kind, drawn.low, drawn.high) == ("uniform_int", -5, 900)  # type: ignore[union-attr]
-    assert not makes_connections(levels, own)
-    assert makes_connections({**levels, "workload": "table-reconnect"}, own)
+    assert not keeping.makes_connections
+    assert making.makes_connections
     named = TAX.model_copy(update={"workloads": own})
     study = override(named, "workload", list(own))
     assert not data_needs(study).makes_tables
@@ -100,7 +103,7 @@ def test_a_table_may_have_points_in_its_name() -> None:
 
 def test_clients_of_other_makers_keep_their_connections_at_an_external_server() -> None:
     study = at_external_servers(override(TAX, "client", ["engine", "sysbench"]), [None])
-    found = {(case.typed.client, case.typed.workload) for case in cases(study)}
+    found = {(case.levels.client, case.levels.workload) for case in cases(study)}
     assert found == {("engine", "point-select"), ("engine", "reconnect"), ("sysbench", "point-select")}
     assert at_external_servers(TAX, [None]) == TAX
     alone = override(override(TAX, "workload", ["reconnect"]), "client", ["pymysql-1.2"])
@@ -113,14 +116,14 @@ def test_each_way_is_compared_with_the_direct_one_and_with_itself_there() -> Non
     assert study.baseline["address"] == "direct"
     (contrast,) = study.contrasts
     assert (contrast.factor, contrast.baseline) == ("address", "direct")
-    baselines = {(case.typed.tls, case.typed.address) for case in cases(study) if case.role == "baseline"}
+    baselines = {(case.levels.tls, case.levels.address) for case in cases(study) if case.role == "baseline"}
     assert baselines == {("off", "direct")}
     clear = without_tls_by(study, ["proxy"])
-    assert {case.typed.tls for case in cases(clear) if case.typed.address == "proxy"} == {"off"}
+    assert {case.levels.tls for case in cases(clear) if case.levels.address == "proxy"} == {"off"}
     assert without_tls_by(study, []) == study
     encrypted = without_plaintext_by(study, ["proxy"])
-    assert "off" not in {case.typed.tls for case in cases(encrypted) if case.typed.address == "proxy"}
-    assert {case.typed.tls for case in cases(encrypted) if case.typed.address == "direct"} >= {"off", "1.3"}
+    assert "off" not in {case.levels.tls for case in cases(encrypted) if case.levels.address == "proxy"}
+    assert {case.levels.tls for case in cases(encrypted) if case.levels.address == "direct"} >= {"off", "1.3"}
     assert without_plaintext_by(study, []) == study
 
 

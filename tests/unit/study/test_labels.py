@@ -201,7 +201,7 @@ def test_plaintext_has_no_certificate_and_tls_is_named_by_its() -> None:
     ]
     assert subject_label(cases(study)[3].levels, study) == "mysql-9.7, RSA 4096 certificate"
     assert subject_label(cases(study)[0].levels, study) == "mysql-9.7"
-    assert cases(study)[3].typed.server_choice.words() == "mysql-9.7 with an RSA 4096 certificate"
+    assert cases(study)[3].levels.server_choice.words() == "mysql-9.7 with an RSA 4096 certificate"
 
 
 def test_what_has_one_level_in_the_whole_study_is_not_said_of_each_case() -> None:

@@ -11,7 +11,7 @@ from tlstax.mysql.answer_rows import answers_of, chunks
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
-from tlstax.study.workload_level import data_needs
+from tlstax.study.needs import data_needs
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of
 from tlstax.study.workloads.sessions import Session, ids_of
 from tlstax.support.errors import UserMistake

@@ -30,7 +30,7 @@ def test_two_servers_have_a_twin_each_and_the_first_a_control() -> None:
         "mariadb-11.8, number 3",
         "mariadb-11.8, number 4",
     ]
-    assert {case.typed.tls for case in cases(study)} == {"1.3"}
+    assert {case.levels.tls for case in cases(study)} == {"1.3"}
 
 
 def test_of_four_processes_two_means_are_compared_which_scatter_less() -> None:
@@ -57,7 +57,7 @@ def test_what_one_side_alone_names_is_plain_on_the_other() -> None:
 
 def test_a_thing_beside_itself_has_four_processes() -> None:
     study = of(["server=mysql-9.7"], ["server=mysql-9.7"], workload=("point-select",))
-    assert len({case.typed.server_choice for case in cases(study)}) == 4
+    assert len({case.levels.server_choice for case in cases(study)}) == 4
 
 
 def test_new_processes_take_time_of_each_block() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
 from tlstax.study import Study, load_study, override, parse_study, study_toml
+from tlstax.study.needs import data_needs
 from tlstax.study.workload_files import load_workload, parse_workload
-from tlstax.study.workload_level import changes_data, data_needs, workload_of
 from tlstax.study.workloads.user_defined import as_workload, with_table
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.case_choice import chosen_case
@@ -174,10 +174,9 @@ def test_a_file_becomes_part_of_the_study() -> None:
 def test_a_study_has_workloads_by_name() -> None:
     study = parse_study(STUDY, where="mine.toml")
     assert study.workloads["orders"].name == "orders"
-    assert not changes_data({"workload": "orders"}, study.workloads)
-    assert workload_of({"workload": "orders"}, study.workloads, TABLES, 5).mix[0].statements[0].sql == (  # type: ignore[arg-type]
-        "SELECT k FROM sbtest1 WHERE id={id}"
-    )
+    orders = next(study.workload_of(case) for case in study.included() if case.workload == "orders")
+    assert not orders.changes_data
+    assert orders.over(TABLES, 5).mix[0].statements[0].sql == "SELECT k FROM sbtest1 WHERE id={id}"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ MEMORY = load_study("memory")
 
 def planted(record: TrialRecord) -> TrialRecord:
     """The trial with what its processes would hold."""
-    case = record.trial.case.typed
+    case = record.trial.case.levels
     more = MORE if case.is_encrypted else 0
     server_bytes = BASE + (PLAIN + more + OFF_BY[record.trial.block]) * case.connections
     server = ProcessUse(
@@ -59,7 +59,7 @@ def planted_run(study: Study = MEMORY, blocks: int = 3) -> StoredRun:
 def wobbling(record: TrialRecord) -> TrialRecord:
     """The trial of a server whose resident memory differs from block to block."""
     assert record.server is not None
-    size = BASE + 7_000_000 * record.trial.block * (1 + record.trial.case.typed.is_encrypted)
+    size = BASE + 7_000_000 * record.trial.block * (1 + record.trial.case.levels.is_encrypted)
     return record.model_copy(update={"server": record.server.model_copy(update={"rss_bytes": size})})
 
 
@@ -111,11 +111,11 @@ def test_a_block_with_one_number_of_connections_alone_has_no_slope() -> None:
     """What was interrupted, or was not valid, takes its block's slope with it, and no other one's."""
     one_left = without(
         planted_run(),
-        lambda record: record.trial.block == 2 and record.trial.case.typed.connections != 100,
+        lambda record: record.trial.block == 2 and record.trial.case.levels.connections != 100,
     )
     told = told_of(one_left)
     assert {row.blocks for row in told.rows} == {2}
-    no_plain = told_of(without(planted_run(), lambda record: not record.trial.case.typed.is_encrypted))
+    no_plain = told_of(without(planted_run(), lambda record: not record.trial.case.levels.is_encrypted))
     assert {row.label for row in no_plain.rows} == {"TLS 1.3", "TLS 1.2"}
     assert {row.role for row in no_plain.rows} == {COST}, "there is nothing to add to"
     assert not told_of(without(planted_run(), lambda _: True)).rows
@@ -125,7 +125,7 @@ def test_without_growth_in_the_clear_there_is_no_ratio() -> None:
     def still(record: TrialRecord) -> TrialRecord:
         window = record.window
         assert window is not None
-        server = ProcessUse(rss_bytes=BASE) if not record.trial.case.typed.is_encrypted else window.server
+        server = ProcessUse(rss_bytes=BASE) if not record.trial.case.levels.is_encrypted else window.server
         return record.model_copy(update={"window": window.model_copy(update={"server": server})})
 
     told = told_of(changed(planted_run(), still))

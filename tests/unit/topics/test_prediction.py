@@ -204,7 +204,16 @@ def test_a_server_that_waited_all_along_a_path_is_not_taken_for_a_busy_one() -> 
     text = " ".join(prediction_text(prediction(found, THROUGH), width=100, colour=False).split())
     assert "Through stunnel the server used 1.2 % of a processor" in text
     measured = measured_mixes(
-        [BlockRow("treatment", {**THROUGH.levels(), "connections": 4}, 1, "", values_of(THROUGH, 4), {})],
+        [
+            BlockRow(
+                "treatment",
+                CaseLevels.of({**THROUGH.levels(), "connections": 4}),
+                1,
+                "",
+                values_of(THROUGH, 4),
+                {},
+            )
+        ],
         STUDY.baseline,
     )
     costs = validation_of(found, measured, run="r", status="complete").of("cost")
@@ -344,7 +353,7 @@ def test_of_several_servers_one_is_chosen() -> None:
 
 
 def test_predictions_are_set_beside_what_was_measured() -> None:
-    new = {**NEW.levels(), "connections": 4}
+    new = CaseLevels.of({**NEW.levels(), "connections": 4})
     off = dict(values_of(NEW, 4))
     off[SERVER_CPU] *= 1.2
     busy = BlockRow("treatment", new, 1, "", off, {})

@@ -22,6 +22,7 @@ from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.rows import Row
 from tlstax.study import Published, Study, load_study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -261,8 +262,12 @@ def test_a_server_that_is_not_ours_gets_no_storm_that_nobody_sized() -> None:
 def test_a_storm_takes_time_that_the_plan_knows_of() -> None:
     study = override(load_study("tax"), "workload", ["storm"])
     levels = {"workload": "storm", "connections": 100, "tls": "1.3"}
-    assert rounds_of(levels) == 10
-    assert counted_s(levels, study) > counted_s({**levels, "tls": "off"}, study) > 0
+    assert rounds_of(CaseLevels.of(levels)) == 10
+    assert (
+        counted_s(CaseLevels.of(levels), study)
+        > counted_s(CaseLevels.of({**levels, "tls": "off"}), study)
+        > 0
+    )
 
 
 def test_a_storm_without_the_times_of_its_rounds_is_not_believed() -> None:

@@ -20,6 +20,7 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import Contrast, Level, Levels, within
 from tlstax.study.factors import CaseLevels
+from tlstax.study.level_names import POINT_SELECT
 
 NEVER_ACROSS = ("workload",)
 """Noise is not carried from one of these levels to another: their trials do not scatter alike."""
@@ -71,9 +72,8 @@ class Twins:
     floors: Mapping[tuple[Level | None, Level | None], float]
 
     def floor(self, levels: Levels) -> Floor:
-        """The floor that holds for this case."""
-        case = CaseLevels.of(levels)
-        server, workload = case.server, case.workload
+        """The floor that holds for the case with these levels."""
+        server, workload = levels.get("server"), levels.get("workload", POINT_SELECT)
         if (server, workload) in self.floors:
             return Floor(self.floors[server, workload], _named([server]))
         others = {s: floor for (s, w), floor in self.floors.items() if w == workload}
@@ -92,7 +92,7 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
     modes: dict[tuple[Level | None, Level | None], dict[Frozen, dict[Frozen, Logs]]] = {}
     for case in series.cases.values():
         levels = case.levels
-        other = {**levels, INSTANCE: contrast.baseline}
+        other = levels | {INSTANCE: contrast.baseline}
         is_twin = levels.get(INSTANCE) != contrast.baseline and frozen(other) in series.cases
         if not is_twin or (to_own_baseline and case.role == "baseline"):
             continue
@@ -104,7 +104,7 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
         else:
             ratios = series.log_ratios(levels, other, outcome)
         if ratios:
-            place = (case.typed.server, case.typed.workload)
+            place = (case.levels.server, case.levels.workload)
             mode = modes.setdefault(place, {}).setdefault(frozen(levels, LADDER), {})
             mode[frozen(levels)] = ratios
     return Twins({place: _floor(found, series.pooling) for place, found in modes.items()})
@@ -167,11 +167,11 @@ def contrasts(series: Series) -> Iterator[Row]:
                 )
 
 
-def counterpart(series: Series, contrast: Contrast, levels: Levels) -> dict[str, Level] | None:
+def counterpart(series: Series, contrast: Contrast, levels: CaseLevels) -> CaseLevels | None:
     """The case that this one is contrasted with; None where the contrast does not speak of it."""
     if levels.get(contrast.factor) in {None, contrast.baseline} or not within(levels, contrast.within):
         return None
-    other = {**levels, contrast.factor: contrast.baseline}
+    other = levels | {contrast.factor: contrast.baseline}
     return other if frozen(other) in series.cases else None
 
 
@@ -210,7 +210,7 @@ def without_ladder(levels: Levels) -> dict[str, Level]:
     return {name: level for name, level in levels.items() if name != LADDER}
 
 
-def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[Levels, Levels]]]]:
+def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[CaseLevels, CaseLevels]]]]:
     """Ladders, each with what it is compared with step by step, and the factor in which both differ.
 
     None is named where that is the study's own baseline.
@@ -222,7 +222,9 @@ def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[Levels, Levels]]]]:
     for contrast in series.study.contrasts:
         for ladder in ladders:
             others = ((levels, counterpart(series, contrast, levels)) for levels in ladder)
-            pairs: list[tuple[Levels, Levels]] = [(own, other) for own, other in others if other is not None]
+            pairs: list[tuple[CaseLevels, CaseLevels]] = [
+                (own, other) for own, other in others if other is not None
+            ]
             if pairs:
                 yield contrast.factor, pairs
 

@@ -17,6 +17,7 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Case, Level, Levels, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.support.grouping import grouped
 
 LADDER = "connections"
@@ -101,16 +102,16 @@ class Series:
             outcome,
         )
 
-    def own_baseline(self, levels: Levels) -> dict[str, Level]:
+    def own_baseline(self, levels: CaseLevels) -> CaseLevels:
         """The levels of the case that the study compares this one with."""
-        return {**levels, **self.study.baseline}
+        return levels | self.study.baseline
 
-    def families(self, *factors: str) -> list[list[dict[str, Level]]]:
+    def families(self, *factors: str) -> list[list[CaseLevels]]:
         """The cases (as levels) that have these factors and differ in nothing but them, together."""
         every = (case.levels for case in self.cases.values() if set(factors) <= case.levels.keys())
         return list(grouped(every, lambda levels: frozen(levels, *factors)).values())
 
-    def ladders(self) -> dict[Frozen, list[dict[str, Level]]]:
+    def ladders(self) -> dict[Frozen, list[CaseLevels]]:
         """The cases (as levels) that differ in nothing but the number of connections, ladder by ladder."""
         return grouped((case.levels for case in self.cases.values()), lambda at: frozen(at, LADDER))
 
@@ -214,7 +215,7 @@ class BlockRow:
     """
 
     role: str
-    levels: Mapping[str, Level]
+    levels: CaseLevels
     block: int
     machine: str
     values: Mapping[str, float]
@@ -260,7 +261,7 @@ def _rows(
     for block, values in sorted(blocks.items()):
         yield BlockRow(
             role=role,
-            levels=dict(at),
+            levels=CaseLevels.of(dict(at)),
             block=block,
             machine=run.machines.get(block, ""),
             values={name: values[name] for name in ratios if name in values},

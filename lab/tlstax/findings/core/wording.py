@@ -12,7 +12,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
+from tlstax.study.factors import DISTANCE_FACTORS
 from tlstax.study.labels import (
     CONTROL_MARK,
     LOGIN,
@@ -202,7 +202,7 @@ def subject_label(levels: Levels, study: Study) -> str:
             *(words if varied & {SERVER, LIBRARY, FAULT} else words[1:]),
             driver_words({CLIENT: ENGINE, **levels}, study),
         ]
-    if SWITCH in varied and CaseLevels.of(levels).is_switched_at_server:
+    if SWITCH in varied and levels.get(SWITCH) == "server":
         words.append(TLS_SWITCH["server"])
     if CLIENT_LIBRARY in varied and CLIENT_LIBRARY in levels:
         words.append(label_levels({CLIENT_LIBRARY: levels[CLIENT_LIBRARY]}))
@@ -259,7 +259,7 @@ def _on_the_way(record: TrialRecord) -> str:
         return ""
     if record.path.protection is not None:
         return f", within {record.path.protection} ({record.path.specimen})"
-    if is_of_client(record.trial.case.typed) or record.ready is None:
+    if is_of_client(record.trial.case.levels) or record.ready is None:
         return ""
     at_server = dict.fromkeys(_side(seen.server) for seen in record.ready.negotiated)
     return f", and {' and '.join(at_server)} at the server" if at_server else ""

@@ -27,7 +27,7 @@ from tlstax.probes.drivers.attacked import TlsAsked
 from tlstax.probes.drivers.probed import INSERT, Asked, Refusal
 from tlstax.run.bench import Bench
 from tlstax.specimens.ports import NO_LOCALHOST
-from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault
 from tlstax.tap.opening import Tap, open_tap
@@ -114,8 +114,8 @@ def _done(ask: Ask, command: Sequence[str], bench: Bench, tap: Tap) -> Asked:
 
 
 def _job(ask: Ask, bench: Bench, endpoint: Endpoint) -> Job:
-    levels: dict[str, Level] = {"client": ask.driver, "tls": _LEVELS[ask.tls], "connections": 1}
-    job = job_for(levels, bench.terms, sequence=0)
+    case = CaseLevels.of({"client": ask.driver, "tls": _LEVELS[ask.tls], "connections": 1})
+    job = job_for(case, bench.terms, sequence=0)
     tls = job.tls
     if isinstance(tls, TlsUnset | TlsRequired) and not ask.trusted:
         tls = tls.model_copy(update={"trusted_ca_file": None})

@@ -99,8 +99,7 @@ def costs_of(stored: StoredRun) -> dict[str, DriverCosts]:
     return {name: _driver(name, by_case, stored.measured, study.confidence) for name in names}
 
 
-def _of(levels: Mapping[str, Level]) -> tuple[str, str, str]:
-    case = CaseLevels.of(levels)
+def _of(case: CaseLevels) -> tuple[str, str, str]:
     return case.client, case.tls, case.workload
 
 
@@ -110,14 +109,14 @@ def _driver(
     records: Sequence[TrialRecord],
     confidence: float,
 ) -> DriverCosts:
-    own = [record for record in records if record.trial.case.typed.client == name]
+    own = [record for record in records if record.trial.case.levels.client == name]
     ready = [record.ready for record in own if record.ready is not None and record.verdict.value == "valid"]
     known = [one.steady for one in ready if one.steady is not None]
     lasted = [one.warmup[-1].elapsed_s for one in ready if one.warmup]
 
     def way(tls: str) -> WayCosts:
         connect, statement = (cases.get((name, tls, work), {}) for work in (CONNECT, STATEMENT))
-        mine = [record for record in own if record.trial.case.typed.tls == tls]
+        mine = [record for record in own if record.trial.case.levels.tls == tls]
         return _way(connect, statement, confidence).model_copy(update={"failed": _why(mine)})
 
     return DriverCosts(

@@ -37,7 +37,7 @@ from tlstax.run.external import open_quiet_bench
 from tlstax.run.room import check_room
 from tlstax.specimens.resolve import named_server
 from tlstax.study.labels import label_levels
-from tlstax.study.workload_level import DataNeeds
+from tlstax.study.needs import DataNeeds
 from tlstax.support.errors import Interrupted, UserMistake
 from tlstax.support.text import duration
 

@@ -13,6 +13,7 @@ from tlstax.plan.jobs import job_for, lingering
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import ready_within_s
 from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
 
 Kind = Mapping[str, Level]
@@ -86,9 +87,9 @@ class Tries(ABC):
         )
 
     def _storm(self, kind: Kind, connections: int) -> Job:
-        levels = {**kind, "workload": "storm", "connections": connections, "rounds": 1}
+        case = CaseLevels.of({**kind, "workload": "storm", "connections": connections, "rounds": 1})
         self._number += 1
-        job = job_for(levels, self._bench.terms, sequence=self._number)
+        job = job_for(case, self._bench.terms, sequence=self._number)
         return job.model_copy(update={"timeout_s": self._patience_s})
 
     def _run(self, job: Job) -> Done:

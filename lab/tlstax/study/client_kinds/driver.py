@@ -30,7 +30,7 @@ def kind_of_driver(name: str) -> ClientKind:
 
 
 def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
-    case, own = wanted.case, wanted.own
+    case, own = wanted.case, wanted.workload.own
     yield case.cipher != "default", "takes no cipher suite from tlstax"
     yield (
         case.workload in _TRANSACTIONS or (own is not None and not is_one_sequence(own)),
@@ -38,8 +38,8 @@ def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
     )
     yield case.path == UNIX_SOCKET and not driver.unix_socket, "connects only over TCP"
     prepares = "prepared" in driver.protocols
-    yield wanted.is_prepared and not prepares, "prepares nothing (protocol = text)"
-    yield not wanted.is_prepared and "text" not in driver.protocols, "sends only prepared statements"
+    yield wanted.workload.is_prepared and not prepares, "prepares nothing (protocol = text)"
+    yield not wanted.workload.is_prepared and "text" not in driver.protocols, "sends only prepared statements"
     yield (
         driver.connections is not None and case.connections > driver.connections,
         f"keeps only {counted(driver.connections or 0, 'connection')}",

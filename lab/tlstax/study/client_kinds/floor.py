@@ -21,7 +21,7 @@ def _limits(wanted: Wanted) -> Iterable[Limit]:
         f"sends one short statement again and again: {POINT_SELECT}, or {RECONNECT}",
     )
     yield (
-        case.workload == RECONNECT and wanted.is_prepared,
+        case.workload == RECONNECT and wanted.workload.is_prepared,
         "prepares nothing on connections that it makes anew (protocol = text)",
     )
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tlstax.contract import Schedule
-from tlstax.study.level_names import STORM
+from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.server_abilities import ServerAbilities
-from tlstax.study.workloads.user_defined import UserSequence, UserWorkload
 
 if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
-
-PREPARED = frozenset(
-    {
-        "point-select",
-        "select-range",
-        "insert",
-        "update",
-        "delete",
-        "oltp-read-only",
-        "oltp-read-write",
-    }
-)
-"""Built-in workloads whose statements are prepared unless `protocol` says otherwise."""
-
-COUNTING = frozenset({"insert", "delete", "people-insert", "people-delete"})
-"""Built-in workloads that draw each id once, over all connections together."""
 
 Limit = tuple[bool, str]
 """Whether a case goes beyond what a client can do, and what the client does instead, to follow its name."""
@@ -36,48 +19,16 @@ Limit = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A case that a client is to measure.
+    """A case that a client is to measure, with its workload.
 
-    `workloads` are the user's own, by name; `schedule` is when operations start; `server` is what the case's
-    server can do, None where that is not known.
+    `schedule` is when operations start; `server` is what the case's server can do, None where that is not
+    known.
     """
 
     case: CaseLevels
-    workloads: Mapping[str, UserWorkload]
+    workload: CaseWorkload
     schedule: Schedule
     server: ServerAbilities | None = None
-
-    @property
-    def own(self) -> UserWorkload | None:
-        """The case's workload where it is one of the user's own."""
-        return self.workloads.get(self.case.workload)
-
-    @property
-    def keeps_connections(self) -> bool:
-        """Whether its workload makes no connection while it is measured."""
-        own = self.own
-        reconnects = self.case.reconnects if own is None else own.reconnect
-        return not (reconnects or self.case.workload == STORM)
-
-    @property
-    def is_prepared(self) -> bool:
-        """Whether any of its statements is prepared."""
-        if self.case.protocol != "default":
-            return self.case.protocol == "prepared"
-        if self.own is None:
-            return self.case.workload in PREPARED
-        own = self.own
-        statements = [statement for each in own.transactions for statement in each.statements]
-        return any((statement.protocol or own.protocol) == "prepared" for statement in statements)
-
-    @property
-    def counts(self) -> bool:
-        """Whether it draws values that each are to be used once, over all connections together."""
-        if self.own is None:
-            return self.case.workload in COUNTING
-        drawn = [each.parameters for each in self.own.transactions]
-        drawn += [statement.parameters for each in self.own.transactions for statement in each.statements]
-        return any(isinstance(parameter, UserSequence) for found in drawn for parameter in found.values())
 
 
 def _not_known(version: str) -> bool | None:  # noqa: ARG001

@@ -56,16 +56,17 @@ def _logs_in_natively(wanted: Wanted) -> bool:
 
 
 def _of_its_work(wanted: Wanted) -> Iterable[Limit]:
-    reconnects = wanted.case.reconnects or (wanted.own is not None and wanted.own.reconnect)
+    own = wanted.workload.own
+    reconnects = wanted.case.reconnects or (own is not None and own.reconnect)
     yield reconnects, "cannot prove each of the connections that it would make for one query"
     sized = by_numbers(wanted.case.workload)
     yield (
         isinstance(sized, Rows) and sized.is_made_of_values,
         "would set the values of such long rows anew, over and over",
     )
-    yield wanted.is_prepared, "sends statements only as text (protocol = text)"
+    yield wanted.workload.is_prepared, "sends statements only as text (protocol = text)"
     yield (
-        wanted.case.connections > 1 and wanted.counts,
+        wanted.case.connections > 1 and wanted.workload.counts,
         "gives all its connections the same statements, and each id is to be used once",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tlstax.study.client_kinds.kind import PREPARED, ClientKind, Limit, Wanted
+from tlstax.study.client_kinds.kind import ClientKind, Limit, Wanted
 from tlstax.study.client_kinds.limits import of_other_makers
 
 NAME = "sysbench"
@@ -35,14 +35,16 @@ sid's 1.0.20+ds-9 did not."""
 
 def _limits(wanted: Wanted) -> Iterable[Limit]:
     yield from of_other_makers(wanted)
-    workload, protocol = wanted.case.workload, wanted.case.protocol
-    yield workload in wanted.workloads or workload.startswith(_HAS_NOT), "has no such workload"
+    workload = wanted.case.workload
+    yield wanted.workload.own is not None or workload.startswith(_HAS_NOT), "has no such workload"
     yield (
         workload == "delete",
         "draws ids to delete at random, so that more and more of them are already gone",
     )
-    prepared = protocol == "prepared" or (protocol == "default" and workload in PREPARED)
-    yield prepared and workload in _TEXT, f"does {workload} only with a text query (protocol = text)"
+    yield (
+        wanted.workload.is_prepared and workload in _TEXT,
+        f"does {workload} only with a text query (protocol = text)",
+    )
 
 
 def _verifies(version: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from tlstax.contract import Workload
 from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
@@ -93,6 +94,7 @@ def built_in(name: str, table: str, rows: int) -> Workload:
     return sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
 
 
+@cache
 def by_numbers(name: str) -> Session | Rows | Sent | Inserted | None:
     """What a name with numbers in it stands for; None for another one."""
     return Session.named(name) or Rows.named(name) or Sent.named(name) or Inserted.named(name)

@@ -71,7 +71,7 @@ def of_finding(study: Study, estimate: Estimate, ratio: Interval, busy: Busy) ->
         width = ratio.half_width
         if outcome == study.deciding_outcome and width is not None and _is_wide(width, study):
             found.append(f"{known_to(width)}, not to the ±{percent(study.precision)} that were wanted")
-    connects = comparison.case.typed.workload in {*RECONNECTING, STORM}
+    connects = comparison.case.levels.workload in {*RECONNECTING, STORM}
     if comparison.always_hello_retry and (connects or outcome.startswith(("connect_", "tls_handshake_"))):
         found.append(HELLO_RETRY)
     # What the checks noted of valid trials, each note with the number of trials that have it.
@@ -372,7 +372,7 @@ def others_per_s(stored: StoredRun) -> float | None:
     others, watched_s = 0, 0.0
     for record in stored.measured:
         window, case = record.window, record.trial.case
-        reads = case.typed.workload in {kept for kept, _ in KEPT_BESIDE_MADE}
+        reads = case.levels.workload in {kept for kept, _ in KEPT_BESIDE_MADE}
         if window is None or not window.status_delta or not reads or record.failure:
             continue
         counted = sum(window.status_delta.get(name, 0) for name in COUNTED)
@@ -385,7 +385,7 @@ def _legs(stored: StoredRun) -> Iterator[str]:
     """What the server sees of connections that come by another address: its own leg, which we do not see."""
     seen: dict[str, dict[str, set[str]]] = {}
     for record in stored.measured:
-        case = record.trial.case.typed
+        case = record.trial.case.levels
         if case.address == DIRECT or record.verdict.value != "valid" or record.ready is None:
             continue
         client = label_levels({"tls": case.tls})

@@ -20,7 +20,8 @@ from tlstax.records.trial import (
     TrialRecord,
 )
 from tlstax.records.window import Window
-from tlstax.study import Level, Role
+from tlstax.study import Role
+from tlstax.study.factors import CaseLevels
 
 
 class Proof(Frozen):
@@ -44,7 +45,7 @@ class ExportedTrial(Frozen):
     `job` has no password; `failure` says why the trial did not come to its end, empty when it did.
     """
 
-    case: dict[str, Level]
+    case: CaseLevels
     role: Role
     block: int
     position: int

@@ -22,7 +22,7 @@ from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
 from tlstax.study import workloads
-from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
+from tlstax.study.factors import DISTANCE_FACTORS
 from tlstax.study.labels import label_levels, schedule_label, way_words
 from tlstax.study.level_names import PING, POINT_SELECT, RECONNECTING
 from tlstax.study.needs import clients, server_choices
@@ -265,7 +265,7 @@ def _given_back(resumed: Finding, treatments: list[Finding]) -> str:
 
     With as many connections at work, the time of an operation goes as the inverse of the throughput.
     """
-    case = CaseLevels.of(resumed.case)
+    case = resumed.case
     if not case.resumes or case.workload not in RECONNECTING:
         return ""
     sibling = {**resumed.case, "resumption": "off"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import exp
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.comparison import GateResult, Measure, RunBeside, RunComparison
 from tlstax.results.rows import Row
 from tlstax.study import Case
-from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
 from tlstax.topics.compare.headers import (
@@ -216,8 +215,8 @@ def _measured(stored: StoredRun, same_throughout: frozenset[str]) -> Measured:
 
 def _key(case: Case, same_throughout: frozenset[str]) -> Key:
     """The case's levels, without the factors that vary within neither run: those are what changed."""
-    levels = {name: level for name, level in case.levels.items() if name not in same_throughout}
-    return tuple(_hashable(value) for value in vars(CaseLevels.of(levels)).values())
+    levels = case.levels.without(*same_throughout)
+    return tuple(levels), *(_hashable(getattr(levels, each.name)) for each in fields(levels)[1:])
 
 
 def _hashable(value: object) -> object:

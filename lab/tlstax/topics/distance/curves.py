@@ -21,7 +21,8 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import More, Row, RowSet, Told
-from tlstax.study import GrowthClaim, Level, Levels, within, workloads
+from tlstax.study import GrowthClaim, Levels, within, workloads
+from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import needs_distance
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, some_of, with_commas
@@ -45,7 +46,7 @@ from tlstax.topics.distance.spending import (
     place_words,
 )
 
-Steps = dict[float, dict[str, Level]]
+Steps = dict[float, CaseLevels]
 """The cases of one treatment by their distance."""
 
 Trend = Literal["grows", "shrinks", "inconclusive"]
@@ -94,20 +95,20 @@ class Teller:
         if len(points) > 1:
             yield from self._growth({rtt: steps[rtt] for rtt in points})
 
-    def _times_ms(self, levels: Levels) -> dict[int, float]:
+    def _times_ms(self, levels: CaseLevels) -> dict[int, float]:
         makes = spending.makes_connections(levels, self.series.study)
         times_us = spending.column(self.series, levels, CONNECT_US if makes else OPERATION_US)
         return {block: us * 1e-3 for block, us in times_us.items()}
 
-    def _round_trip_ms(self, levels: Levels) -> float:
+    def _round_trip_ms(self, levels: CaseLevels) -> float:
         asked = spending.rtt_of(levels)
         return self.round_trips_ms.get(asked, asked)
 
-    def _slowdown_logs(self, levels: Levels) -> dict[int, float]:
+    def _slowdown_logs(self, levels: CaseLevels) -> dict[int, float]:
         """Ln of how many times as many operations a second plaintext has, block by block."""
         return self.series.log_ratios(self.series.own_baseline(levels), levels, RATE)
 
-    def _common(self, role: str, levels: Levels, rtt: Levels, more: Mapping[str, More]) -> dict[str, Any]:
+    def _common(self, role: str, levels: CaseLevels, rtt: Levels, more: Mapping[str, More]) -> dict[str, Any]:
         """What all rows of a case and of plaintext have, at this distance or at any."""
         makes = spending.makes_connections(levels, self.series.study)
         return {
@@ -118,7 +119,7 @@ class Teller:
             "more": {KIND: "connection" if makes else "statement", **more},
         }
 
-    def _point(self, levels: Levels) -> Iterator[Row]:
+    def _point(self, levels: CaseLevels) -> Iterator[Row]:
         """What one distance makes of it, in the blocks that plaintext has too."""
         treated, plain = self._times_ms(levels), self._times_ms(self.series.own_baseline(levels))
         extra, slowdowns = difference(treated, plain), self._slowdown_logs(levels)
@@ -192,7 +193,7 @@ class Teller:
                 if beside is not None:
                     yield from self._pool(levels, beside)
 
-    def _pool(self, made: dict[str, Level], kept: Levels) -> Iterator[Row]:
+    def _pool(self, made: CaseLevels, kept: CaseLevels) -> Iterator[Row]:
         """Making a connection, a statement on a kept one, and as how many of these making one takes."""
         connects, statements = self._times_ms(made), self._times_ms(kept)
         logs = spending.log_quotients(connects, statements)
@@ -281,9 +282,9 @@ class Curve(NamedTuple):
         return next(iter(self.points.values())).rows[0]
 
     @property
-    def case(self) -> dict[str, Level]:
+    def case(self) -> CaseLevels:
         """The treatment's levels but for the distance."""
-        return dict(frozen(self._first.case, RTT))
+        return self._first.case.without(RTT)
 
     @property
     def label(self) -> str:

@@ -10,7 +10,7 @@ from tlstax.findings.core.contrasts import INSTANCE
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
 from tlstax.findings.core.wording import MINUS, alike
 from tlstax.results.interval import Interval
-from tlstax.study import Level, Levels, Study
+from tlstax.study import Levels, Study
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import STORM
@@ -39,14 +39,14 @@ ByBlock = Mapping[int, float]
 """A value for each block."""
 
 
-def makes_connections(levels: Levels, study: Study) -> bool:
+def makes_connections(case: CaseLevels, study: Study) -> bool:
     """Whether operations of this case make connections: a storm's, or those that reconnect."""
-    name = CaseLevels.of(levels).workload
+    name = case.workload
     own = study.workloads.get(name)
     return own.reconnect if own is not None else name in {STORM, RECONNECT}
 
 
-def first_processes(series: Series) -> Iterator[dict[str, Level]]:
+def first_processes(series: Series) -> Iterator[CaseLevels]:
     """The levels of all cases but the twins', which show nothing of their own, in the plan's order."""
     for case in series.cases.values():
         if case.levels.get(INSTANCE, 1) == 1:
@@ -69,12 +69,12 @@ def treatment_label(levels: Levels, study: Study) -> str:
     return label_levels({name: level for name, level in treatment if level != _USUAL.get(name)}, study)
 
 
-def rtt_of(levels: Levels) -> float:
+def rtt_of(case: CaseLevels) -> float:
     """The round trip time that was asked for, in milliseconds; 0 without a distance."""
-    return CaseLevels.of(levels).distance.rtt_ms
+    return case.distance.rtt_ms
 
 
-def kept_beside(made: Levels, kept: Sequence[dict[str, Level]], study: Study) -> dict[str, Level] | None:
+def kept_beside(made: CaseLevels, kept: Sequence[CaseLevels], study: Study) -> CaseLevels | None:
     """Of the cases on kept connections the one that belongs to a case which makes them; None without any.
 
     It has the same treatment, or, where none does, one that differs from it in the handshake alone: what a
@@ -96,7 +96,7 @@ def _without_handshake(treatment: Frozen) -> Frozen:
     return tuple((name, level) for name, level in treatment if name not in _HANDSHAKE)
 
 
-def column(series: Series, levels: Levels, outcome: str) -> dict[int, float]:
+def column(series: Series, levels: CaseLevels, outcome: str) -> dict[int, float]:
     """The outcome in each block that has it."""
     blocks = series.values.get(frozen(levels), {})
     return {block: values[outcome] for block, values in blocks.items() if outcome in values}

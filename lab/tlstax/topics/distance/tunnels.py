@@ -23,7 +23,6 @@ from tlstax.findings.core.series import Frozen, Series, difference, frozen
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
-from tlstax.study import Level, Levels
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, PATHS
@@ -79,19 +78,17 @@ MOST_RIVALS = 3
 class Way(NamedTuple):
     """One way of protecting connections: a case that makes them, and one that keeps them."""
 
-    made: dict[str, Level]
-    kept: dict[str, Level]
+    made: CaseLevels
+    kept: CaseLevels
 
 
-def is_tunnel(levels: Levels) -> bool:
+def is_tunnel(case: CaseLevels) -> bool:
     """Whether the case's bytes are protected by a tunnel alone."""
-    case = CaseLevels.of(levels)
     return case.path in TUNNELS and not case.is_encrypted
 
 
-def is_direct_tls(levels: Levels) -> bool:
+def is_direct_tls(case: CaseLevels) -> bool:
     """Whether the case's bytes are protected by TLS between client and server alone."""
-    case = CaseLevels.of(levels)
     return case.path == DIRECT and case.is_encrypted
 
 
@@ -117,11 +114,11 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
     """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
     study = series.study
 
-    def makes(levels: Levels) -> bool:
+    def makes(levels: CaseLevels) -> bool:
         return spending.makes_connections(levels, study)
 
-    def loudness(levels: Levels) -> tuple[bool, int]:
-        return CaseLevels.of(levels).workload != RECONNECT, CaseLevels.of(levels).connections
+    def loudness(case: CaseLevels) -> tuple[bool, int]:
+        return case.workload != RECONNECT, case.connections
 
     cases = [
         levels
@@ -182,21 +179,21 @@ def _prices(series: Series, way: Way, measure: Measure) -> tuple[ByBlock, ByBloc
         return connects, spending.column(series, way.kept, OPERATION_US)
     used = _each_us if measure == "many" else _cpu_us
     operation, statement = used(series, way.made), used(series, way.kept)
-    asks = CaseLevels.of(way.made).workload == RECONNECT
+    asks = way.made.workload == RECONNECT
     return difference(operation, statement) if asks else operation, statement
 
 
-def _each_us(series: Series, levels: Levels) -> dict[int, float]:
+def _each_us(series: Series, levels: CaseLevels) -> dict[int, float]:
     """How long each operation takes of a second, whoever waits for whom."""
     return {block: 1e6 / rate for block, rate in spending.column(series, levels, RATE).items() if rate > 0}
 
 
-def _cpu_us(series: Series, levels: Levels) -> dict[int, float]:
+def _cpu_us(series: Series, case: CaseLevels) -> dict[int, float]:
     """CPU time of all sides per operation, in blocks where every side is known."""
     programs = [f"{side}_cpu_us_per_op" for side in SIDES]
-    if CaseLevels.of(levels).path in TUNNELS:
+    if case.path in TUNNELS:
         programs.append("path_cpu_us_per_op")
-    spent = [spending.column(series, levels, outcome) for outcome in programs]
+    spent = [spending.column(series, case, outcome) for outcome in programs]
     blocks = set.intersection(*(set(column) for column in spent))
     return {block: sum(column[block] for column in spent) for block in sorted(blocks)}
 

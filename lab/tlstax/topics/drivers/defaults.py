@@ -16,7 +16,7 @@ from tlstax.findings.core.series import Frozen, Series, frozen
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row, Told
-from tlstax.study import Case, Levels, Study
+from tlstax.study import Case, Study
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import driver_label, driver_words, shared_options
@@ -92,13 +92,13 @@ def _commands(trials: Sequence[TrialRecord]) -> dict[str, float]:
 
 def is_left_alone(case: Case) -> bool:
     """Whether the case has a driver that is given no TLS options but its own."""
-    return case.typed.tls == UNSET and kind_of(case.typed.client).is_driver
+    return case.levels.tls == UNSET and kind_of(case.levels.client).is_driver
 
 
-def own_options(levels: Levels, study: Study) -> Mapping[str, str]:
+def own_options(case: CaseLevels, study: Study) -> Mapping[str, str]:
     """The options of this case that not all cases of the study have alike."""
     shared = shared_options(study)
-    return CaseLevels.of({name: level for name, level in levels.items() if name not in shared}).options
+    return case.without(*shared).options
 
 
 def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Row]:
@@ -152,7 +152,7 @@ def sentences(shown: Sequence[Row], study: Study) -> Iterator[str]:
         verb = does
         if len(drivers) > 1:
             verb = does.replace("does not", "do not").replace("encrypts", "encrypt")
-        options = CaseLevels.of(by_driver[drivers[0]][0].case).options
+        options = by_driver[drivers[0]][0].case.options
         given = [name for name in options if _OF_TLS.search(name)]
         # A TLS option that all cases are given is no longer the driver's default.
         default = f" with {enumerated(given)} given" if given else " by default"

@@ -73,7 +73,7 @@ class _Place:
 
     def with_options(self, case: Case, options: Mapping[str, str]) -> Case | None:
         """The case of the same driver with exactly these options; None where there is none."""
-        same = (other for other in self.cases if other.typed.client == case.typed.client)
+        same = (other for other in self.cases if other.levels.client == case.levels.client)
         return next((other for other in same if self.options(other) == options), None)
 
 
@@ -136,7 +136,7 @@ def _turned_off(case: Case, place: _Place) -> Case | None:
     """The same driver in the clear, with the fewest options; None where it is in the clear without any."""
     if place.encrypts(case) != "always":
         return None
-    same = (other for other in place.cases if other.typed.client == case.typed.client)
+    same = (other for other in place.cases if other.levels.client == case.levels.client)
     in_the_clear = (other for other in same if place.encrypts(other) == "never")
     return min(in_the_clear, key=lambda other: len(place.options(other)), default=None)
 

@@ -55,7 +55,7 @@ class Costs:
 
     def baseline_of(self, case: Case) -> Case:
         """What a case is explained against: itself without its planted fault, or its group's baseline."""
-        if case.role != "control" and case.typed.fault not in {NO_FAULT, *VARIANTS}:
+        if case.role != "control" and case.levels.fault not in {NO_FAULT, *VARIANTS}:
             without = {**case.levels, "fault": NO_FAULT}
             for other in self.cases:
                 if other.levels == without and other.role != "control":
@@ -132,7 +132,7 @@ class Costs:
         for case in self.cases:
             if case.role == "control":
                 pairs.append((case, self.baseline_of(case)))
-            elif case.typed.instance != 1:
+            elif case.levels.instance != 1:
                 first = {**case.levels, "instance": 1}
                 pairs += [
                     (case, other) for other in self.cases if other.levels == first and other.role != "control"

@@ -223,7 +223,7 @@ def _rows(costs: Costs, case: Case, baseline: Case) -> tuple[Row, ...]:
         judgement=judgement,
         more={
             "compared_with": in_words(baseline, study),
-            "operation": OPERATIONS.get(case.typed.workload, "operation"),
+            "operation": OPERATIONS.get(case.levels.workload, "operation"),
             "blocks_needed": ceil(times * ratio.blocks) if times is not None else None,
         },
     )
@@ -369,7 +369,7 @@ def _removal(stored: StoredRun, pair: _Pair, culprit: Row) -> Iterator[Row]:
         left_us = server_us - culprit.difference.point
         if left_us > 0:
             yield removed("removal predicted", server_us / left_us)
-    is_fault = pair.case.typed.fault not in {NO_FAULT, *VARIANTS}
+    is_fault = pair.case.levels.fault not in {NO_FAULT, *VARIANTS}
     if is_fault and {**pair.case.levels, "fault": NO_FAULT} == pair.baseline.levels:
         ratio = pair.ratio("ops_per_s")
         if ratio:

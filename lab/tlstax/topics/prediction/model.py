@@ -338,7 +338,7 @@ def measured_mixes(
     by_case = grouped((row for row in rows if row.role != "control"), lambda row: frozen(row.levels))
     mixes = []
     for own in by_case.values():
-        case = CaseLevels.of(own[0].levels)
+        case = own[0].levels
         mix = Mix.of(case)
         if mix is not None and (server is None or case.server in {None, server}):
             beside = by_case.get(frozen({**own[0].levels, **baseline}), [])

@@ -90,7 +90,7 @@ def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
     seen_ms = [
         seen.median_ms
         for record in stored.measured
-        if record.distance is not None and Mix.of(record.trial.case.typed) == own.mix
+        if record.distance is not None and Mix.of(record.trial.case.levels) == own.mix
         for seen in (record.distance.before, record.distance.after)
         if seen is not None
     ]
