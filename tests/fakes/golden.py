@@ -1,0 +1,118 @@
+"""What a report shows of a topic, in one small document a study that is reviewed as a diff.
+
+A test makes a fake run of a study and calls `check`. The document lies in tests/unit/topics/golden; all are
+made anew by `./test unit topics --renew-golden`, and reviewed before they are committed.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+
+from tlstax.records.trial import StoredRun
+from tlstax.report.formats.markdown import markdown, of_sections
+from tlstax.report.formats.terminal import printed_sections, terminal
+from tlstax.report.page.html import html
+from tlstax.report.run_tables import csv_table
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, text_of
+from tlstax.study import Level, Study
+from tlstax.topics.answer.document import document
+from tlstax.topics.core.topic import Topic
+
+FOLDER = Path(__file__).parents[1] / "unit" / "topics" / "golden"
+MOST_LINES = 150
+"""More than this nobody reviews: narrow the study instead."""
+
+RENEW = False
+"""Whether documents are made anew, as `--renew-golden` sets it."""
+
+
+def check(name: str, stored: StoredRun, topic: Topic) -> RunDocument:
+    """Compares what this run shows of the topic with its golden document, and that every format has it."""
+    found = document(stored)
+    told = found.topics[topic.name]
+    sections = tuple(topic.sections(told, found))
+    text = printed_sections(sections).rstrip("\n") + "\n"
+    parts = {
+        "Sentences": "\n".join(f"- {sentence}" for sentence in told.sentences),
+        "In a terminal of 80 columns": text,
+        "In Markdown": "\n\n".join(part for part in of_sections(sections) if part),
+        "Rows": "\n".join(lines(told.rows, stored.header.study)),
+    }
+    whole = "\n\n".join(f"== {title} ==\n{part.rstrip()}" for title, part in parts.items() if part) + "\n"
+    compare(name, whole)
+    in_every_format(stored, found, topic.name, [section.title for section in sections if section.title])
+    return found
+
+
+def compare(name: str, text: str) -> None:
+    """Holds the text against the golden document of that name, or writes it where it is made anew."""
+    assert text.count("\n") <= MOST_LINES, f"{name}: nobody reviews {text.count(chr(10))} lines"
+    path = FOLDER / f"{name}.txt"
+    if RENEW:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    golden = path.read_text() if path.is_file() else ""
+    assert text.splitlines() == golden.splitlines(), "./test unit topics --renew-golden; then review the diff"
+
+
+def in_every_format(stored: StoredRun, found: RunDocument, topic: str, titles: Iterable[str]) -> None:
+    """Each format has the topic's sections, or all its rows; the JSON is read again as it was written."""
+    for text in (terminal(stored, found), markdown(stored, found), html(stored, found)):
+        flat = " ".join(text.split())
+        assert [title for title in titles if title not in flat] == []
+    rows = [row for row in csv.DictReader(StringIO(csv_table(found))) if row["topic"] == topic]
+    assert [row["outcome"] for row in rows] == [row.outcome for row in found.topics[topic].rows]
+    assert RunDocument.model_validate_json(found.model_dump_json(by_alias=True)) == found
+
+
+def lines(rows: Iterable[Row], study: Study) -> Iterator[str]:
+    """A line for each case beside another, and below it one for each of its outcomes.
+
+    Of the case the levels that the study varies are told, of the other those that are not the case's.
+    """
+    varied = {name for name, own in study.levels_of().items() if len(own) > 1}
+    last = ""
+    for row in rows:
+        case = levels({name: level for name, level in row.case.items() if name in varied})
+        other = levels(dict(row.baseline.items() - row.case.items()))
+        beside = " | ".join(text for text in (row.label, case, other and f"beside {other}") if text)
+        title = f"{row.role or '-'}: {beside or '-'}"
+        if title != last:
+            yield title
+        last = title
+        yield f"  {' '.join(numbers(row))}"
+
+
+def levels(of: Mapping[str, Level]) -> str:
+    """The levels of a case."""
+    return ", ".join(f"{name}={level}" for name, level in sorted(of.items()))
+
+
+def numbers(row: Row) -> Iterator[str]:
+    """All that a row knows but its case."""
+    yield f"{row.outcome or '-'}:"
+    if row.value is not None:
+        yield f"{row.value:.6g} {row.unit}".rstrip()
+    if row.baseline_value is not None:
+        yield f"beside {row.baseline_value:.6g}"
+    if row.interval is not None:
+        yield f"{row.of} {interval(row.interval)}"
+    if row.noise_floor is not None:
+        yield f"floor {row.noise_floor:.6g}"
+    yield from (f"<{word}>" for word in (row.judgement, row.negotiated, *row.caveats) if word)
+    if row.blocks is not None:
+        yield f"{row.blocks} blocks"
+    for name, value in row.more.items():
+        if value not in (None, ""):
+            yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={text_of(value)}"
+
+
+def interval(of: Interval) -> str:
+    """Point and ends."""
+    ends = "" if of.low is None or of.high is None else f" [{of.low:.6g} … {of.high:.6g}]"
+    return f"{of.point:.6g}{ends}"
