@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
@@ -24,14 +25,22 @@ from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Topic
 
 FOLDER = Path(__file__).parents[1] / "unit" / "topics" / "golden"
-MOST_LINES = 150
+MOST_LINES = 220
 """More than this nobody reviews: narrow the study instead."""
 
 RENEW = False
 """Whether documents are made anew, as `--renew-golden` sets it."""
 
 
-def check(name: str, stored: StoredRun, topic: Topic) -> RunDocument:
+@dataclass(frozen=True)
+class Shown:
+    """What a run shows, as a document and as a page."""
+
+    document: RunDocument
+    page: str
+
+
+def check(name: str, stored: StoredRun, topic: Topic) -> Shown:
     """Compares what this run shows of the topic with its golden document, and that every format has it."""
     found = document(stored)
     told = found.topics[topic.name]
@@ -45,8 +54,10 @@ def check(name: str, stored: StoredRun, topic: Topic) -> RunDocument:
     }
     whole = "\n\n".join(f"== {title} ==\n{part.rstrip()}" for title, part in parts.items() if part) + "\n"
     compare(name, whole)
-    in_every_format(stored, found, topic.name, [section.title for section in sections if section.title])
-    return found
+    page = html(stored, found)
+    titles = [section.title for section in sections if section.title]
+    in_every_format(found, topic.name, titles, (terminal(stored, found), markdown(stored, found), page))
+    return Shown(found, page)
 
 
 def compare(name: str, text: str) -> None:
@@ -60,9 +71,9 @@ def compare(name: str, text: str) -> None:
     assert text.splitlines() == golden.splitlines(), "./test unit topics --renew-golden; then review the diff"
 
 
-def in_every_format(stored: StoredRun, found: RunDocument, topic: str, titles: Iterable[str]) -> None:
-    """Each format has the topic's sections, or all its rows; the JSON is read again as it was written."""
-    for text in (terminal(stored, found), markdown(stored, found), html(stored, found)):
+def in_every_format(found: RunDocument, topic: str, titles: Iterable[str], texts: Iterable[str]) -> None:
+    """Each text has the topic's sections, the CSV all its rows; the JSON is read again as it was written."""
+    for text in texts:
         flat = " ".join(text.split())
         assert [title for title in titles if title not in flat] == []
     rows = [row for row in csv.DictReader(StringIO(csv_table(found))) if row["topic"] == topic]
@@ -101,7 +112,7 @@ def numbers(row: Row) -> Iterator[str]:
     if row.baseline_value is not None:
         yield f"beside {row.baseline_value:.6g}"
     if row.interval is not None:
-        yield f"{row.of} {interval(row.interval)}"
+        yield interval(row.interval, row.of)
     if row.noise_floor is not None:
         yield f"floor {row.noise_floor:.6g}"
     yield from (f"<{word}>" for word in (row.judgement, row.negotiated, *row.caveats) if word)
@@ -112,7 +123,8 @@ def numbers(row: Row) -> Iterator[str]:
             yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={text_of(value)}"
 
 
-def interval(of: Interval) -> str:
-    """Point and ends."""
-    ends = "" if of.low is None or of.high is None else f" [{of.low:.6g} … {of.high:.6g}]"
-    return f"{of.point:.6g}{ends}"
+def interval(known: Interval, of: str) -> str:
+    """Point and ends; the point of a value is said already."""
+    point = "" if of == "value" else f"{of} {known.point:.6g}"
+    ends = "[?]" if known.low is None or known.high is None else f"[{known.low:.6g} … {known.high:.6g}]"
+    return f"{point} {ends}".lstrip()

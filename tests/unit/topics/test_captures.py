@@ -329,9 +329,9 @@ def test_what_a_run_shows_that_was_asked_to_capture() -> None:
     run = captured_run(override(override(TAX, "workload", ["reconnect"]), "tls", ["off", "1.3"]))
     asked = run.header.model_copy(update={"changes": Changes(capture=True)})
     asking = run.model_copy(update={"header": asked})
-    found = golden.check("captures", asking, TOPIC)
+    shown = golden.check("captures", asking, TOPIC)
     dump = "00000000  09 00 00 00 03 53 45 4c  45 43 54 20 31           |.....SELECT 1|"
-    assert dump in render(asking, found, "md")
+    assert dump in render(asking, shown.document, "md")
     assert dump in render(run, document(run), "html")
     for form in set(FORMATS) - {"html", "json"}:
         assert dump not in render(run, document(run), form), f"{form}: not asked for"

@@ -539,7 +539,7 @@ def test_the_study_names_its_cases_apart_and_fits_ten_minutes() -> None:
 
 def test_what_the_study_shows() -> None:
     stored = stored_of(NEAR, noise=0.004, blocks=8)
-    found = golden.check("hello-retry", stored, TOPIC)
+    found = golden.check("hello-retry", stored, TOPIC).document
     assert headline(found) == list(found.topics["hello_retry"].sentences)
     assert " ".join(terminal(stored, found).split()).count("asked for a second ClientHello") == 1
     cost = of_first_group(found)["server_cpu_us_per_connection"]
