@@ -7,11 +7,12 @@ made anew by `./test unit topics --renew-golden`, and reviewed before they are c
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown, of_sections
 from tlstax.report.formats.terminal import printed_sections, terminal
@@ -19,10 +20,12 @@ from tlstax.report.page.html import html
 from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, text_of
+from tlstax.results.rows import Row, Told, text_of
 from tlstax.study import Level, Study
 from tlstax.topics.answer.document import document
+from tlstax.topics.core.section import Section
 from tlstax.topics.core.topic import Topic
+from told_runs import run_of, shown
 
 FOLDER = Path(__file__).parents[1] / "unit" / "topics" / "golden"
 MOST_LINES = 220
@@ -45,19 +48,28 @@ def check(name: str, stored: StoredRun, topic: Topic) -> Shown:
     found = document(stored)
     told = found.topics[topic.name]
     sections = tuple(topic.sections(told, found))
-    text = printed_sections(sections).rstrip("\n") + "\n"
-    parts = {
-        "Sentences": "\n".join(f"- {sentence}" for sentence in told.sentences),
-        "In a terminal of 80 columns": text,
-        "In Markdown": "\n\n".join(part for part in of_sections(sections) if part),
-        "Rows": "\n".join(lines(told.rows, stored.header.study)),
-    }
-    whole = "\n\n".join(f"== {title} ==\n{part.rstrip()}" for title, part in parts.items() if part) + "\n"
-    compare(name, whole)
+    compare(name, text_of_topic(told, sections, stored.header.study))
     page = html(stored, found)
     titles = [section.title for section in sections if section.title]
     in_every_format(found, topic.name, titles, (terminal(stored, found), markdown(stored, found), page))
     return Shown(found, page)
+
+
+def check_series(name: str, series: Series, topic: Topic) -> None:
+    """Compares what a run with this series shows of the topic with its golden document."""
+    told = topic.told(run_of(series))
+    compare(name, text_of_topic(told, shown(topic, told, series), series.study))
+
+
+def text_of_topic(told: Told, sections: Sequence[Section], study: Study) -> str:
+    """All that is shown of a topic but the charts."""
+    parts = {
+        "Sentences": "\n".join(f"- {sentence}" for sentence in told.sentences),
+        "In a terminal of 80 columns": printed_sections(sections),
+        "In Markdown": "\n\n".join(part for part in of_sections(sections) if part),
+        "Rows": "\n".join(lines(told.rows, study)),
+    }
+    return "\n\n".join(f"== {title} ==\n{part.rstrip()}" for title, part in parts.items() if part) + "\n"
 
 
 def compare(name: str, text: str) -> None:
