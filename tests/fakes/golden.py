@@ -65,7 +65,7 @@ def text_of_topic(told: Told, sections: Sequence[Section], study: Study) -> str:
     """All that is shown of a topic but the charts."""
     parts = {
         "Sentences": "\n".join(f"- {sentence}" for sentence in told.sentences),
-        "In a terminal of 80 columns": printed_sections(sections),
+        "In a terminal of 80 columns": printed_sections(sections) if sections else "",
         "In Markdown": "\n\n".join(part for part in of_sections(sections) if part),
         "Rows": "\n".join(lines(told.rows, study)),
     }
@@ -118,9 +118,9 @@ def levels(of: Mapping[str, Level]) -> str:
 
 def numbers(row: Row) -> Iterator[str]:
     """All that a row knows but its case."""
-    yield f"{row.outcome or '-'}:"
+    yield f"{row.outcome or '-'}{row.unit and f', {row.unit}'}:"
     if row.value is not None:
-        yield f"{row.value:.6g} {row.unit}".rstrip()
+        yield f"{row.value:.6g}"
     if row.baseline_value is not None:
         yield f"beside {row.baseline_value:.6g}"
     if row.interval is not None:
