@@ -7,7 +7,9 @@ for a reader to judge. `max` and `min`, `all` and `any` are exchanged too, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from random import Random
 
 import hypothesis  # noqa: F401 (slow to import: each change is tried in a fork of this process, which has it then)
 import libcst
@@ -30,11 +32,30 @@ def opposite(node: libcst.Call) -> Iterable[libcst.Call]:
         yield node.with_changes(func=libcst.Name(OPPOSITES[node.func.value]))
 
 
+Kind = Callable[[libcst.CSTNode], Iterable[libcst.CSTNode]]
+
+
+def drawn(change: Kind, share: float, seed: str) -> Kind:
+    """The same kind of change, but only where it is drawn: by what becomes what, the same each time."""
+
+    def some(node: libcst.CSTNode) -> Iterable[libcst.CSTNode]:
+        nothing = libcst.Module([])
+        own = nothing.code_for_node(node)
+        for changed in change(node):
+            if Random(f"{seed} {own} {nothing.code_for_node(changed)}").random() < share:  # noqa: S311
+                yield changed
+
+    return some
+
+
 def main() -> None:
-    """Puts the kinds of change in place and does what the command line says."""
+    """Puts the kinds of change in place; mutmut does what the command line says behind share and seed."""
+    share, seed = float(sys.argv.pop(1)), sys.argv.pop(1)
     kinds = mutators.mutation_operators
     kinds[:] = [(kind, marked if change is mutators.operator_string else change) for kind, change in kinds]
     kinds.append((libcst.Call, opposite))
+    if share < 1:
+        kinds[:] = [(kind, drawn(change, share, seed)) for kind, change in kinds]
     cli()
 
 

@@ -3,11 +3,12 @@
 Each file, or each that is named, is changed in a copy, by mutmut, one small change at a time, and judged by
 the tests near it. What survives needs a reason in reasons.toml beside this file; a reason for what no longer
 survives fails too. Nothing is left to chance: one process, fixed seeds, and time limits in CPU seconds, which
-another program's load does not shorten.
+another program's load does not shorten. `--share 0.2 --seed 7` tries a fifth, drawn by that seed.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 import os
@@ -76,16 +77,21 @@ class Judged:
 
 def main(arguments: Sequence[str]) -> int:
     """Judges the files named, or all; 0 if enough is killed, each survivor has a reason and none is stale."""
+    parser = argparse.ArgumentParser(prog="./test mutants", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument("--share", type=float, default=1.0, help="try this share of the changes (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, help="draws which these are")
+    asked = parser.parse_args(arguments)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     configured = tomllib.loads((HERE / "reasons.toml").read_text())
     reasons = Counter(change for entry in configured.get("survivor", []) for change in changes_of(entry))
-    files = chosen(arguments, {file for entry in configured["left_out"] for file in entry["files"]})
+    files = chosen(asked.files, {file for entry in configured["left_out"] for file in entry["files"]})
     judged = []
     for file in files:
         started = time.monotonic()
-        judged.append(judge(file, configured["judges"]))
+        judged.append(judge(file, configured["judges"], asked.share, asked.seed))
         print_file(judged[-1], reasons, time.monotonic() - started)
-    return sum_up(judged, reasons)
+    return sum_up(judged, reasons, is_sample=asked.share < 1)
 
 
 def changes_of(entry: Mapping[str, Any]) -> Iterator[Change]:
@@ -117,8 +123,8 @@ def tests_of(file: str, judges: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"tests/unit/{each}" for each in found if (ROOT / "tests" / "unit" / each).is_file()]
 
 
-def judge(file: str, judges: Mapping[str, Sequence[str]]) -> Judged:
-    """Runs mutmut over one file in a copy. Ends where mutmut itself fails."""
+def judge(file: str, judges: Mapping[str, Sequence[str]], share: float, seed: int) -> Judged:
+    """Runs mutmut over one file in a copy, with this share of its changes. Ends where mutmut itself fails."""
     tests = tests_of(file, judges)
     if not lines_of_functions((PACKAGE / file).read_text()):
         return Judged(file, 0, ())
@@ -129,7 +135,7 @@ def judge(file: str, judges: Mapping[str, Sequence[str]]) -> Judged:
     with tempfile.TemporaryDirectory(prefix="tlstax-mutants-") as folder:
         workplace = Path(folder)
         lay_out(workplace, file, tests)
-        return collect(workplace, file, tested=run_mutmut(workplace))
+        return collect(workplace, file, tested=run_mutmut(workplace, share, seed))
 
 
 def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
@@ -197,13 +203,13 @@ def decorated(module: ast.Module) -> Iterable[ast.FunctionDef]:
             yield node
 
 
-def run_mutmut(workplace: Path) -> bool:
+def run_mutmut(workplace: Path, share: float, seed: int) -> bool:
     """Lets mutmut try every change, in one process at a time; false where no test reaches any of them."""
     # CI makes Hypothesis draw the same examples each time, and keep none.
     settings = {"CI": "true", "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment = {**os.environ, **settings, "PYTHONPATH": ""}
     run = subprocess.run(
-        [sys.executable, HERE / "mutmut_here.py", "run", "--max-children", "1"],
+        [sys.executable, HERE / "mutmut_here.py", str(share), str(seed), "run", "--max-children", "1"],
         cwd=workplace,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -341,17 +347,17 @@ def without_reason(survivors: Iterable[Survivor], reasons: Counter[Change]) -> l
     return unexplained
 
 
-def sum_up(judged: Sequence[Judged], reasons: Counter[Change]) -> int:
-    """The sum of all files; the status to end with."""
+def sum_up(judged: Sequence[Judged], reasons: Counter[Change], *, is_sample: bool = False) -> int:
+    """The sum of all files; the status to end with. Of a sample no reason is stale: it may not be drawn."""
     changes = sum(file.changes for file in judged)
     survivors = [survivor for file in judged for survivor in file.survivors]
     lived = Counter(survivor.change for survivor in survivors)
     ran = {file.file for file in judged}
-    stale = [change for change in (reasons - lived).elements() if change[0] in ran]
+    stale = [change for change in (reasons - lived).elements() if change[0] in ran and not is_sample]
     unexplained = len(without_reason(survivors, reasons))
     share = 1 - len(survivors) / changes if changes else 1.0
     say(
-        f"\n{changes} changes of {len(judged)} files: {share:.1%} "
+        f"\n{changes} {'drawn ' if is_sample else ''}changes of {len(judged)} files: {share:.1%} "
         f"killed, {len(survivors)} live, {unexplained} without a reason"
     )
     for file, function, change in stale:

@@ -1,4 +1,4 @@
-"""What a tap saw of a case, worked out by hand: round trips, handshakes, and what can be read."""
+"""What a tap saw of a case: by hand round trips, handshakes and what can be read; a whole run's document."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from typing import Any
 
 import pytest
 
-from captured_runs import HELLO
-from fake_trials import crashed, fake_header, fake_record, tax_truth
+import golden
+from captured_runs import HELLO, TAX, captured_run
+from fake_trials import crashed, fake_header, fake_record, fake_run, tax_truth
+from tlstax.plan.order import blocks, cases
 from tlstax.plan.order import captures as planned
 from tlstax.records.capture import Capture, Conversation, Frame, StatementSeen, TlsSeen, Traffic
 from tlstax.records.trial import Changes, StoredRun, TrialRecord, Verdict
+from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.run.progress import Outlook
+from tlstax.run.resume import spent_s
 from tlstax.study import Study, load_study, override
-from tlstax.topics.captures import CAPTURED, NOT_CAPTURED, TOPIC, first_bytes
+from tlstax.topics.answer.document import document
+from tlstax.topics.captures import CAPTURED, NOT_CAPTURED, TOPIC, first_bytes, hexdump
 from tlstax.topics.core.section import Items
 from tlstax.topics.core.topic import Run
 from told_runs import blocks_of
@@ -154,10 +160,12 @@ def test_without_a_tap_there_is_only_the_verdict() -> None:
     assert first_bytes(run_of(record_of(None))) == ()
 
 
-def test_only_trials_through_a_tap_are_told() -> None:
+def test_only_trials_through_a_tap_are_told_and_no_control() -> None:
     record = record_of(seen())
-    plain = record.model_copy(update={"trial": record.trial.model_copy(update={"captured": False})})
-    assert told(run_of(plain)).rows == ()
+    control = next(case for case in cases(STUDY) if case.role == "control")
+    for update in ({"captured": False}, {"case": control}):
+        other = record.model_copy(update={"trial": record.trial.model_copy(update=update)})
+        assert told(run_of(other)).rows == ()
 
 
 @pytest.mark.parametrize(
@@ -200,6 +208,10 @@ def test_round_trips_and_bytes_are_for_each_operation() -> None:
         "operations": 20,
     }
     assert per_operation.items() <= found.items()
+    rows = told(run_of(record_of(seen(window=window, operations=20)))).of(role=CAPTURED)
+    in_bytes = {"bytes sent per operation", "bytes received per operation"}
+    assert {row.outcome for row in rows if row.unit == "B"} == in_bytes
+    assert {row.unit for row in rows} == {"1", "B"}
     for unknown in (numbers(window=None, operations=20), numbers(window=window, operations=0)):
         assert not per_operation.keys() & unknown.keys()
     assert numbers(window=window, operations=1)["round trips per operation"] == 40
@@ -311,3 +323,39 @@ def test_it_is_said_what_can_be_read(
 def test_what_was_agreed_on_is_said_in_words(connections: int, encrypted: int, words: str) -> None:
     found = told(run_of(record_of(seen(talk(tls=tls()), connections=connections, encrypted=encrypted))))
     assert {row.negotiated.startswith(words) for row in found.rows} == {True}
+
+
+def test_what_a_run_shows_that_was_asked_to_capture() -> None:
+    run = captured_run(override(override(TAX, "workload", ["reconnect"]), "tls", ["off", "1.3"]))
+    asked = run.header.model_copy(update={"changes": Changes(capture=True)})
+    asking = run.model_copy(update={"header": asked})
+    shown = golden.check("captures", asking, TOPIC)
+    dump = "00000000  09 00 00 00 03 53 45 4c  45 43 54 20 31           |.....SELECT 1|"
+    assert dump in render(asking, shown.document, "md")
+    assert dump in render(run, document(run), "html")
+    for form in set(FORMATS) - {"html", "json"}:
+        assert dump not in render(run, document(run), form), f"{form}: not asked for"
+
+
+def test_nothing_is_estimated_from_a_captured_trial_and_it_takes_none_of_the_budget() -> None:
+    run = captured_run()
+    plain = fake_run(TAX.model_copy(update={"capture": False}), number_of_blocks=3, invalid=False)
+    assert document(run).findings == document(plain).findings
+    assert document(run).trials == document(plain).trials
+    assert "captures" not in document(plain).topics
+    assert spent_s(run) == pytest.approx(spent_s(plain))
+    trials = planned(TAX)
+    outlook = Outlook(TAX, 0.1, 0.0, now_s=0.0)
+    step = outlook.step(trials[0], 5.0)
+    assert (step.place, step.of, step.left_s) == (1, len(trials), TAX.budget_s)
+    assert step.label.startswith("capturing plaintext")
+    first = next(iter(blocks(TAX, 1, {(-1, trial.position) for trial in trials})))[0]
+    outlook.step(first, 20.0)
+    assert outlook.spent_s(21.0) == pytest.approx(1.0)
+
+
+def test_a_hexdump_is_as_people_know_it() -> None:
+    assert list(hexdump(b"0123456789abcdef\0\xff|")) == [
+        "00000000  30 31 32 33 34 35 36 37  38 39 61 62 63 64 65 66  |0123456789abcdef|",
+        "00000010  00 ff 7c                                          |..||",
+    ]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
-
 import pytest
 
+import golden
 from report_runs import one_workload_one_level
 from shared_runs import shared_run
 from tlstax.records.load import LoadStep
@@ -181,19 +179,5 @@ def test_cases_with_other_limits_are_named() -> None:
     assert "(TLS 1.3, " in server
 
 
-@pytest.mark.parametrize("format_name", ["terminal", "md", "html"])
-def test_reports_say_where_the_load_came_from(format_name: str) -> None:
-    stored = shared_run()
-    text = render(stored, document(stored), format_name, width=100)
-    assert "Where the load came from" in text
-    assert "The load came from c1 and c2 at once" in text
-
-
-def test_spreadsheets_have_how_busy_both_sides_were() -> None:
-    stored = shared_run()
-    rows = list(csv.DictReader(StringIO(render(stored, document(stored), "csv", width=100))))
-    busy = [row for row in rows if row["role"] == "load"]
-    assert len(busy) == 3
-    assert {(row["value"], row["baseline_value"], row["judgement"]) for row in busy} == {
-        ("0.2", "0.5", "neither")
-    }
+def test_what_a_run_shows() -> None:
+    golden.check("load", shared_run(steps=(LoadStep(machines=1, server_busy=0.93),)), TOPIC)

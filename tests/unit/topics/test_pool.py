@@ -1,16 +1,25 @@
-"""What a connection is worth in operations: prices by hand, ladder by ladder."""
+"""What a connection is worth in operations: by hand, ladder by ladder, and the study in a fake world."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 
 import pytest
 
+import golden
+from fake_trials import Truth, fake_run, kept, reconnecting
 from tlstax.findings.core.series import Series, frozen
+from tlstax.records.trial import StoredRun
+from tlstax.report.overview import page_sections
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.study import Case, Levels, Study, load_study
-from tlstax.topics.pool import TOPIC
+from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
+from tlstax.support.errors import UserMistake
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.core.section import Charts
+from tlstax.topics.pool import TOPIC, rounded, whole
 from told_runs import run_of
 
 STUDY = load_study("pool-or-reconnect")
@@ -102,8 +111,8 @@ def test_what_it_is_told_of() -> None:
 
 
 def test_what_tls_adds_to_both_is_told_but_not_of_plaintext() -> None:
-    kept, made = (found("1.3")[name] for name in ("kept_to_plaintext", "made_to_plaintext"))
-    assert (kept.of, interval(kept).point) == ("ratio", pytest.approx(2.0))
+    own, made = (found("1.3")[name] for name in ("kept_to_plaintext", "made_to_plaintext"))
+    assert (own.of, interval(own).point) == ("ratio", pytest.approx(2.0))
     assert (interval(made).point, interval(made).confidence) == (pytest.approx(5.0), 0.95)
     assert found("off").keys() == {"operations_worth", "operations_needed"}
 
@@ -140,3 +149,126 @@ def test_a_study_of_one_number_of_connections_and_no_tls_names_neither() -> None
     worth, needed = rows(Series(study=STUDY, cases=cases, values=values, controls={}))
     assert worth.value == pytest.approx(4.0)
     assert (worth.word("pooled_connections"), needed.outcome) == ("1", "operations_needed")
+
+
+HANDSHAKE_US = {"rsa-1024": 300.0, "rsa-2048": 1000.0, "rsa-4096": 5000.0, "ec-p256": 400.0}
+PLAIN_US, TRANSACTION_US = 200.0, 500.0
+OF_TLS = 1.1
+"""What TLS does to a transaction on a kept connection; on the server of 2013 it doubles it and more."""
+
+
+def truth(case: Case) -> Truth:
+    levels = case.levels
+    is_plain = levels["tls"] == "off"
+    if levels["workload"] == "reconnect":
+        us = PLAIN_US + (0.0 if is_plain else HANDSHAKE_US[str(levels["certificate"])])
+        return reconnecting(1e6 / us, us, 100.0, handshake=0.0 if is_plain else 0.5)
+    of_tls = 2.2 if levels["tls"] == "1.0" else OF_TLS
+    us = TRANSACTION_US * (1.0 if is_plain else of_tls)
+    return replace(kept(1e6 / us, us, 50.0, record_bytes=0), rss_bytes=1)
+
+
+def stored_of(blocks: int = 8, noise: float = 0.004, slower: float = 1.0, **levels: str) -> StoredRun:
+    """Of the cases with these levels alone; everything goes this many times as fast with RSA 4096."""
+    study = STUDY
+    for factor, level in levels.items():
+        study = override(study, factor, level.split(","))
+
+    def world(case: Case) -> Truth:
+        return truth(case).times(slower if case.levels["certificate"] == "rsa-4096" else 1.0)
+
+    return fake_run(study, number_of_blocks=blocks, noise=noise, truth=world, invalid=False)
+
+
+def test_what_the_study_shows() -> None:
+    """Of one server and few keys, because drawing the page takes its time."""
+    stored = stored_of(4, connections="8", server="mysql-9.7", certificate="rsa-2048")
+    golden.check("pool-or-reconnect", stored, TOPIC)
+
+
+def test_the_answer_has_its_sentences_and_the_statements_of_2013_are_judged() -> None:
+    found = document(stored_of(connections="1,8"))
+    said = headline(found)
+    assert [line for line in found.topics["pool"].sentences if line not in said] == []
+    figures = {row.label: row for row in found.topics["published"].of(role="published")}
+    ratio, made = figures["kept, 8 threads, TLS"], figures["a connection for each request, RSA 4096"]
+    judged = [row.judgement for row in found.rows_of("statements", role="statement")]
+    assert judged == ["held", "held in part", *["held"] * (len(judged) - 2)], "half is the old server's alone"
+    assert ratio.number("published") == pytest.approx(25_900 / 50_100)
+    assert ratio.known.point == pytest.approx(1 / 2.2, rel=0.02)
+    assert made.known.point == pytest.approx(PLAIN_US / (PLAIN_US + HANDSHAKE_US["rsa-4096"]), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "noise", "slower", "verdict", "words"),
+    [
+        (8, 0.004, 1.0, "held", "of 1 case"),
+        (2, 0.1, 1.0, "inconclusive", "inconclusive"),
+        (8, 0.004, 0.8, "did not hold", "a larger difference was seen in 1 ("),
+    ],
+)
+def test_two_keys_are_alike_where_that_is_shown(
+    *, blocks: int, noise: float, slower: float, verdict: str, words: str
+) -> None:
+    stored = stored_of(blocks, noise, slower, connections="1", server="mysql-9.7")
+    told = document(stored).topics["statements"]
+    assert STUDY.statements[0].kind == "alike"
+    assert told.rows[0].judgement == verdict
+    assert words in told.sentences[0]
+
+
+def test_the_page_has_a_line_for_each_key() -> None:
+    """Of one server alone, because drawing takes its time."""
+    stored = stored_of(2, server="mysql-9.7", workload="reconnect")
+    sections = {section.title: section for section in page_sections(stored, document(stored))}
+    blocks = sections["Server CPU per operation, step by step"].blocks
+    (drawn,) = (block for block in blocks if isinstance(block, Charts))
+    labels = ["as it is", *(f"RSA {bits}" for bits in (1024, 2048, 4096)), "EC P-256"]
+    assert [style.label for style in drawn.styles] == labels
+    assert len({style.colour for style in drawn.styles}) == 4, "plaintext looks like its process's own key"
+
+
+def test_a_run_without_both_or_of_another_study_is_told_nothing() -> None:
+    for stored in (stored_of(2, connections="8", workload="oltp-read-only"), fake_run()):
+        assert "pool" not in document(stored).topics
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        (
+            'kept = "oltp-read-only"',
+            'kept = "oltp-readonly"',
+            r"pool.kept: 'oltp-readonly' is not a workload of this study \(did you mean",
+        ),
+        (
+            'kept = "oltp-read-only"',
+            'kept = "reconnect"\nfrom = 1',
+            "there is no field pool.from; the fields are kept, made, share",
+        ),
+        ("by = 1.05", "", "must say `by` what factor alike things may differ"),
+    ],
+)
+def test_a_pool_or_likeness_that_makes_no_sense_is_a_mistake_at_the_door(
+    right: str, wrong: str, told: str
+) -> None:
+    with pytest.raises(UserMistake, match=told):
+        parse_study(study_toml(STUDY).replace(right, wrong), where="mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("operations", "text"), [(437.2, "440"), (440, "440"), (4.1, "5"), (0.3, "1"), (12_301, "13,000")]
+)
+def test_a_number_that_is_enough_is_never_too_few(operations: float, text: str) -> None:
+    assert whole(operations) == text
+
+
+def test_a_price_that_is_not_known_is_not_told() -> None:
+    assert (
+        rounded(Interval(point=3.0, low=0.5, high=20.0, confidence=0.95, blocks=2))
+        == "not known to a factor of ten"
+    )
+    assert (
+        rounded(Interval(point=3.04, low=None, high=None, confidence=0.95, blocks=1))
+        == "3.0 in one block alone"
+    )

@@ -1,4 +1,4 @@
-"""What cases take, which make connections, and which kept ones belong to them: by hand."""
+"""What cases take, which make connections, which kept ones belong to them, and how both are told: by hand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from math import log
 
 import pytest
 
+from intervals import known
 from tlstax.findings.core.series import Series, frozen
 from tlstax.study import Case, Level, load_study
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -123,3 +124,65 @@ def test_arithmetic_goes_block_by_block() -> None:
     one, other = {3: 8.0, 0: 2.0, 1: 0.0, 2: 2.0}, {0: 1.0, 1: 1.0, 2: 0.0, 3: 2.0, 4: 9.0}
     assert spending.log_quotients(one, other) == {0: log(2.0), 3: log(4.0)}
     assert spending.log_quotients({0: 0.5}, {0: 0.25}) == {0: log(2.0)}
+
+
+Ends = float | None
+
+
+@pytest.mark.parametrize(
+    ("point", "low", "high", "words"),
+    [
+        (2.0, 1.96, 2.04, "2.00 (1.96 to 2.04)"),
+        (340.2, 338.9, 341.5, "340.2 (338.9 to 341.5)"),
+        (99.8, 99.5, 100.0, "99.8 (99.5 to 100.0)"),  # A two-hundredth of the largest: not narrower.
+        (99.8, 99.51, 100.0, "100"),
+        (-25.0, -25.06, -24.94, "−25.0 (−25.1 to −24.9)"),
+        (25.0, 24.99, 25.01, "25.0"),
+        (2.0, 1.9965, 2.0035, "2.00"),
+        (0.5, 0.4999, 0.5001, "0.50"),
+        (12345.6, 12344.0, 12347.0, "12346 (12344 to 12347)"),
+        (3.0, None, None, "3.0 (one block alone)"),
+        (3.0, 2.0, None, "3.0 (one block alone)"),
+        (3.0, 1.0, 10.0, "3 (1 to 10)"),
+        (3.0, 1.0, 10.1, "a number that is not known to a factor of ten of"),
+        (3.0, 0.0, 20.0, "3 (0 to 20)"),
+    ],
+)
+def test_a_number_has_as_many_digits_as_its_interval_deserves(
+    point: float, low: Ends, high: Ends, words: str
+) -> None:
+    assert spending.number(known(point, low, high, 8)) == words
+
+
+@pytest.mark.parametrize(
+    ("point", "low", "high", "nothing", "roomy", "alone"),
+    [
+        (2.0, 1.96, 2.04, 0.0, "2.00 [1.96 … 2.04]", "2.00"),
+        (0.01, -0.04, 0.06, 0.0, "? 0.01 [−0.04 … 0.06]", "? 0.01"),
+        (-25.0, -25.06, -24.94, 0.0, "−25.00 [−25.06 … −24.94]", "−25.0"),
+        (1.5, 1.4, 1.6, 1.0, "1.50× [1.40 … 1.60]", "1.50×"),
+        (1.5, 0.9, 2.1, 1.0, "? 1.5× [0.9 … 2.1]", "? 1.5×"),
+        (1.5, 1.0, 2.0, 1.0, "? 1.5× [1.0 … 2.0]", "? 1.5×"),
+        (1.5, 1.0, 2.0, 2.0, "? 1.5 [1.0 … 2.0]", "? 1.5"),
+        (1.5, 1.5, 1.5, None, "1.5", "1.50"),
+        (0.01, -0.04, 0.06, None, "0.01 [−0.04 … 0.06]", "0.0100"),
+        (3.0, None, None, 0.0, "3.00", "3.00"),
+        (3.0, 2.0, None, 0.0, "3.00", "3.00"),
+        (3.0, 1.0, 10.0, 0.0, "3 [1 … 10]", "3.00"),
+        (3.0, 1.0, 10.1, 0.0, "too wide", "too wide"),
+        (3.0, 0.0, 20.0, 0.0, "? 3 [0 … 20]", "? 3"),
+    ],
+)
+def test_a_cell_has_as_many_digits_as_its_interval_deserves(  # noqa: PLR0913 (a row of the table)
+    *, point: float, low: Ends, high: Ends, nothing: float | None, roomy: str, alone: str
+) -> None:
+    cell = spending.cell(known(point, low, high, 8), nothing=nothing)
+    assert (cell.text(roomy=True), cell.text(roomy=False)) == (roomy, alone)
+
+
+def test_what_is_not_known_or_far_is_told_too() -> None:
+    assert spending.cell(None).text(roomy=True) == "–"
+    assert spending.cell(known(0.5, -1, 2, 8)).text(roomy=False) == "? 0.5", "nothing is 0 unless it is said"
+    assert tuple(map(spending.away, (0, 45, 44.6))) == ("on the same machine", "45 ms away", "44.6 ms away")
+    assert spending.place_words("mysql-9.7", 45) == "mysql-9.7, 45 ms away"
+    assert spending.place_words("", 0) == "on the same machine"
