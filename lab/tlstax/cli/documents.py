@@ -24,7 +24,7 @@ from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.external_memory import ExternalMemory
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms import limits as storms
-from tlstax.report.formats.bench import BenchTopic
+from tlstax.report.formats.render import BenchTopic
 from tlstax.report.run_tables import TABLES
 from tlstax.results.bench import BenchDocument
 from tlstax.results.comparison import GateResult, RunComparison

@@ -109,7 +109,7 @@ def validate_command(options: PredictOptions) -> int:
         seed=seed,
         predictions=predictions(model, (*known, *mixes)),
     )
-    return measure(request, shown=Shown(as_json=options.json))
+    return measure(request, shown=Shown(form="json" if options.json else "terminal"))
 
 
 def _asked(options: PredictOptions) -> PartsAsked:
