@@ -49,7 +49,8 @@ def ab_command(options: AbOptions) -> int:
         # Last, since it may ask for a password.
         study, external = let_in(study, servers, _allowed(options, study))
         request = replace(request, study=study, external=external)
-    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
+    form = "json" if options.json else "terminal"
+    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
     stored = measured(request, shown=shown)
     if stored.status == "interrupted":
         return INTERRUPTED

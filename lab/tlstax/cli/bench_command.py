@@ -10,10 +10,12 @@ from tlstax.cli.options import BenchOptions
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.report.formats.bench import BY_SUFFIX, FORMATS, BenchTopic, bench_report
+from tlstax.report.formats.render import FORMATS, OF_BENCHES, BenchTopic, bench_report
 from tlstax.results.bench import BenchDocument
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
+
+BY_SUFFIX = {suffix: name for name in OF_BENCHES for suffix in FORMATS[name].suffixes}
 
 OF_RUNS = ("terminal", "md", "json")
 """What those of these commands print that are runs of a study."""
@@ -45,7 +47,7 @@ def bench_command(
     return INTERRUPTED if document.status == "interrupted" else 0
 
 
-def format_of(named: str, *, json: bool, known: Sequence[str] = FORMATS) -> str:
+def format_of(named: str, *, json: bool, known: Sequence[str] = OF_BENCHES) -> str:
     """The format that was asked for, by --format or by --json. UserMistake for one that is not `known`."""
     if named not in known:
         raise UserMistake(

@@ -24,7 +24,7 @@ from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
 from tlstax.probes.external_memory import ExternalMemory
 from tlstax.probes.specimen_list import Listing
 from tlstax.probes.storms import limits as storms
-from tlstax.report.formats.bench import BenchTopic
+from tlstax.report.formats.render import BenchTopic
 from tlstax.report.run_tables import TABLES
 from tlstax.results.bench import BenchDocument
 from tlstax.results.comparison import GateResult, RunComparison
@@ -37,7 +37,6 @@ from tlstax.topics.advice.advise import Advice
 from tlstax.topics.answer.export import ExportedRun
 from tlstax.topics.core.columns import Column, Table
 from tlstax.topics.prediction.prediction import Prediction
-from tlstax.topics.prediction.validation import Validation
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS, PAGE, TABLES_PAGE = (
@@ -68,6 +67,7 @@ PRINTED = (
             "report RUN --format json",
             "memory --json",
             "self-bench --hold N --json",
+            "predict --validate --json",
         ),
     ),
     Printed("explain", Explanation, ("explain RUN --json",)),
@@ -85,7 +85,6 @@ PRINTED = (
     Printed("inspect", InspectedServer, ("inspect URL --json",)),
     Printed("advise", Advice, ("advise URL --json",)),
     Printed("predict", Prediction, ("predict --json",)),
-    Printed("predict-validate", Validation, ("predict --validate --json",)),
     Printed("doctor", Diagnosis, ("doctor --json",)),
     Printed("machines", MachineListing, ("machines --ray ADDRESS --json",)),
 )

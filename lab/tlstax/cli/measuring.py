@@ -80,14 +80,14 @@ def checked_count(count: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """How a run is shown: as JSON or Markdown alone or in words, its `report` in a file or beside the store.
+    """How a run is shown: in the format `form`, and its `report` in a file or beside the store.
 
-    With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`.
+    With `live` it is also shown as it goes, on a page. On a terminal it is what fits a screen, or all if
+    `verbose`.
     """
 
     report: Path | None = None
-    as_json: bool = False
-    as_markdown: bool = False
+    form: str = "terminal"
     live: bool = False
     verbose: bool = False
 
@@ -101,17 +101,17 @@ def measure(request: Request, *, shown: Shown, cluster: AskedCluster | None = No
 def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = None) -> StoredRun:
     """Measure, show what was found, write the report; the run as it is kept.
 
-    With --json, standard output is the document alone, and a report is written only if asked for. Raises
+    As JSON, standard output is the document alone, and a report is written only if asked for. Raises
     UserMistake or MachineFault, before anything is measured, where the report could not be written, and once
     all is shown where the run answered nothing. With a cluster its machines measure.
     """
     if shown.report is not None:
         format_of_report(shown.report, "html")
         check_writable(shown.report)
-    elif not shown.as_json:
+    elif shown.form != "json":
         reports_dir()
     with beside() as show_live, open_store() as store:
-        with noting(ProgressLine(quiet=shown.as_json)) as (watcher, directory):
+        with noting(ProgressLine(quiet=shown.form == "json")) as (watcher, directory):
             if shown.live:
                 show_live(directory)
             stored = _run(request, store, watcher, cluster)
@@ -159,25 +159,23 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
 
 def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
     """What was found first, and then its file, which is written even if nobody can be shown anything."""
-    run_name = stored.header.run
-    path = shown.report if shown.report is not None or shown.as_json else reports_dir() / f"{run_name}.html"
+    run_name, as_json = stored.header.run, shown.form == "json"
+    path = shown.report if shown.report is not None or as_json else reports_dir() / f"{run_name}.html"
+    colour = shown.form == "terminal" and colourful()
     try:
+        text = render(
+            stored,
+            found,
+            shown.form,
+            width=terminal_width(),
+            colour=colour,
+            report_path=str(path or ""),
+            verbose=shown.verbose,
+        )
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
-        if shown.as_json:
-            show_json(render(stored, found, "json"), remedy=kept)
-        elif shown.as_markdown:
-            show(render(stored, found, "md"), remedy=kept)
+        if as_json:
+            show_json(text, remedy=kept)
         else:
-            colour = colourful()
-            text = render(
-                stored,
-                found,
-                "terminal",
-                width=terminal_width(),
-                colour=colour,
-                report_path=str(path or ""),
-                verbose=shown.verbose,
-            )
             show(text, coloured=colour, remedy=kept)
     finally:
         if path is not None:

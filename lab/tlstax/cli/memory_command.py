@@ -53,7 +53,7 @@ def memory_command(options: MemoryOptions) -> int:
         tls_as_able=True,
         beside_others=options.beside_others,
     )
-    return measure(request, shown=Shown(as_json=options.json))
+    return measure(request, shown=Shown(form="json" if options.json else "terminal"))
 
 
 def memory_study(options: MemoryOptions) -> Study:
@@ -132,7 +132,7 @@ def hold_command(connections: int, options: SelfBenchOptions) -> int:
         beside_others=options.beside_others,
         cpus=quantities.asked_cpus(options.server_cpus, options.client_cpus),
     )
-    shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
+    shown = Shown(options.output, form)
     return measure(request, shown=shown)
 
 

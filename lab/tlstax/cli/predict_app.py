@@ -80,10 +80,6 @@ class PredictOptions:
 @command(predict_app)
 def predict(options: PredictOptions) -> int:
     """What a way of using a server would cost, and what would be cheaper: computed from measured parts."""
-    if options.validate:
-        from tlstax.cli.validate_command import validate_command
+    from tlstax.cli.predict_command import predict_command, validate_command
 
-        return validate_command(options)
-    from tlstax.cli.predict_command import predict_command
-
-    return predict_command(options)
+    return validate_command(options) if options.validate else predict_command(options)

@@ -1,7 +1,8 @@
-"""`tlstax predict`: what a way of using a server would cost, from what was measured here."""
+"""`tlstax predict`: what a way of using a server would cost, and how well such predictions hold."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,12 +12,15 @@ from pydantic import ValidationError
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.kept import open_store
+from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
+from tlstax.doctor.network import distance
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.calibration_study import NAME as CALIBRATION
 from tlstax.plan.calibration_study import calibration_study
+from tlstax.plan.validation_mixes import drawn, references, validation_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
@@ -32,6 +36,9 @@ from tlstax.support.text import enumerated
 from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
 from tlstax.topics.prediction.prediction import prediction, prediction_text
+from tlstax.topics.prediction.validation import predictions
+
+MOST_MIXES = 200
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class PartsAsked:
 def predict_command(options: PredictOptions) -> int:
     """Predict and show it; the exit status. UserMistake where nothing that fits was measured."""
     mix = mix_of(options)
-    asked = PartsAsked(options.run, options.server, options.calibration, options.calibrate)
+    asked = _asked(options)
     asked.check()
     rate = None if options.connects is None else quantities.rate(options.connects, "--connects")
     if not 0 <= options.rtt_ms <= _LONGEST_MS:
@@ -75,6 +82,38 @@ def predict_command(options: PredictOptions) -> int:
     found = prediction(parts.model, mix, rtt_ms=options.rtt_ms, connects_per_s=rate)
     show_found(found, partial(prediction_text, found), as_json=options.json)
     return INTERRUPTED if parts.was_interrupted else 0
+
+
+def validate_command(options: PredictOptions) -> int:
+    """Predict mixes that were not measured before, measure them in a run that keeps both, and show it.
+
+    The exit status. UserMistake for an option that cannot be.
+    """
+    if not 2 <= options.mixes <= MOST_MIXES:
+        raise UserMistake(f"--mixes: {options.mixes} is not between 2 and {MOST_MIXES}")
+    budget_s = quantities.seconds(options.budget, "--budget")
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    watcher = ProgressLine(quiet=options.json)
+    with open_store() as store:
+        parts = parts_in(store, _asked(options), watcher)
+    if parts.was_interrupted:
+        raise Interrupted
+    model = parts.model
+    with_distance = not options.near and distance().status == "ok"
+    if not with_distance and not options.near:
+        watcher.warn("no distances are drawn, since none can be made here (`tlstax doctor` says why)")
+    known = references(model.mixes)
+    mixes = drawn(model.mixes, options.mixes, seed, with_distance=with_distance)
+    request = Request(
+        study=validation_study(model.origin.study, known, mixes, budget_s),
+        seed=seed,
+        predictions=predictions(model, (*known, *mixes)),
+    )
+    return measure(request, shown=Shown(form="json" if options.json else "terminal"))
+
+
+def _asked(options: PredictOptions) -> PartsAsked:
+    return PartsAsked(options.run, options.server, options.calibration, options.calibrate)
 
 
 _LONGEST_MS = 10_000.0

@@ -91,7 +91,8 @@ def run_command(options: RunOptions) -> int:
     if servers:
         # Last, since it may ask for a password.
         request = _at_external_servers(request, servers, options, addresses)
-    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
+    form = "json" if options.json else "terminal"
+    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=cluster)
 
 

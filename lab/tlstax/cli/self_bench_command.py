@@ -49,7 +49,7 @@ def self_bench_command(options: SelfBenchOptions) -> int:
         return hold_command(options.hold, options)
     form = format_of(options.format_name, json=options.json, known=OF_RUNS)
     request = _request(options, ProgressLine(quiet=form == "json"))
-    shown = Shown(report=options.output, as_json=form == "json", as_markdown=form == "md")
+    shown = Shown(options.output, form)
     return measure(request, shown=shown)
 
 

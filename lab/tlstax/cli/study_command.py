@@ -101,7 +101,8 @@ def run_command(options: StudyRunOptions) -> int:
     else:
         request = _resumed(options, changes, cluster)
     request = replace(request, beside_others=options.beside_others)
-    shown = Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
+    form = "json" if options.json else "terminal"
+    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
     return measure(request, shown=shown, cluster=cluster)
 
 

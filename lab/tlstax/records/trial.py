@@ -16,6 +16,7 @@ from tlstax.records.load import Load, LoadStep
 from tlstax.records.locks import LockCounts
 from tlstax.records.pilot import Pilot
 from tlstax.records.ports import PortUse
+from tlstax.records.predicted import Predictions
 from tlstax.records.slices import Slices, Together
 from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Window
@@ -369,7 +370,8 @@ class RunHeader(Frozen):
     measured on several machines, `machines` has each by its name, and `machine` is the first that was ready.
     `load` has the machines that the load comes from, None where that is the server's own or, for an external
     server, this one. `external` is what each external server (there is one: `guest`) was promised; none in
-    older runs. `trust` is the file of authorities that the user named.
+    older runs. `trust` is the file of authorities that the user named, `predictions` what its cases are to
+    be held against; None where nothing was predicted.
     """
 
     run: RunName
@@ -386,6 +388,7 @@ class RunHeader(Frozen):
     load: LoadMachines | None = None
     external: Annotated[tuple[ExternalServer, ...], BeforeValidator(_of_one_server)] = ()
     trust: TrustFile | None = Field(default=None, exclude_if=lambda trust: trust is None)
+    predictions: Predictions | None = Field(default=None, exclude_if=lambda predictions: predictions is None)
 
     @property
     def all_machines(self) -> dict[str, Machine]:

@@ -18,6 +18,7 @@ from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
 from tlstax.records.external import ExternalServer
+from tlstax.records.predicted import Predictions
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
@@ -79,7 +80,8 @@ class Request:
     turn, or with `beside_others` goes on at once; `turn` is one that its caller has already. Of the time in
     which cases take turns a server is at work for `share` of it. `cpus` are those that the user asked for.
     `load` says which other machines the load comes from, None where it comes from here. `bundle` is a file of
-    authorities of the user's, None where clients are given what the laboratory has.
+    authorities of the user's, None where clients are given what the laboratory has. `predictions` are kept
+    with the run, which is held against them.
     """
 
     study: Study
@@ -94,6 +96,7 @@ class Request:
     cpus: AskedCpus = field(default_factory=AskedCpus)
     load: LoadFrom | None = None
     bundle: Bundle | None = None
+    predictions: Predictions | None = None
 
 
 def needs_of(request: Request, *, duration_s: float | None = None) -> Needs:
@@ -188,6 +191,7 @@ def begun(request: Request, study: Study, needs: Needs, place: Furnished, store:
         load=place.load,
         external=place.external,
         trust=request.bundle.record() if request.bundle is not None else None,
+        predictions=request.predictions,
     )
     store.begin(header)
     return header

@@ -19,7 +19,7 @@ from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
 from tlstax.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
 from tlstax.profiles.stacks import Frame as StackFrame
-from tlstax.records import capture, own_sentences, trial, way
+from tlstax.records import capture, own_sentences, predicted, trial, way
 from tlstax.records import public_texts as texts
 from tlstax.records.external import ExternalServer
 from tlstax.records.load import Load, LoadPart
@@ -304,21 +304,36 @@ def fields(names: _Names) -> Fields:
     }
 
 
+_run_name = form(r"\d{8}-\d{6}-[0-9a-f]{4}", "run")
+_outcome = form("|".join(map(re.escape, OUTCOMES)), "")
+
+
+def _processor(text: str) -> str | None:
+    return texts.words(text, texts.PROCESSORS, texts.MODEL)
+
+
 def _header_fields(names: _Names) -> Fields:
+    parts = {"run": _run_name, "at": texts.TIME, "server": names.level, "processor": _processor}
     return {
         RunHeader: {
-            "run": form(r"\d{8}-\d{6}-[0-9a-f]{4}", "run"),
+            "run": _run_name,
             "started_at": texts.TIME,
             "tlstax_version": texts.version,
             "machines": Texts(names.machine),
         },
         trial.Machine: {
-            "cpu_model": lambda text: texts.words(text, texts.PROCESSORS, texts.MODEL),
+            "cpu_model": _processor,
             "kernel": texts.version,
             "distribution": lambda text: texts.words(text, texts.RELEASES, re.compile(r"\d{1,4}(?:\.\d+)*")),
             "virtualization": lambda text: texts.words(text, texts.TERMS),
             "microcode": form(r"0x[0-9a-f]{1,16}"),
             "notes": _sentence,
+        },
+        predicted.Predictions: parts,
+        predicted.Scaling: parts,
+        predicted.PredictedCase: {
+            "levels": Texts(names.factor, names.level),
+            "outcomes": Texts(_outcome),
         },
         ExternalServer: {"server": names.level, "no_plaintext": _sentence, "no_tables": _sentence},
         trial.TrustFile: {"sha256": texts.DIGEST},
@@ -350,7 +365,6 @@ def _study_fields(names: _Names) -> Fields:
     levels, text = Texts(names.factor, names.level), names.text
     within = {"within": levels}
     table = {"number": text, "title": text, "source": text}
-    outcome = form("|".join(map(re.escape, OUTCOMES)), "")
     return {
         design.Study: {
             "name": _study_name,
@@ -373,19 +387,19 @@ def _study_fields(names: _Names) -> Fields:
             "factor": lambda name: names.factor(name) if name else name,
             "better": levels,
             "than": levels,
-            "outcome": outcome,
+            "outcome": _outcome,
             **within,
         },
         published.GrowthClaim: {"says": text, "source": text, **within},
         published.Published: {
             **dict.fromkeys(("label", "unit", "source", "against", "conditions", "note"), text),
-            "outcome": outcome,
+            "outcome": _outcome,
             "beside": levels,
         },
         published.ProcessorTable: {**table, **within, "rows": Texts(text, always("-"))},
         published.Column: {"name": text, "levels": levels},
         published.Claim: {"says": text, "side": text},
-        published.TimeTable: {**table, "outcome": outcome},
+        published.TimeTable: {**table, "outcome": _outcome},
         published.TimeRow: {"label": text, **within, "values": Texts(text)},
         user_defined.UserWorkload: {
             "name": names.level,

@@ -105,8 +105,9 @@ _MS = 1000.0
 
 
 def is_answer(document: RunDocument) -> bool:
-    """Whether this is what the run answers: its study compares groups with each other."""
-    return TOPIC.name in document.topics and "group" in document.design.baseline
+    """Whether this is what the run answers: its study compares groups with each other, not predictions."""
+    of_groups = "group" in document.design.baseline and "validation" not in document.topics
+    return of_groups and TOPIC.name in document.topics
 
 
 def rows(run: Run) -> Iterator[Row]:

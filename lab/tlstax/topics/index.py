@@ -30,10 +30,12 @@ from tlstax.topics.core.topic import Topic
 from tlstax.topics.distance import curves, tunnels
 from tlstax.topics.drivers import topic as drivers
 from tlstax.topics.explain import sections as explain
+from tlstax.topics.prediction import validation
 from tlstax.topics.tables import topic as tables
 
 COMPARED: tuple[Topic, ...] = (
     self_bench.TOPIC,
+    validation.TOPIC,
     CONTRASTS,
     two_sides.TOPIC,
     pool.TOPIC,

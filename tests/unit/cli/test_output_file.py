@@ -170,15 +170,15 @@ def test_nothing_is_measured_for_a_report_that_cannot_be_written(
         measuring.measure(REQUEST, shown=Shown())
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("form", ["terminal", "json", "md"])
 def test_what_was_found_is_shown_though_its_file_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], as_json: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     stored = fake_run(number_of_blocks=3)
     monkeypatch.setattr(measuring, "run", measuring_nothing(stored))
     with pytest.raises(MachineFault) as caught:
-        measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), as_json=as_json))
+        measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), form=form))
     assert stored.header.run in capsys.readouterr().out
     sentence = caught.value.sentence()
     assert sentence.startswith("/dev/full could not be written (No space left on device); `tlstax report ")

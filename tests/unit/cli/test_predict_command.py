@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
@@ -12,16 +12,13 @@ import pytest
 from fake_trials import Truth, fake_run
 from tlstax.cli import predict_command as predict_module
 from tlstax.cli import quantities
-from tlstax.cli import validate_command as validate_module
 from tlstax.cli.predict_app import PredictOptions
-from tlstax.cli.predict_command import mix_of, predict_command
-from tlstax.cli.validate_command import validate_command
+from tlstax.cli.predict_command import Parts, mix_of, predict_command, validate_command
 from tlstax.plan.calibration_study import calibration_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.preparing import Request
 from tlstax.store import Store
 from tlstax.study import Case, Study, load_study, override
-from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 from tlstax.topics.prediction.model import CLIENT_CPU, SERVER_CPU, TIME
@@ -265,19 +262,23 @@ def test_a_validation_measures_over_what_the_parts_were_measured_over(
     study = load_study("components")
     for factor, level in (("tls_library", "openssl-3.6"), ("server", "mariadb-11.8")):
         study = override(study, factor, (level,))
-    mixes = tuple(mix for own in study.treatments if (mix := Mix.of(CaseLevels.of(own))) is not None)
-    model = SimpleNamespace(origin=SimpleNamespace(study=study), mixes=mixes)
-    asked: list[Study] = []
+    parts = shipped_parts("mysql-9.7").calibrated()
+    model = replace(parts, origin=replace(parts.origin, study=study))
+    asked: list[Request] = []
 
-    def measured(request: Request, *_: object) -> NoReturn:
-        asked.append(request.study)
+    def measured(request: Request, **_: object) -> NoReturn:
+        asked.append(request)
         raise Interrupted
 
-    parts = SimpleNamespace(model=model, was_interrupted=False)
-    monkeypatch.setattr(validate_module, "parts_in", lambda *_: parts)
-    monkeypatch.setattr(validate_module, "run", measured)
+    monkeypatch.setattr(predict_module, "parts_in", lambda *_: Parts(model))
+    monkeypatch.setattr(predict_module, "measure", measured)
     with pytest.raises(Interrupted):
         validate_command(PredictOptions(mixes=5, seed=3, near=True))
     (found,) = asked
-    assert found.levels_of()["tls_library"] == ("openssl-3.6",)
-    assert found.levels_of()["server"] == ("mariadb-11.8",)
+    assert found.study.levels_of()["tls_library"] == ("openssl-3.6",)
+    assert found.study.levels_of()["server"] == ("mariadb-11.8",)
+    assert found.predictions is not None
+    predicted = [own.levels for own in found.predictions.cases]
+    assert len(predicted) == 2 * (3 + 5)
+    included = list(found.study.included())
+    assert all(any(own.items() <= case.items() for case in included) for own in predicted)

@@ -11,7 +11,7 @@ from library_runs import CLIENT_US, EXCHANGE, HANDSHAKE, SERVER_US, SIGNATURE, b
 from tlstax.librarybench.costs import COST, FACTS, LOCKS, OUTCOMES, RATIO, REFUSED, TAKER, TOPIC, document
 from tlstax.librarybench.records import Instructions, Locks, Run, Taker
 from tlstax.librarybench.subjects import Side, Subject
-from tlstax.report.formats.bench import bench_report
+from tlstax.report.formats.render import bench_report
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Row
 

@@ -8,7 +8,7 @@ from fake_trials import Truth, fake_run, reconnecting
 from library_runs import HANDSHAKE, bench, called
 from tlstax.librarybench.costs import TOPIC, document
 from tlstax.librarybench.split import DIFFERENCE, SPLIT, libraries_of, subjects_of
-from tlstax.report.formats.bench import bench_report
+from tlstax.report.formats.render import bench_report
 from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.study import Case, Study, load_study, override

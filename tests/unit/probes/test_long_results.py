@@ -23,7 +23,7 @@ from tlstax.probes.long_results import (
     shapes,
     slow,
 )
-from tlstax.report.formats.bench import bench_report
+from tlstax.report.formats.render import bench_report
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Told
 

@@ -9,7 +9,7 @@ import pytest
 
 from library_runs import MACHINE
 from tlstax.probes.storms.limits import FACTS, LIMIT, TOPIC, TRY
-from tlstax.report.formats.bench import bench_report
+from tlstax.report.formats.render import bench_report
 from tlstax.results.bench import BenchDocument, BenchStatus
 from tlstax.results.rows import Row
 

@@ -7,6 +7,7 @@ import pytest
 from fake_trials import fake_header
 from planted_parts import cost_of
 from tlstax.findings.core.series import BlockRow
+from tlstax.plan.validation_mixes import DrawnMix
 from tlstax.results.interval import Interval
 from tlstax.study import Level, load_study
 from tlstax.study.factors import CaseLevels
@@ -24,7 +25,6 @@ from tlstax.topics.prediction.model import (
     SERVER_CPU,
     TIME,
     Calibrated,
-    MeasuredMix,
     Origin,
     calibration_of,
     measured_mixes,
@@ -39,7 +39,7 @@ from tlstax.topics.prediction.prediction import (
     prediction,
     prediction_text,
 )
-from tlstax.topics.prediction.validation import validation_of, validation_text
+from tlstax.topics.prediction.validation import predictions
 
 STUDY = load_study("components")
 
@@ -203,24 +203,9 @@ def test_a_server_that_waited_all_along_a_path_is_not_taken_for_a_busy_one() -> 
     assert not found.carrying(THROUGH.but(path="haproxy-tls")).mostly_waits
     text = " ".join(prediction_text(prediction(found, THROUGH), width=100, colour=False).split())
     assert "Through stunnel the server used 1.2 % of a processor" in text
-    measured = measured_mixes(
-        [
-            BlockRow(
-                "treatment",
-                CaseLevels.of({**THROUGH.levels(), "connections": 4}),
-                1,
-                "",
-                values_of(THROUGH, 4),
-                {},
-            )
-        ],
-        STUDY.baseline,
-    )
-    costs = validation_of(found, measured, run="r", status="complete").of("cost")
-    assert SERVER_CPU not in {cost.outcome for cost in costs}
-    assert SERVER_CPU in {
-        cost.outcome for cost in validation_of(model(), measured, run="r", status="complete").of("cost")
-    }
+    waiting, busy = (predictions(own, [DrawnMix(THROUGH, 0.0)]).cases[1].outcomes for own in (found, model()))
+    assert set(waiting) == set()
+    assert set(busy) == {SERVER_CPU, CLIENT_CPU, PATH_CPU}
 
 
 def test_another_login_is_a_part_of_a_connection() -> None:
@@ -352,21 +337,6 @@ def test_of_several_servers_one_is_chosen() -> None:
     assert measured_mixes(named, STUDY.baseline, "mysql-8.0.33") == ()
 
 
-def test_predictions_are_set_beside_what_was_measured() -> None:
-    new = CaseLevels.of({**NEW.levels(), "connections": 4})
-    off = dict(values_of(NEW, 4))
-    off[SERVER_CPU] *= 1.2
-    busy = BlockRow("treatment", new, 1, "", off, {})
-    alone = BlockRow("treatment", {**new, "connections": 1}, 1, "", values_of(NEW, 1), {})
-    found = validation_of(model(), measured_mixes([busy, alone], STUDY.baseline), run="r", status="complete")
-    errors = {own.outcome: own.value for own in found.of("outcome")}
-    assert errors == pytest.approx({SERVER_CPU: 0.2, CLIENT_CPU: 0, TIME: 0, SENT: 0, RECEIVED: 0}, abs=1e-6)
-    within = {own.outcome: own.number("within_share") for own in found.of("outcome")}
-    assert within == {SERVER_CPU: 0, CLIENT_CPU: 1, TIME: 1, SENT: None, RECEIVED: None}
-    text = validation_text(found, width=100, colour=False)
-    assert "20 %" in text
-
-
 def test_on_a_terminal_each_topic_is_there() -> None:
     found = prediction(model(), NEW.but(statements=50), rtt_ms=45, connects_per_s=200)
     for width in (60, 100):
@@ -378,12 +348,31 @@ def test_on_a_terminal_each_topic_is_there() -> None:
         assert "Outside of what was measured" in plain
 
 
-def test_a_mix_with_a_part_that_its_path_was_not_measured_with_is_left_out_of_a_validation() -> None:
+def test_of_a_mix_with_a_part_that_its_path_was_not_measured_with_nothing_is_predicted() -> None:
     """Paths are measured with the usual login alone, so that nothing is known of another one by them."""
     known = Mix(tls="off", path="stunnel", statements=5, answer_bytes=700)
     unknown = known.but(auth="mysql_native_password")
-    measured = [
-        MeasuredMix(mix=mix, connections=4, blocks=3, values=values_of(mix, 4)) for mix in (known, unknown)
-    ]
-    found = validation_of(model(), measured, run="made up", status="complete")
-    assert {cost.case["auth"] for cost in found.of("cost")} == {known.auth}
+    cases = predictions(model(), [DrawnMix(known, 0.0), DrawnMix(unknown, 0.0)]).cases
+    assert [(bool(own.outcomes), own.round_trips is None) for own in cases] == [(True, False)] * 2 + [
+        (False, True)
+    ] * 2
+
+
+def test_what_version_1_of_the_model_predicts_is_as_it_was() -> None:
+    """A run keeps the version: whoever changes these figures raises it."""
+    found = predictions(model(), [DrawnMix(NEW, 0.0), DrawnMix(NEW, 20.0)])
+    assert (found.model, found.run, found.server) == (1, ORIGIN.run, "mysql-9.7")
+    counted = {SENT: (1800,), RECEIVED: (21580,)}
+    cpu = {
+        SERVER_CPU: (3866, 3638.19818825979, 4108.065373741708),
+        CLIENT_CPU: (1933, 1819.0990941298928, 2054.0326868708516),
+    }
+    times = [(11598, 10914.594564779403, 12324.196121225163), (311598, 274914.594564779, 348324.196121225)]
+    expected = [{TIME: times[0], **counted}, cpu, {TIME: times[1], **counted}, {}]
+    for case, wanted in zip(found.cases, expected, strict=True):
+        assert case.outcomes.keys() == wanted.keys()
+        for name, figure in wanted.items():
+            own = case.outcomes[name]
+            ends = [end for end in (own.value, own.low, own.high) if end is not None]
+            assert ends == pytest.approx(figure, rel=1e-9), name
+    assert [own.round_trips for own in found.cases] == pytest.approx([15] * 4)

@@ -7,8 +7,7 @@ from typing import get_args
 
 from tlstax.cli.command_tree import Command, Parameter
 from tlstax.cli.export_command import ExportFormat
-from tlstax.report.formats.bench import FORMATS
-from tlstax.report.formats.render import FORMATS as REPORT_FORMATS
+from tlstax.report.formats.render import FORMATS, OF_BENCHES
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.changes import RESUMED
 from tlstax.study.driver_catalogue import DRIVERS
@@ -66,8 +65,8 @@ KINDS: dict[str, Kind] = {
     "drivers": Kind(tuple(DRIVERS)),
     "specimens": Kind(tuple(RECIPES)),
     "libraries": Kind(_LIBRARIES, is_list=True),
-    "formats": Kind(tuple(REPORT_FORMATS)),
-    "bench-formats": Kind(FORMATS),
+    "formats": Kind(tuple(FORMATS)),
+    "bench-formats": Kind(OF_BENCHES),
     "export-formats": Kind(get_args(ExportFormat)),
     "spacings": Kind(("poisson", "uniform")),
     "files": Kind(files=True),

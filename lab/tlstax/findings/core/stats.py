@@ -4,17 +4,15 @@ Trial noise is taken to be multiplicative, as a machine that is 2 % slower for a
 take 2 % longer; so everything is done on logarithms of ratios within a block, where what the whole block
 shares cancels. Blocks are taken to be independent and alike.
 
-Sources. Interval of a mean of n normal values: Student (1908), Biometrika 6, 1-25. BCa bootstrap: Efron
-(1987), JASA 82, 171-185, with the acceleration of his equation 7.3 by the jackknife. Stopping when the
-interval is narrow enough: Chow and Robbins (1965), Ann. Math. Stat. 36, 457-462; that it makes intervals
-cover too little when blocks are few: Starr (1966), Ann. Math. Stat. 37, 1173-1185.
+Sources. Interval of a mean of n normal values: Student (1908), Biometrika 6, 1-25. Stopping when the interval
+is narrow enough: Chow and Robbins (1965), Ann. Math. Stat. 36, 457-462; that it makes intervals cover too
+little when blocks are few: Starr (1966), Ann. Math. Stat. 37, 1173-1185.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, expm1, isclose, log, log1p, sqrt
-from typing import Literal
 
 import numpy as np
 
@@ -30,8 +28,6 @@ too well: a plain 95 % t interval, looked at after every block from the 5th on, 
 misses in under 5 % of studies, for normal, heavy-tailed, skewed and drifting noise of any size, from 5 blocks
 on. The price is a quarter more blocks. A run that its budget ended pays it too, and errs on the safe side."""
 
-RESAMPLES = 4000
-
 ROUNDING = 1e-9
 """A relative difference that arithmetic may leave of none. Counts are exact: an interval of them may have no
 width, and a control of them no noise, so that nothing else holds back the last bit of a logarithm."""
@@ -42,27 +38,15 @@ def log_ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
     return [log(value / baseline) for value, baseline in pairs]
 
 
-def interval(
-    logs: Sequence[float],
-    confidence: float,
-    *,
-    method: Literal["t", "bootstrap"] = "t",
-    seed: int = 0,
-) -> Interval:
+def interval(logs: Sequence[float], confidence: float) -> Interval:
     """The geometric mean of ratios from their logarithms, one a block, with its interval.
 
-    The interval keeps `confidence` under optional stopping (see `ALPHA_SHARE`). `bootstrap` is the BCa
-    bootstrap over blocks, repeatable for the same seed; it assumes no normality but needs 15 blocks to
-    keep a promise of 95 % (simulated with normal noise, it misses in 11 % at 5 blocks and 8 % at 8), so
-    that t is the default. Raises ValueError for no blocks.
+    The interval keeps `confidence` under optional stopping (see `ALPHA_SHARE`). Raises ValueError for no
+    blocks.
     """
     if not logs:
         raise ValueError("a ratio needs at least one block")
-    mean = difference_interval(logs, confidence)
-    if method != "t" and len(logs) > 1:
-        low, high = _bca(np.asarray(logs, dtype=float), 1 - (1 - confidence) * ALPHA_SHARE, seed)
-        mean = mean.model_copy(update={"low": low, "high": high})
-    return mean.each(exp)
+    return difference_interval(logs, confidence).each(exp)
 
 
 def difference_interval(values: Sequence[float], confidence: float) -> Interval:
@@ -132,22 +116,3 @@ def noise_floor(control: Interval) -> float | None:
 def relative_difference(ratio: float) -> float:
     """How far a ratio is from 1, the same for a ratio and its inverse: 0.02 for 1.02 and for 1/1.02."""
     return expm1(abs(log(ratio)))
-
-
-def _bca(values: np.ndarray, confidence: float, seed: int) -> tuple[float, float]:
-    """The BCa interval of the mean; the mean itself twice when all values are equal."""
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 (takes a third of a second to import)
-
-    mean, n = float(values.mean()), len(values)
-    if float(np.ptp(values)) == 0.0:
-        return mean, mean
-    draws = np.random.default_rng(seed).integers(0, n, size=(RESAMPLES, n))
-    means = np.sort(values[draws].mean(axis=1))
-    below = (np.sum(means < mean) + 0.5 * np.sum(means == mean)) / RESAMPLES
-    bias = float(ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES)))
-    influence = values - mean
-    acceleration = float(np.sum(influence**3) / (6 * np.sum(influence**2) ** 1.5))
-    ends = bias + ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
-    levels = ndtr(bias + ends / (1 - acceleration * ends))
-    low, high = np.quantile(means, levels).tolist()
-    return low, high

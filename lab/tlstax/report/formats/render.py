@@ -1,18 +1,20 @@
-"""Which formats a run can be read in, and the one function that gives any of them."""
+"""Which formats a run and a bench can be read in, and the functions that give any of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from pydantic import BaseModel
 
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.markdown import markdown
-from tlstax.report.formats.terminal import terminal
-from tlstax.report.run_tables import csv_table
+from tlstax.report.formats.markdown import markdown, of_sections
+from tlstax.report.formats.terminal import printed_sections, terminal
+from tlstax.report.run_tables import bench_table, csv_table
+from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
+from tlstax.topics.core.topic import TopicOf
 from tlstax.topics.core.untrusted import escaped_json
 from tlstax.topics.flames import Draw
 
@@ -73,3 +75,23 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(lambda _, document, __: csv_table(document), (".csv",)),
     "json": Format(lambda _, document, __: json_document(document), (".json",)),
 }
+
+BenchTopic = TopicOf[Any, BenchDocument]
+"""A topic of what is measured without being a run."""
+
+OF_BENCHES = ("terminal", "md", "csv", "json")
+"""The formats of a bench: its sections for a terminal and in Markdown, its rows as CSV, all of it as JSON."""
+
+
+def bench_report(
+    topic: BenchTopic, document: BenchDocument, form: str, *, width: int = 80, colour: bool = False
+) -> str:
+    """The document in one of OF_BENCHES; `width` (from 40 on) and `colour` are for the terminal."""
+    if form == "json":
+        return json_document(document)
+    if form == "csv":
+        return bench_table(document, topic.columns)
+    sections = topic.sections(document.told, document)
+    if form == "md":
+        return "\n\n".join(part for part in of_sections(sections) if part) + "\n"
+    return printed_sections(sections, width=width, colour=colour)

@@ -354,12 +354,15 @@ def _together(groups: Sequence[Group]) -> Table:
 
 
 def precision_words(document: RunDocument) -> str:
-    """How well the worst known ratio is known beside how well was wanted, and what ended the run."""
+    """How well the worst known ratio is known beside how well was wanted, and what ended the run.
+
+    Empty for predictions: each mix is measured for as long as there is time.
+    """
     outcome = document.design.deciding_outcome
     compared = [f for f in document.findings if f.outcome == outcome and f.role != "baseline"]
     widths = [found.ratio.half_width for found in compared]
     known = [width for width in widths if width is not None]
-    if not compared:
+    if not compared or "validation" in document.topics:
         return ""
     wanted = f"±{percent(document.design.precision)} wanted"
     blocks = counted(max(found.ratio.blocks for found in compared), "block")

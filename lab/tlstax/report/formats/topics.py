@@ -44,8 +44,8 @@ def before_groups_on_page(stored: StoredRun, document: RunDocument) -> Iterator[
 def leaves_groups_out(document: RunDocument) -> bool:
     """Whether a text shows the run as a whole: its groups of cases are too many, or not what was asked."""
     study = document.design
-    of_another_kind = asks_for_counts(study) or is_of_load_client(study) or "memory" in document.topics
-    return is_large(study) or of_another_kind
+    of_another_kind = asks_for_counts(study) or is_of_load_client(study)
+    return is_large(study) or of_another_kind or bool({"memory", "validation"} & document.topics.keys())
 
 
 def after_groups(document: RunDocument, *, brief: bool = False) -> Iterator[Section]:

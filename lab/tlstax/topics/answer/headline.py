@@ -80,7 +80,7 @@ def headline(document: RunDocument) -> list[str]:
             *(lost if drivers else ()),
         ]
     if topic := _of_its_kind(document):
-        alone = topic in {"memory", "round_trips", "self_bench"}
+        alone = topic in {"memory", "round_trips", "self_bench", "validation"}
         answer = [*said_of(document, topic), *(() if alone else causes(document))]
         return [*lost, *(answer or _nothing(document))]
     if is_large(document.design):
@@ -106,7 +106,7 @@ def headline(document: RunDocument) -> list[str]:
 
 def _of_its_kind(document: RunDocument) -> str:
     """The topic that answers a run which asks of something else than treatments one by one; else empty."""
-    for topic in ("memory", "self_bench"):
+    for topic in ("memory", "self_bench", "validation"):
         if topic in document.topics:
             return topic
     if document.design.sides is not None:

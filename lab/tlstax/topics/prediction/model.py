@@ -18,12 +18,13 @@ from statistics import stdev
 from typing import Self
 
 import numpy as np
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.findings.core.series import BlockRow, block_rows, frozen
 from tlstax.findings.core.stats import geometric_mean
+from tlstax.records.predicted import Scaling
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
@@ -34,6 +35,10 @@ from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.prediction.parts import Parts, of_path, parts_of
+
+VERSION = 1
+"""Of the model. It is raised when the same measurements would be made into other predictions: a run keeps
+what was predicted of it, and by which version."""
 
 STUDY = "components"
 """The built-in study that measures the parts."""
@@ -182,26 +187,6 @@ def _less(parts: Parts, instead: Parts) -> dict[str, float]:
     names = dict.fromkeys((*parts, *instead))
     less = {name: parts.get(name, 0.0) - instead.get(name, 0.0) for name in names}
     return {name: amount for name, amount in less.items() if amount}
-
-
-class Scaling(Frozen):
-    """How parts that were measured on another machine were brought to this one.
-
-    `run` measured a few mixes of the server here, at once on `processor`; None where none were, and the parts
-    are as they were there. `server` is the one that was measured here. `mixes` were scaled to, of which the
-    server's CPU time is `speed` times as long; predicted from all others, each is off by `left_out_error`
-    (root mean square, relative), and from block to block by `unquiet` (standard deviation): so wide are the
-    intervals.
-    """
-
-    run: str | None
-    at: str
-    server: str
-    processor: str
-    mixes: NonNegativeInt
-    speed: PositiveFloat
-    left_out_error: NonNegativeFloat
-    unquiet: NonNegativeFloat
 
 
 class MeasuredMix(Frozen):

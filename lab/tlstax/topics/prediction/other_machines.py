@@ -29,6 +29,7 @@ from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.contrasts import PROCESSES
+from tlstax.records.predicted import Scaling
 from tlstax.study import Level, Study, load_study, override
 from tlstax.topics.prediction.model import (
     COUNTS,
@@ -39,7 +40,6 @@ from tlstax.topics.prediction.model import (
     Fit,
     MeasuredMix,
     Origin,
-    Scaling,
     calibration_of,
 )
 from tlstax.topics.prediction.parts import COMPRESSION, THROUGH, UNDER_TLS, parts_of

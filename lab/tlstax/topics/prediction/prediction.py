@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tlstax.contract import Frozen
 from tlstax.findings.core.wording import alike, number, percent, signed
+from tlstax.records.predicted import Scaling
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import load_study
@@ -34,7 +35,6 @@ from tlstax.topics.prediction.model import (
     SERVER_CPU,
     TIME,
     Calibrated,
-    Scaling,
 )
 from tlstax.topics.prediction.parts import (
     GROUP_WORDS,

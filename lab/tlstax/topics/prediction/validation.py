@@ -1,44 +1,53 @@
-"""How well predictions held when they were measured: what `predict --validate` shows. Pure."""
+"""How well predictions hold: what a run's header says that its cases would cost, beside what they cost. Pure.
+
+Mixes that the parts were fitted to are measured again with the new ones: they show how fast the machine is
+now, and new ones are expected at that speed. A virtual machine is some per cent faster or slower an hour
+later.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from operator import mul
+from itertools import product
 from statistics import fmean
-from typing import Literal
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from pydantic import Field
-from rich.console import RenderableType
-from rich.text import Text
 
-from tlstax.contract import Frozen
+from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.stats import geometric_mean
 from tlstax.findings.core.wording import percent, signed_percent
+from tlstax.plan.validation_mixes import DrawnMix
+from tlstax.records.predicted import PredictedCase, PredictedOutcome, Predictions
 from tlstax.records.trial import StoredRun
-from tlstax.results.rows import Row
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import Interval
+from tlstax.results.rows import More, Row, Told
+from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
-from tlstax.topics.core.printed import aligned, printed, styled
+from tlstax.topics.core import figures
+from tlstax.topics.core.columns import Column
+from tlstax.topics.core.section import Items, OnPage, Section, Words
+from tlstax.topics.core.table import Line, Lines, Number, Table
+from tlstax.topics.core.topic import Run, Topic
 from tlstax.topics.prediction.model import (
     CLIENT_CPU,
     COUNTS,
     PATH_CPU,
     RECEIVED,
+    ROUND_TRIPS,
     SENT,
     SERVER_CPU,
     TIME,
+    VERSION,
     Calibrated,
     MeasuredMix,
-    Scaling,
     mixes_of,
 )
 from tlstax.topics.prediction.parts import parts_of
-from tlstax.topics.prediction.prediction import UNITS, costs, mix_words
-
-Status = Literal["running", "complete", "interrupted", "failed"]
+from tlstax.topics.prediction.prediction import AROUND_A_ROUND_TRIP, costs, mix_words
 
 SHORT = {
     TIME: "Time of a connection",
@@ -50,39 +59,154 @@ SHORT = {
 }
 
 FURTHEST = 5
-"""How many of the costs that were furthest off are named."""
+"""How many of the costs that were furthest off are named where room is short."""
+
+PARTS, SPEED, OUTCOME, COST = "parts", "speed", "outcome", "cost"
+NOT_MEASURED, NOT_PREDICTED = "not measured", "not predicted"
+"""The roles of rows."""
+
+MODEL, PARTS_RUN, SCALED_BY = "model_version", "parts_run", "scaled_by_run"
+PREDICTED, LOW, HIGH = "predicted", "predicted_low", "predicted_high"
+IS_WITHIN, MIXES, DECILE, SHARE = "is_within", "mixes", "ninth_decile_error", "within_share"
+COLUMNS = (
+    Column(
+        PREDICTED,
+        "REAL",
+        "what was predicted before anything was measured; baseline_value is this at the machine's speed and "
+        "the distance that there were when it was measured",
+        "that of `unit`",
+    ),
+    Column(LOW, "REAL", "the low end of the prediction's interval; empty: a count", "that of `unit`"),
+    Column(HIGH, "REAL", "the high end of it", "that of `unit`"),
+    Column(IS_WITHIN, "INTEGER", "1 where the prediction's interval holds what was measured"),
+    Column(MIXES, "INTEGER", "how many mixes the row is from"),
+    Column(DECILE, "REAL", "the relative error within which nine in ten predictions are", "1"),
+    Column(SHARE, "REAL", "of what share of the predictions the interval holds what was measured", "1"),
+    Column(MODEL, "INTEGER", "the version of the model that predicted"),
+    Column(PARTS_RUN, "TEXT", "the run in which the parts of connections were measured"),
+    Column(
+        SCALED_BY,
+        "TEXT",
+        "the run that scaled them to this machine; empty: they are its own, or as they were",
+    ),
+)
 
 
-class Validation(Frozen):
-    """The document that `predict --validate --json` prints: which runs it is from, how far off it was.
+def predictions(model: Calibrated, mixes: Iterable[DrawnMix]) -> Predictions:
+    """What each mix will cost with the fewest connections at once and with the most, for a run to keep.
 
-    A row of the role `cost` is one cost of one mix: `value` as predicted, at the speed that the machine had
-    when it was `measured`, which was more than predicted by the share `error`; `is_within` says whether the
-    interval holds it. A row of the role `outcome` is how far off the predictions of one outcome were, of so
-    many `mixes`: the median of the absolute errors, and within what nine in ten were; of `within_share` the
-    interval held what was measured, and counts have none. A `speed` is what known mixes cost when they were
-    measured again, over what they had cost at first. `scaling` is there where it was predicted from what was
-    measured on another machine.
+    Times and bytes are of one connection at a time, CPU times of several. CPU times at a distance are left
+    out, and those through a path on which the server waits as long: it uses some by itself then, and more to
+    wake up, and that is no part of a connection.
     """
+    known, at_once = set(model.mixes), dict.fromkeys((min(model.fits), max(model.fits)))
+    return Predictions(
+        model=VERSION,
+        run=model.origin.run,
+        at=model.origin.at,
+        server=model.origin.server,
+        processor=model.origin.processor,
+        scaling=model.scaling,
+        cases=tuple(
+            _predicted(model, own, connections, is_known=own.mix in known and not own.rtt_ms)
+            for own, connections in product(mixes, at_once)
+        ),
+    )
 
-    schema_version: Literal[2] = Field(default=2, alias="schema")
-    calibration_run: str
-    validation_run: str
-    server: str
-    confidence: float
-    rows: tuple[Row, ...]
-    status: Status
-    scaling: Scaling | None
 
-    def of(self, role: str) -> tuple[Row, ...]:
-        """The rows of a role."""
-        return tuple(row for row in self.rows if row.role == role)
+def _predicted(model: Calibrated, own: DrawnMix, connections: int, *, is_known: bool) -> PredictedCase:
+    levels = {**own.levels(), "connections": connections}
+    carrying = model.carrying(own.mix)
+    if not carrying.knows(parts_of(own.mix)):
+        return PredictedCase(levels=levels)
+    names: list[str] = []
+    if connections == min(model.fits):
+        names += [TIME, SENT, RECEIVED]
+    if connections == max(model.fits) and not own.rtt_ms and not carrying.mostly_waits:
+        names += [SERVER_CPU, CLIENT_CPU, PATH_CPU]
+    here = costs(model, own.mix, own.rtt_ms)
+    return PredictedCase(
+        levels=levels,
+        is_known=is_known,
+        round_trips=here[ROUND_TRIPS].point,
+        outcomes={name: _outcome(name, here[name]) for name in names if name in here},
+    )
 
 
-def validation(model: Calibrated, stored: StoredRun) -> Validation:
-    """Every mix of the run that the model can predict, with its costs as predicted and as measured."""
-    measured = [_as_far_as_it_was(own, stored) for own in mixes_of(stored)]
-    return validation_of(model, measured, run=stored.header.run, status=stored.status)
+def _outcome(name: str, cost: Interval) -> PredictedOutcome:
+    if name in COUNTS:
+        return PredictedOutcome(value=cost.point)
+    return PredictedOutcome(value=cost.point, low=cost.low, high=cost.high)
+
+
+class _Case(NamedTuple):
+    """A case as it was predicted, and as it was measured; None where none of its trials counts."""
+
+    predicted: PredictedCase
+    measured: MeasuredMix | None
+
+    @property
+    def typed(self) -> CaseLevels:
+        return CaseLevels.of(self.predicted.levels)
+
+    @property
+    def label(self) -> str:
+        """Such as "TLS 1.3, RSA 2048, P-256, 3 statements of 900 bytes, 5 ms away, 4 connections at once"."""
+        case, mix = self.typed, Mix.of(self.typed)
+        away = f", {case.rtt_ms:g} ms away" if case.rtt_ms else ""
+        of_mix = mix_words(mix) if mix is not None else ""
+        return f"{of_mix}{away}, {counted(case.connections, 'connection')} at once"
+
+
+def rows(run: Run) -> Iterator[Row]:
+    """What was predicted beside what was measured; nothing of a run that nothing was predicted of.
+
+    A row of the role `cost` has one cost of one mix as measured, beside what was expected of it: as
+    predicted, at the speed that the machine had meanwhile and the distance that was measured. Its ratio has
+    the prediction's interval. `not measured` has what was predicted alone, `not predicted` a case of which
+    the parts do not know one. An `outcome` is how far off the predictions of it were: the median of the
+    absolute errors. A `speed` is what known mixes cost when they were measured again, over what they had cost
+    at first.
+    """
+    found = run.stored.header.predictions
+    if found is None:
+        return
+    cases = list(_cases(found, run.stored))
+    then = [cost for case in cases if case.predicted.is_known for cost in _costs(case, run, {})]
+    speeds = {
+        name: geometric_mean([cost.ratio.point for cost in own])
+        for name, own in grouped(then, lambda cost: cost.outcome).items()
+        if name not in COUNTS
+    }
+    new = [case for case in cases if not case.predicted.is_known]
+    beside = [cost for case in new for cost in _costs(case, run, speeds)]
+    scaled_by = found.scaling.run if found.scaling is not None else None
+    yield Row(
+        role=PARTS,
+        label=found.server,
+        more={MODEL: found.model, PARTS_RUN: found.run, SCALED_BY: scaled_by},
+    )
+    for name, speed in speeds.items():
+        again = sum(cost.outcome == name for cost in then)
+        yield Row(outcome=name, unit="1", role=SPEED, value=speed, more={MIXES: again})
+    yield from (_summary(name, own) for name, own in grouped(beside, lambda cost: cost.outcome).items())
+    yield from beside
+    for case in new:
+        seen = case.measured.values if case.measured is not None else {}
+        for name, own in case.predicted.outcomes.items():
+            if name not in seen:
+                yield _row(case, name, role=NOT_MEASURED, more=_figures(own))
+        if case.predicted.round_trips is None:
+            yield Row(role=NOT_PREDICTED, label=case.label, case=case.predicted.levels)
+
+
+def _cases(found: Predictions, stored: StoredRun) -> Iterator[_Case]:
+    measured = {(own.mix, own.connections, own.rtt_ms): own for own in mixes_of(stored)}
+    for predicted in found.cases:
+        case = CaseLevels.of(predicted.levels)
+        mix = Mix.of(case)
+        own = measured.get((mix, case.connections, case.rtt_ms)) if mix is not None else None
+        yield _Case(predicted, None if own is None else _as_far_as_it_was(own, stored))
 
 
 def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
@@ -99,135 +223,169 @@ def _as_far_as_it_was(own: MeasuredMix, stored: StoredRun) -> MeasuredMix:
     return own.model_copy(update={"rtt_ms": round(fmean(seen_ms), 3)})
 
 
-def validation_of(
-    model: Calibrated, measured: Sequence[MeasuredMix], *, run: str, status: Status
-) -> Validation:
-    """The same of mixes that were measured in this run, which ended so.
+def _costs(case: _Case, run: Run, speeds: Mapping[str, float]) -> Iterator[Row]:
+    """What was measured of the case, each beside what was expected: `speeds` times as much as predicted.
 
-    Mixes that the model knows show how fast the machine is now, and new ones are expected at that speed: a
-    virtual machine is some per cent faster or slower an hour later.
+    A distance is as long at any speed.
     """
-    known = set(model.mixes)
-    again = [own for own in measured if own.mix in known and not own.rtt_ms]
-    new = [own for own in measured if own not in again and model.carrying(own.mix).knows(parts_of(own.mix))]
-    then = _by_outcome(cost for own in again for cost in _held(model, own, {}))
-    speeds = {
-        name: geometric_mean([1 + (cost.number("error") or 0.0) for cost in own])
-        for name, own in then.items()
-        if name not in COUNTS
-    }
-    costs_now = tuple(cost for own in new for cost in _held(model, own, speeds))
-    return Validation(
-        calibration_run=model.origin.run,
-        validation_run=run,
-        server=model.origin.server,
-        confidence=model.origin.study.confidence,
-        rows=(
-            *(
-                Row(outcome=name, unit="1", role="speed", value=factor, more={"mixes": len(then[name])})
-                for name, factor in speeds.items()
+    predicted, measured = case
+    if measured is None:
+        return
+    asked_ms = case.typed.rtt_ms
+    further_us = (predicted.round_trips or 0.0) * (measured.rtt_ms - asked_ms) * 1000
+    for name, own in predicted.outcomes.items():
+        if name not in measured.values:
+            continue
+        value, more_us = measured.values[name], further_us if name == TIME else 0.0
+        speed = 1.0 if asked_ms else speeds.get(name, 1.0)
+        expected = own.value * speed + more_us
+        low, high = (
+            None if end is None else end * speed + more_us * (1 + side * AROUND_A_ROUND_TRIP)
+            for side, end in ((-1, own.low), (1, own.high))
+        )
+        yield _row(
+            case,
+            name,
+            role=COST,
+            value=value,
+            baseline_value=expected,
+            interval=Interval(
+                point=value / expected,
+                low=None if high is None else value / high,
+                high=None if low is None else value / low,
+                confidence=run.study.confidence,
+                blocks=measured.blocks,
             ),
-            *(_outcome(name, own) for name, own in _by_outcome(costs_now).items()),
-            *costs_now,
-        ),
-        status=status,
-        scaling=model.scaling,
-    )
-
-
-def _by_outcome(costs: Iterable[Row]) -> dict[str, list[Row]]:
-    return grouped(costs, lambda cost: cost.outcome)
-
-
-def _held(model: Calibrated, own: MeasuredMix, speeds: Mapping[str, float]) -> Iterator[Row]:
-    """Times of what was measured with one connection at a time, CPU times of what was with several.
-
-    CPU times at a distance are left out, and those through a path on which the server waits as long: it uses
-    some by itself then, and more to wake up, and that is no part of a connection. `speeds` say how much more
-    is expected of an outcome; a distance is as long at any speed.
-    """
-    names: list[str] = []
-    if own.connections == min(model.fits):
-        names += [TIME, SENT, RECEIVED]
-    if own.connections == max(model.fits) and not own.rtt_ms and not model.carrying(own.mix).mostly_waits:
-        names += [SERVER_CPU, CLIENT_CPU, PATH_CPU]
-    predicted_here = costs(model, own.mix, own.rtt_ms)
-    for name in (name for name in names if name in predicted_here and name in own.values):
-        factor = 1.0 if own.rtt_ms else speeds.get(name, 1.0)
-        predicted = predicted_here[name].each(partial(mul, factor))
-        measured, point = own.values[name], predicted.point
-        ends = (point, point) if name in COUNTS else (predicted.low or point, predicted.high or point)
-        yield Row(
-            outcome=name,
-            unit=UNITS[name],
-            role="cost",
-            case={**own.mix.model_dump(), "rtt_ms": own.rtt_ms, "connections": own.connections},
-            value=point,
-            interval=None if name in COUNTS else predicted,
-            blocks=own.blocks,
+            of="ratio",
             more={
-                "measured": measured,
-                "error": measured / point - 1,
-                "is_within": ends[0] <= measured <= ends[1],
+                **_figures(own),
+                IS_WITHIN: None if low is None or high is None else low <= value <= high,
             },
         )
 
 
-def _outcome(name: str, costs: Sequence[Row]) -> Row:
-    errors = np.abs([cost.number("error") or 0.0 for cost in costs])
-    within = fmean(bool(cost.more["is_within"]) for cost in costs)
+def _row(case: _Case, outcome: str, **fields: Any) -> Row:
+    unit = UNITS[outcome]
+    return Row(outcome=outcome, unit=unit, label=case.label, case=case.predicted.levels, **fields)
+
+
+def _figures(own: PredictedOutcome) -> dict[str, More]:
+    return {PREDICTED: own.value, LOW: own.low, HIGH: own.high}
+
+
+def _summary(name: str, costs: Sequence[Row]) -> Row:
+    errors = np.abs([_error(cost) for cost in costs])
+    within = fmean(bool(cost.more[IS_WITHIN]) for cost in costs)
     return Row(
         outcome=name,
         unit="1",
-        role="outcome",
+        role=OUTCOME,
         value=float(np.median(errors)),
         more={
-            "mixes": len(costs),
-            "ninth_decile_error": float(np.quantile(errors, 0.9)),
-            "within_share": None if name in COUNTS else within,
+            MIXES: len(costs),
+            DECILE: float(np.quantile(errors, 0.9)),
+            SHARE: None if name in COUNTS else within,
         },
     )
 
 
-def validation_text(found: Validation, *, width: int, colour: bool) -> str:
-    """The table, `width` columns wide."""
-    names = ("", "mixes", "median error", "9 in 10 within", "in interval")
-    errors = [tuple(styled(name, "bold") for name in names), *map(_errors, found.of("outcome"))]
-    parts: list[RenderableType] = [
-        styled(f"Predicted for {found.server} and measured afterwards", "bold"),
-        Text(),
-        aligned(("words", "figures", "figures", "figures", "figures"), errors),
-    ]
-    if costs := found.of("cost"):
-        furthest = sorted(costs, key=lambda cost: -abs(cost.number("error") or 0.0))[:FURTHEST]
-        rows = ((signed_percent(cost.number("error") or 0.0), _cost_words(cost)) for cost in furthest)
-        parts += [Text(), styled("Furthest off", "bold"), aligned(("figure", "words"), rows)]
-    parts.append(Text())
-    for own in found.of("speed"):
-        change = signed_percent((own.value or 0.0) - 1)
-        words = (
-            f"{SHORT[own.outcome]}: {own.word('mixes')} known mixes took {change} against when the parts "
-            "were measured, which is the machine's and taken out."
+def _error(cost: Row) -> float:
+    """By what share it was more than expected."""
+    return cost.ratio.point - 1
+
+
+def sentences(run: Run, found: Sequence[Row]) -> Iterator[str]:
+    """How many predictions held, and of what nothing is known: what was not measured, or not predicted."""
+    told = Told(title="", rows=tuple(found))
+    judged = [cost for cost in told.of(role=COST) if cost.more[IS_WITHIN] is not None]
+    if judged:
+        held = sum(bool(cost.more[IS_WITHIN]) for cost in judged)
+        yield (
+            f"{held} of {counted(len(judged), 'prediction')} hold what was measured within their "
+            f"{percent(run.study.confidence)} intervals; they were written down before the first trial"
         )
-        parts.append(styled(words))
-    scaled_by = found.scaling.run if found.scaling is not None else None
-    here = f", scaled by run {scaled_by}" if scaled_by is not None else ""
-    end = (
-        f"Predicted from run {found.calibration_run}{here}; the mixes were drawn at random and measured in "
-        f"run {found.validation_run}, on other processes of the server."
+    if left := told.of(role=NOT_MEASURED):
+        of_cases = counted(len({row.label for row in left}), "case")
+        why = _ENDED[run.stored.status]
+        yield f"not validated: {counted(len(left), 'prediction')} of {of_cases}, as {why}"
+    if unknown := told.of(role=NOT_PREDICTED):
+        yield f"not predicted: {counted(len(unknown), 'case')}, of which the parts do not know one"
+
+
+_ENDED = {
+    "complete": "no trial of these is valid",
+    "running": "these are still to be measured",
+    "interrupted": "the run was interrupted before these were measured",
+    "failed": "the run failed before these were measured",
+}
+
+
+def sections(told: Told, document: RunDocument) -> Iterator[Section]:
+    """How far off the predictions of each outcome were, which were furthest off, and at what speed."""
+    (parts,) = told.of(role=PARTS)
+    beside = sorted(told.of(role=COST), key=lambda cost: -abs(_error(cost)))
+    heads = ("mixes", "median error", "9 in 10 within", "in interval")
+    lines = [(SHORT[own.outcome], *_errors(own)) for own in told.of(role=OUTCOME)]
+    scaled_by = f", scaled by run {parts.word(SCALED_BY)}" if parts.word(SCALED_BY) else ""
+    version = f"by version {parts.word(MODEL)} of the model"
+    basis = (
+        f"Predicted from run {parts.word(PARTS_RUN)}{scaled_by}, {version}; "
+        f"the mixes were drawn at random and measured in run {document.run}, on other processes of the "
+        "server."
     )
-    return printed([*parts, styled(end)], width=width, colour=colour)
+    yield Section(
+        (
+            *([Table("", heads, lines, (), of="outcome")] if lines else []),
+            OnPage(
+                lambda: [_all_of(beside)], (Items(tuple(map(_words, beside[:FURTHEST])), "Furthest off"),)
+            ),
+            *(Words(_speed_words(own), aside=True) for own in told.of(role=SPEED)),
+            Words(basis, aside=True),
+        ),
+        f"Predicted for {parts.label} and measured afterwards",
+    )
 
 
-def _errors(own: Row) -> tuple[str | Text, ...]:
-    within = own.number("within_share")
-    errors = (percent(own.value or 0.0), percent(own.number("ninth_decile_error") or 0.0))
-    return SHORT[own.outcome], own.word("mixes"), *errors, "exact" if within is None else percent(within)
+def _errors(own: Row) -> tuple[str, str, str, str]:
+    within = own.number(SHARE)
+    errors = (percent(own.value or 0.0), percent(own.number(DECILE) or 0.0))
+    return own.word(MIXES), *errors, "exact" if within is None else percent(within)
 
 
-def _cost_words(cost: Row) -> str:
-    rtt_ms = float(cost.case["rtt_ms"])
-    mix = Mix.model_validate({name: cost.case[name] for name in Mix.model_fields})
-    away = f", {rtt_ms:g} ms away" if rtt_ms else ""
-    at_once = counted(int(cost.case["connections"]), "connection")
-    return f"{SHORT[cost.outcome]}: {mix_words(mix)}{away}, {at_once} at once"
+def _words(cost: Row) -> str:
+    """A cost beside what was expected: "+5.2 %: Server CPU: TLS 1.3, …: 631 µs, expected were 600 µs"."""
+    measured, expected = (
+        figures.quantity(value or 0.0, cost.unit) for value in (cost.value, cost.baseline_value)
+    )
+    of_what = f"{SHORT[cost.outcome]}: {cost.label}"
+    return f"{signed_percent(_error(cost))}: {of_what}: {measured}, expected were {expected}"
+
+
+def _all_of(beside: Sequence[Row]) -> Table:
+    """Every cost beside what was expected, those furthest off first, outcome by outcome."""
+    lines = tuple(
+        Line(
+            f"{SHORT[name]}, {UNITS[name]}",
+            cost.label,
+            (
+                Number(cost.value),
+                Number(cost.baseline_value),
+                signed_percent(_error(cost)),
+                {True: "yes", False: "no", None: ""}[cast(bool | None, cost.more[IS_WITHIN])],
+            ),
+        )
+        for name, own in grouped(beside, lambda cost: cost.outcome).items()
+        for cost in own
+    )
+    return Lines("Every prediction", ("measured", "expected", "error", "in interval"), lines, ()).whole()
+
+
+def _speed_words(own: Row) -> str:
+    change = signed_percent((own.value or 0.0) - 1)
+    return (
+        f"{SHORT[own.outcome]}: {own.word(MIXES)} known mixes took {change} against when the parts were "
+        "measured, which is the machine's and taken out."
+    )
+
+
+TOPIC = Topic("validation", "Predictions beside what was measured", rows, sections, sentences, COLUMNS)

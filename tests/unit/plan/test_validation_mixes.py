@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlstax.plan.drawn_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
 from tlstax.plan.order import cases
+from tlstax.plan.validation_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
