@@ -9,7 +9,7 @@ use tlstax_wire::command::Param;
 use crate::trouble::Trouble;
 
 /// Stands between two operations (U+001E, "record separator").
-const BETWEEN_OPERATIONS: u8 = 0x1e;
+pub const BETWEEN_OPERATIONS: u8 = 0x1e;
 /// Stands between two fields of an operation (U+001F, "unit separator").
 const BETWEEN_FIELDS: u8 = 0x1f;
 

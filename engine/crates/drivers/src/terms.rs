@@ -77,7 +77,21 @@ fn tls_of(job: &Job) -> Value {
         .map(|field| (field.to_owned(), said[field].clone()))
         .collect();
     told.insert("trusted_ca_file".to_owned(), said["trusted_ca_file"].clone());
+    told.insert("versions".to_owned(), json!(versions(&said)));
     Value::Object(told)
+}
+
+/// All versions that are allowed, lowest first; none where the job leaves it to the driver.
+fn versions(said: &Value) -> Vec<&'static str> {
+    let (lowest, highest) = (said["min_version"].as_str(), said["max_version"].as_str());
+    if lowest.is_none() && highest.is_none() {
+        return Vec::new();
+    }
+    // As texts they are in order.
+    let within = |version: &&str| {
+        lowest.is_none_or(|lowest| *version >= lowest) && highest.is_none_or(|highest| *version <= highest)
+    };
+    ["1.0", "1.1", "1.2", "1.3"].into_iter().filter(within).collect()
 }
 
 /// Refuses a job that no driver can do, or that this one cannot: `takes` are its adapter's words.
@@ -197,5 +211,8 @@ mod tests {
         assert_eq!(told["mode"], "unset");
         assert_eq!(told["trusted_ca_file"], "/ca");
         assert_eq!(told["verify"], Value::Null);
+        assert_eq!(told["versions"], json!([]));
+        let told = tls_of(&job(&format!(r#"{ASK}, "tls": {{"mode": "on", "max_version": "1.1"}}"#)));
+        assert_eq!(told["versions"], json!(["1.0", "1.1"]));
     }
 }

@@ -75,6 +75,11 @@ impl Trouble {
         }
     }
 
+    /// Whether both are counted together.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.kind, self.code) == (other.kind, other.code)
+    }
+
     /// As the event that tells of it.
     pub fn event(&self, fatal: bool) -> ErrorEvent {
         ErrorEvent {

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use lexopt::Parser;
 
-const USAGE: &str = "usage: tlstax-tools floor, bytes, library-bench, link or flames";
+const USAGE: &str = "usage: tlstax-tools floor, bytes, driver, library-bench, link or flames";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -21,6 +21,10 @@ fn main() -> ExitCode {
     match word.to_str() {
         Some("floor") => tlstax_floor::exit(tlstax_floor::serve()),
         Some("bytes") => tlstax_floor::exit(bytes::measure()),
+        Some("driver") => {
+            let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+            tlstax_drivers::run(&words)
+        }
         Some("library-bench") => tlstax_library_bench::run(),
         Some("link") => tlstax_link::run(Parser::from_args(arguments)),
         Some("flames") => tlstax_flames::program::run(Parser::from_args(arguments)),
