@@ -1,172 +1,301 @@
-/* libmariadb or libmysqlclient behind tlstax's contract: `driver NAME` serves one job on standard input. */
-#include <math.h>
+/* The adapter of C's client libraries: a thread for each connection, which does as the host orders (drivers/ADAPTERS.md). */
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "laboratory.h"
-#include "proof.h"
-#include "report.h"
-#include "steady.h"
+#include "adapter.h"
 
-enum { MOST_SLICES = 4096 };
-static const uint64_t SLICE_NS = 100000000;
+enum { BETWEEN_OPERATIONS = 0x1e, OTHER_TIMES = 4 };
 
-static struct proof proof;
-static pthread_mutex_t proof_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct window window;
+static struct terms terms;
 
-static uint64_t nanoseconds(double seconds) { return (uint64_t)(seconds * 1e9); }
+/* A connection with its stock of operations and the times of what it did. */
+struct worker {
+    pthread_t thread;
+    FILE *orders, *answers;
+    struct session session;
+    char *stock;
+    size_t length, at, left;
+    uint64_t opened;
+    uint64_t *times;
+    size_t time_count, time_room;
+};
 
-/* Runs on the processors that the job names, and lets the runtime trust whom it says. */
-static void take_the_machines_part(const struct job *job)
+void failure_say(struct failure *failure, const char *kind, const char *format, ...)
 {
-    cpu_set_t cpus;
-    const cJSON *each;
-    CPU_ZERO(&cpus);
-    cJSON_ArrayForEach(each, job->cpus) if (each->valueint >= 0 && each->valueint < CPU_SETSIZE)
-        CPU_SET((size_t)each->valueint, &cpus);
-    if (cJSON_GetArraySize(job->cpus) > 0 && sched_setaffinity(0, sizeof cpus, &cpus) != 0)
-        refuse("cpus: this machine does not let us run on them");
-    if (job->tls.trusted_ca_file != NULL) {
-        setenv("SSL_CERT_FILE", job->tls.trusted_ca_file, 1);
-        setenv("SSL_CERT_DIR", "/dev/null", 1);
-    }
+    va_list arguments;
+    *failure = (struct failure){.kind = kind, .by = "adapter"};
+    va_start(arguments, format);
+    vsnprintf(failure->words, sizeof failure->words, format, arguments);
+    va_end(arguments);
 }
 
-/* Opens a connection and asks it what was negotiated; with `reconnect` it is closed again. */
-static void set_up(struct crew *crew, struct worker *worker)
+void *allocate(size_t bytes)
 {
-    const struct job *job = crew->shared.job;
+    void *memory = calloc(1, bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void add_failure(cJSON *answer, const struct failure *failure)
+{
+    cJSON *told = cJSON_AddObjectToObject(answer, "failure");
+    cJSON_AddStringToObject(told, "kind", failure->kind);
+    cJSON_AddStringToObject(told, "words", failure->words);
+    cJSON_AddStringToObject(told, "by", failure->by);
+    if (failure->code != 0)
+        cJSON_AddNumberToObject(told, "code", failure->code);
+}
+
+static void say(FILE *file, cJSON *answer)
+{
+    char *text = cJSON_PrintUnformatted(answer);
+    fprintf(file, "%s\n", text);
+    fflush(file);
+    cJSON_free(text);
+    cJSON_Delete(answer);
+}
+
+static bool open_session(struct worker *worker, struct failure *failure)
+{
+    bool opened = session_open(&worker->session, &terms, failure);
+    worker->opened += opened;
+    return opened;
+}
+
+static bool operate(struct worker *worker, uint64_t began, struct failure *failure)
+{
+    const char *at = worker->stock + worker->at;
+    const char *end = memchr(at, BETWEEN_OPERATIONS, worker->length - worker->at);
+    uint64_t *times = worker->times + worker->time_count;
+    end = end == NULL ? worker->stock + worker->length : end;
+    worker->at = (size_t)(end - worker->stock) + 1;
+    worker->left--;
+    times[0] = times[1] = times[2] = began;
+    if (worker->session.mysql == NULL) {
+        if (!open_session(worker, failure))
+            return false;
+        times[1] = now_ns();
+        if (!session_greet(&worker->session, &terms, failure))
+            return false;
+        times[2] = now_ns();
+    }
+    times += 3;
+    for (size_t call = 0; call < terms.call_count; call++) {
+        if (!session_run(&worker->session, &terms, call, &at, end, NULL, failure))
+            return false;
+        *times++ = now_ns();
+    }
+    if (terms.reconnect)
+        session_close(&worker->session, &terms);
+    *times = terms.reconnect ? now_ns() : times[-1];
+    worker->time_count += terms.call_count + OTHER_TIMES;
+    return true;
+}
+
+static void work(struct worker *worker, uint64_t until, cJSON *answer)
+{
     struct failure failure;
-    bool encrypted = false;
-    worker->busy_since_ns = now_ns();
-    bool up = worker_open(worker, &failure) && session_greet(&worker->session, job, &failure);
-    pthread_mutex_lock(&proof_lock);
-    if (!up || !proof_ask(&proof, &worker->session, &encrypted, &failure))
-        die(&failure);
-    if ((job->tls.mode == TLS_ON || job->tls.mode == TLS_REQUIRED) && !encrypted) {
-        failure_say(&failure, "no_tls", LIBRARY " logged in in the clear, though TLS was asked for");
-        die(&failure);
-    }
-    pthread_mutex_unlock(&proof_lock);
-    if (job->reconnect)
-        session_close(&worker->session, job);
-}
-
-static void work(struct crew *crew, struct worker *worker) { worker_work(worker, crew->until_ns); }
-
-static void forget(struct crew *crew, bool measuring)
-{
-    for (size_t i = 0; i < crew->count; i++)
-        worker_clear(&crew->workers[i], measuring);
-}
-
-/* Works until then; a job that has failed ends the process. */
-static void work_until(struct crew *crew, uint64_t until_ns, void (*look)(struct crew *))
-{
-    crew->until_ns = until_ns;
-    crew_run(crew, work, look);
-    if (crew->shared.is_fatal)
-        die(&crew->shared.fatal);
-}
-
-/* Warms up in slices until the job's work is steady, or the time for it is over. */
-static bool warm_up_until_steady(struct crew *crew, cJSON *slices)
-{
-    double costs_us[MOST_SLICES];
-    size_t count = 0;
-    uint64_t begin_ns = now_ns(), limit_ns = nanoseconds(crew->shared.job->steady_within_s);
-    while (!is_steady(costs_us, count) && now_ns() - begin_ns < limit_ns && count < MOST_SLICES) {
-        if (crew->shared.ended)
+    uint64_t began, done = 0;
+    while (worker->left > 0 && (began = now_ns()) < until) {
+        if (!operate(worker, began, &failure)) {
+            add_failure(answer, &failure);
+            if (terms.reconnect || strcmp(failure.kind, "server_error") != 0)
+                session_close(&worker->session, &terms);
             break;
-        forget(crew, false);
-        struct moment before = moment_now();
-        work_until(crew, before.at_ns + SLICE_NS, NULL);
-        struct moment after = moment_now();
-        double cpu_us = (double)(after.cpu_ns - before.cpu_ns) / 1e3;
-        int64_t operations = sums_of(crew).operations;
-        costs_us[count++] = operations > 0 ? cpu_us / (double)operations : INFINITY;
-        cJSON *slice = cJSON_CreateObject();
-        cJSON_AddNumberToObject(slice, "elapsed_s", (double)(after.at_ns - begin_ns) / 1e9);
-        cJSON_AddNumberToObject(slice, "operations", (double)operations);
-        cJSON_AddNumberToObject(slice, "cpu_us", cpu_us);
-        cJSON_AddItemToArray(slices, slice);
+        }
+        done++;
     }
-    return is_steady(costs_us, count);
+    cJSON_AddNumberToObject(answer, "operations", (double)done);
 }
 
-static void say_ready(struct crew *crew, const char *name)
+/* Puts operations behind the stock, and makes room for the times of all. */
+static void take_operations(struct worker *worker, size_t count, char *body, size_t length)
 {
-    const struct job *job = crew->shared.job;
-    cJSON *event = cJSON_CreateObject(), *slices = cJSON_CreateArray();
-    cJSON *steady = cJSON_CreateNull();
-    if (job->steady_within_s > 0)
-        steady = cJSON_CreateBool(warm_up_until_steady(crew, slices));
-    else if (job->warmup_s > 0)
-        work_until(crew, now_ns() + nanoseconds(job->warmup_s), NULL);
-    forget(crew, true);
-    crew->shared.bounded = job->operations >= 0;
-    crew->shared.left = job->operations;
-    cJSON_AddStringToObject(event, "event", "ready");
-    cJSON_AddStringToObject(event, "client", name);
-    cJSON_AddStringToObject(event, "client_version", mysql_get_client_info());
-    cJSON_AddNumberToObject(event, "pid", getpid());
-    cJSON_AddStringToObject(event, "server_version", proof.server_version);
-    cJSON_AddItemToObject(event, "tls_library", tls_library());
-    cJSON_AddItemToObject(event, "negotiated", proof.negotiated);
-    cJSON_AddItemToObject(event, "warmup", slices);
-    cJSON_AddItemToObject(event, "steady", steady);
-    say(event);
+    size_t rest = worker->left > 0 ? worker->length - worker->at : 0;
+    char *stock = allocate(rest + length + 2);
+    if (rest > 0)
+        memcpy(stock, worker->stock + worker->at, rest);
+    if (rest > 0 || worker->left > 0)
+        stock[rest++] = BETWEEN_OPERATIONS;
+    memcpy(stock + rest, body, length);
+    free(worker->stock);
+    worker->stock = stock;
+    worker->length = rest + length;
+    worker->at = 0;
+    worker->left += count;
+    worker->time_room = worker->time_count + worker->left * (terms.call_count + OTHER_TIMES);
+    worker->times = realloc(worker->times, worker->time_room * sizeof *worker->times);
+    if (worker->times == NULL)
+        abort();
 }
 
-static void say_interval(struct crew *crew)
+/* Writes the answer and all times behind it. */
+static void report(struct worker *worker)
 {
-    static struct sums reported;
-    const struct sums now = sums_of(crew);
-    cJSON *event = cJSON_CreateObject();
-    cJSON_AddStringToObject(event, "event", "interval");
-    cJSON_AddNumberToObject(event, "elapsed_s", window_passed_s(&window));
-    cJSON_AddNumberToObject(event, "operations", (double)(now.operations - reported.operations));
-    cJSON_AddNumberToObject(event, "errors", (double)(now.errors - reported.errors));
-    reported = now;
-    say(event);
+    char *body, *answer;
+    size_t length;
+    FILE *text = open_memstream(&body, &length);
+    for (size_t i = 0; i < worker->time_count; i++)
+        fprintf(text, "%llu ", (unsigned long long)worker->times[i]);
+    fclose(text);
+    if (asprintf(&answer, "{\"opened\": %llu, \"bytes\": %zu}\n", (unsigned long long)worker->opened, length) < 0)
+        abort();
+    fputs(answer, worker->answers);
+    fwrite(body, 1, length, worker->answers);
+    fflush(worker->answers);
+    worker->time_count = 0;
+    free(answer);
+    free(body);
 }
 
-/* A slice for each `go`, until `end`. */
-static void take_turns(struct crew *crew)
+static void show_rows(struct worker *worker, int call, const char *body, size_t length, cJSON *answer)
 {
-    double length_s;
-    while (next_order(&length_s) == GO) {
-        window_begin(&window, crew);
-        work_until(crew, window.begin.at_ns + nanoseconds(length_s), say_interval);
-        say(window_end(&window, crew, length_s));
+    struct failure failure;
+    cJSON *rows = cJSON_AddArrayToObject(answer, "rows");
+    bool ran = call < 0 ? session_say(&worker->session, body, length, rows, &failure)
+                        : session_run(&worker->session, &terms, (size_t)call, &body, body + length, rows, &failure);
+    if (!ran)
+        add_failure(answer, &failure);
+}
+
+static void open_and_tell(struct worker *worker, cJSON *answer)
+{
+    struct failure failure;
+    if (open_session(worker, &failure) && session_greet(&worker->session, &terms, &failure)) {
+        cJSON_AddStringToObject(answer, "version", mysql_get_client_info());
+        session_view(&worker->session, answer);
+        return;
     }
-    if (window.slices == 0)
-        refuse("end came before the first slice");
+    add_failure(answer, &failure);
+    session_close(&worker->session, &terms);
 }
 
-int main(int argc, char **argv)
+static void obey(struct worker *worker, const char *line)
 {
-    struct job job = {0};
-    struct crew crew = {.shared = {.job = &job}};
+    char word[16] = "", *body = NULL;
+    long long first = 0;
+    size_t length = 0;
+    sscanf(line, "%15s %lld %zu", word, &first, &length);
+    if (strcmp(word, "rows") == 0 || strcmp(word, "operations") == 0) {
+        body = allocate(length + 1);
+        if (fread(body, 1, length, worker->orders) != length)
+            _exit(1);
+    }
+    if (strcmp(word, "report") == 0) {
+        report(worker);
+        return;
+    }
+    cJSON *answer = cJSON_CreateObject();
+    if (strcmp(word, "work") == 0)
+        work(worker, (uint64_t)first, answer);
+    else if (strcmp(word, "operations") == 0)
+        take_operations(worker, (size_t)first, body, length);
+    else if (strcmp(word, "rows") == 0)
+        show_rows(worker, (int)first, body, length, answer);
+    else if (strcmp(word, "open") == 0)
+        open_and_tell(worker, answer);
+    else if (strcmp(word, "close") == 0)
+        session_close(&worker->session, &terms);
+    else if (strcmp(word, "empty") == 0)
+        worker->left = 0;
+    free(body);
+    say(worker->answers, answer);
+}
+
+static void *serve(void *argument)
+{
+    char *line = NULL;
+    size_t room = 0;
+    struct worker *worker = argument;
+    while (getline(&line, &room, worker->orders) > 0)
+        obey(worker, line);
+    return NULL;
+}
+
+static char *text_at(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+static void read_call(struct call *call, const cJSON *told)
+{
+    const cJSON *pieces = cJSON_GetObjectItem(told, "pieces"), *piece;
+    size_t length = 0;
+    cJSON_ArrayForEach(piece, pieces) length += strlen(piece->valuestring) + 1;
+    call->sql = allocate(length + 1);
+    cJSON_ArrayForEach(piece, pieces)
+    {
+        strcat(call->sql, piece == pieces->child ? "" : "?");
+        strcat(call->sql, piece->valuestring);
+    }
+    call->types = text_at(told, "types");
+    call->count = strlen(call->types);
+    call->prepared = cJSON_IsTrue(cJSON_GetObjectItem(told, "prepared"));
+}
+
+static void read_terms(const cJSON *told)
+{
+    const cJSON *endpoint = cJSON_GetObjectItem(told, "endpoint");
+    const cJSON *account = cJSON_GetObjectItem(told, "account");
+    const cJSON *calls = cJSON_GetObjectItem(told, "calls"), *call;
+    const cJSON *port = cJSON_GetObjectItem(endpoint, "port");
+    terms.host = text_at(endpoint, "host");
+    terms.socket_path = text_at(endpoint, "path");
+    terms.port = port == NULL ? 0 : (unsigned)port->valueint;
+    terms.user = text_at(account, "user");
+    terms.password = text_at(account, "password");
+    terms.database = text_at(account, "database");
+    terms.tls = cJSON_GetObjectItem(told, "tls");
+    terms.options = cJSON_GetObjectItem(told, "options");
+    terms.on_connect = cJSON_GetObjectItem(told, "on_connect");
+    terms.reconnect = cJSON_IsTrue(cJSON_GetObjectItem(told, "reconnect"));
+    terms.calls = allocate((size_t)cJSON_GetArraySize(calls) * sizeof *terms.calls);
+    cJSON_ArrayForEach(call, calls) read_call(&terms.calls[terms.call_count++], call);
+}
+
+int main(void)
+{
+    char *line = NULL, byte;
+    size_t room = 0;
+    struct failure failure;
+    const cJSON *told, *channel;
     signal(SIGPIPE, SIG_IGN);
-    job_read(&job, read_line());
-    driver_check_options(&job);
-    take_the_machines_part(&job);
+    if (getline(&line, &room, stdin) <= 0 || (told = cJSON_Parse(line)) == NULL)
+        return 1;
+    read_terms(told);
+    cJSON *answer = cJSON_CreateObject();
+    bool accepted = options_check(terms.options, &failure);
+    if (accepted)
+        cJSON_AddArrayToObject(answer, "takes");
+    else
+        add_failure(answer, &failure);
+    say(stdout, answer);
+    if (!accepted)
+        return 0;
     mysql_library_init(0, NULL, NULL);
-    proof.negotiated = cJSON_CreateArray();
-    crew.count = job.connections;
-    crew_make(&crew);
-    crew_run(&crew, set_up, NULL);
-    say_ready(&crew, argc > 1 ? argv[1] : LIBRARY);
-    take_turns(&crew);
-    say(done_event(&crew, &window));
-    wait_for_end();
-    for (size_t i = 0; i < crew.count; i++)
-        session_close(&crew.workers[i].session, &job);
-    return 0;
+    cJSON_ArrayForEach(channel, cJSON_GetObjectItem(told, "channels"))
+    {
+        struct worker *worker = allocate(sizeof *worker);
+        worker->orders = fdopen(cJSON_GetArrayItem(channel, 0)->valueint, "r");
+        worker->answers = fdopen(cJSON_GetArrayItem(channel, 1)->valueint, "w");
+        if (pthread_create(&worker->thread, NULL, serve, worker) != 0)
+            return 1;
+    }
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    _exit(0);
 }

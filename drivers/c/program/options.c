@@ -1,11 +1,9 @@
 /* Options of the client library: the job's own, by the names of mysql.h, and those of TLS. */
-#include "options.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "driver.h"
+#include "adapter.h"
 
 enum type { NONE, FLAG, NUMBER, TEXT };
 
@@ -54,36 +52,51 @@ static const struct option *find(const char *name)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (strcmp(options[i].name, name) == 0)
             return &options[i];
-    refuse(LIBRARY " has no option %s that can be said here: take a name of mysql.h, such as %s", name,
-           options[0].name);
+    return NULL;
 }
 
-static void check(const struct option *option, const char *word)
+static bool refuse(struct failure *failure, const char *name, const char *wanted, const char *word)
 {
-    char *end;
-    bool flag = strcasecmp(word, "true") == 0 || strcasecmp(word, "false") == 0 || strcmp(word, "1") == 0 ||
-                strcmp(word, "0") == 0;
-    if (option->type == FLAG && !flag)
-        refuse("%s is true or false, not %s", option->name, word);
-    strtoul(word, &end, 10);
-    if (option->type == NUMBER && (*word == '\0' || *end != '\0'))
-        refuse("%s is a whole number, not %s", option->name, word);
+    failure_say(failure, "bad_job", "%s is %s, not %s", name, wanted, word);
+    return false;
 }
 
-void driver_check_options(const struct job *job)
+bool options_check(const cJSON *said, struct failure *failure)
 {
     const cJSON *each;
-    cJSON_ArrayForEach(each, job->options) check(find(each->string), each->valuestring);
+    cJSON_ArrayForEach(each, said)
+    {
+        char *end;
+        const char *word = each->valuestring;
+        const struct option *option = find(each->string);
+        bool flag = strcasecmp(word, "true") == 0 || strcasecmp(word, "false") == 0 || strcmp(word, "1") == 0 ||
+                    strcmp(word, "0") == 0;
+        if (option == NULL) {
+            failure_say(failure, "bad_job",
+                        LIBRARY " has no option %s that can be said here: take a name of mysql.h, such as %s",
+                        each->string, options[0].name);
+            return false;
+        }
+        if (option->type == FLAG && !flag)
+            return refuse(failure, option->name, "true or false", word);
+        strtoul(word, &end, 10);
+        if (option->type == NUMBER && (*word == '\0' || *end != '\0'))
+            return refuse(failure, option->name, "a whole number", word);
+    }
+    return true;
 }
 
-static void must(int status, MYSQL *mysql, const char *name)
+static bool set(MYSQL *mysql, enum mysql_option option, const char *name, const void *value,
+                struct failure *failure)
 {
-    if (status != 0)
-        refuse(LIBRARY " refuses %s: %s", name,
-               mysql_errno(mysql) != 0 ? mysql_error(mysql) : "unknown option");
+    if (mysql_options(mysql, option, value) == 0)
+        return true;
+    failure_say(failure, "bad_job", LIBRARY " refuses %s: %s", name,
+                mysql_errno(mysql) != 0 ? mysql_error(mysql) : "unknown option");
+    return false;
 }
 
-void options_apply(MYSQL *mysql, const cJSON *said)
+static bool set_own(MYSQL *mysql, const cJSON *said, struct failure *failure)
 {
     const cJSON *each;
     cJSON_ArrayForEach(each, said)
@@ -96,45 +109,65 @@ void options_apply(MYSQL *mysql, const cJSON *said)
                             : option->type == FLAG ? (const void *)&flag
                             : option->type == TEXT ? (const void *)word
                                                    : (const void *)&number;
-        must(mysql_options(mysql, option->option, value), mysql, option->name);
+        if (!set(mysql, option->option, option->name, value, failure))
+            return false;
     }
+    return true;
 }
 
-static void say_text(MYSQL *mysql, enum mysql_option option, const char *name, const char *text)
+/* A text of the job's TLS, where it says something. */
+static bool set_text(MYSQL *mysql, enum mysql_option option, const char *name, const cJSON *text,
+                     struct failure *failure)
 {
-    if (text != NULL && *text != '\0')
-        must(mysql_options(mysql, option, text), mysql, name);
+    return !cJSON_IsString(text) || set(mysql, option, name, text->valuestring, failure);
+}
+
+static bool set_versions(MYSQL *mysql, const cJSON *versions, struct failure *failure)
+{
+    char words[64] = "";
+    const cJSON *each;
+    cJSON_ArrayForEach(each, versions)
+    {
+        strcat(words, *words == '\0' ? "TLSv" : ",TLSv");
+        strcat(words, each->valuestring);
+    }
+    return *words == '\0' || set(mysql, MYSQL_OPT_TLS_VERSION, "MYSQL_OPT_TLS_VERSION", words, failure);
+}
+
+static bool is(const cJSON *word, const char *wanted)
+{
+    return cJSON_IsString(word) && strcmp(word->valuestring, wanted) == 0;
 }
 
 #ifdef MARIADB_BASE_VERSION
 /* Verifying the chain and the host's name is one option here; where TLS is only required, its default holds. */
-static void say_mode(MYSQL *mysql, const struct tls *tls)
+static bool set_mode(MYSQL *mysql, const cJSON *mode, const cJSON *verify, struct failure *failure)
 {
-    char enforced = tls->mode != TLS_OFF, verified = tls->verify != VERIFY_NONE;
-    must(mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &enforced), mysql, "MYSQL_OPT_SSL_ENFORCE");
-    if (tls->mode == TLS_REQUIRED)
-        return;
-    must(mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verified), mysql,
-         "MYSQL_OPT_SSL_VERIFY_SERVER_CERT");
+    char enforced = !is(mode, "off"), verified = is(verify, "ca") || is(verify, "identity");
+    return set(mysql, MYSQL_OPT_SSL_ENFORCE, "MYSQL_OPT_SSL_ENFORCE", &enforced, failure) &&
+           (is(mode, "required") || set(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+                                        "MYSQL_OPT_SSL_VERIFY_SERVER_CERT", &verified, failure));
 }
 #else
-static void say_mode(MYSQL *mysql, const struct tls *tls)
+static bool set_mode(MYSQL *mysql, const cJSON *mode, const cJSON *verify, struct failure *failure)
 {
-    unsigned mode = tls->mode == TLS_OFF         ? SSL_MODE_DISABLED
-                    : tls->verify == VERIFY_NONE ? SSL_MODE_REQUIRED
-                    : tls->verify == VERIFY_CA   ? SSL_MODE_VERIFY_CA
-                                                 : SSL_MODE_VERIFY_IDENTITY;
-    must(mysql_options(mysql, MYSQL_OPT_SSL_MODE, &mode), mysql, "MYSQL_OPT_SSL_MODE");
+    unsigned number = is(mode, "off")          ? SSL_MODE_DISABLED
+                      : is(verify, "ca")       ? SSL_MODE_VERIFY_CA
+                      : is(verify, "identity") ? SSL_MODE_VERIFY_IDENTITY
+                                               : SSL_MODE_REQUIRED;
+    return set(mysql, MYSQL_OPT_SSL_MODE, "MYSQL_OPT_SSL_MODE", &number, failure);
 }
 #endif
 
-void options_apply_tls(MYSQL *mysql, const struct tls *tls)
+bool options_apply(MYSQL *mysql, const struct terms *terms, struct failure *failure)
 {
-    if (tls->mode == TLS_UNSET)
-        return;
-    say_text(mysql, MYSQL_OPT_SSL_CA, "MYSQL_OPT_SSL_CA", tls->ca_file);
-    say_text(mysql, MYSQL_OPT_SSL_CERT, "MYSQL_OPT_SSL_CERT", tls->certificate_file);
-    say_text(mysql, MYSQL_OPT_SSL_KEY, "MYSQL_OPT_SSL_KEY", tls->key_file);
-    say_text(mysql, MYSQL_OPT_TLS_VERSION, "MYSQL_OPT_TLS_VERSION", tls->versions);
-    say_mode(mysql, tls);
+    const cJSON *tls = terms->tls, *mode = cJSON_GetObjectItem(tls, "mode");
+    if (is(mode, "unset"))
+        return set_own(mysql, terms->options, failure);
+#define OF(name) cJSON_GetObjectItem(tls, name)
+    return set_text(mysql, MYSQL_OPT_SSL_CA, "MYSQL_OPT_SSL_CA", OF("ca_file"), failure) &&
+           set_text(mysql, MYSQL_OPT_SSL_CERT, "MYSQL_OPT_SSL_CERT", OF("certificate_file"), failure) &&
+           set_text(mysql, MYSQL_OPT_SSL_KEY, "MYSQL_OPT_SSL_KEY", OF("key_file"), failure) &&
+           set_versions(mysql, OF("versions"), failure) && set_mode(mysql, mode, OF("verify"), failure) &&
+           set_own(mysql, terms->options, failure);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tlstax.clients.borrowed import borrowed
+from tlstax.clients.engine import tool_command
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
@@ -29,4 +30,6 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     if driver.specimen is not None:
         build = named_server(driver.specimen, progress, why=f"{name} comes with it")
         command += borrowed(build, driver.program)[1]
+    if driver.adapter:
+        command = [*tool_command("driver"), name, *command]
     return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command

@@ -17,7 +17,8 @@ pub enum Compression {
 
 impl Compression {
     #[allow(clippy::trivially_copy_pass_by_ref)] // what serde hands over
-    pub(crate) fn is_off(&self) -> bool {
+    /// Whether nothing is compressed.
+    pub fn is_off(&self) -> bool {
         *self == Self::Off
     }
 }

@@ -164,6 +164,30 @@ impl Template {
             .collect()
     }
 
+    /// The texts around the values: before the first, between two, behind the last.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = vec![String::new()];
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => texts.last_mut().map(|last| last.push_str(text)),
+                Piece::Value(_) => {
+                    texts.push(String::new());
+                    None
+                }
+            };
+        }
+        texts
+    }
+
+    /// A letter for each value to bind, all of which are its own: `i` for a number, `s` for a text.
+    pub fn types(&self) -> String {
+        let letter = |slot: &usize| match self.generators[*slot] {
+            Generator::Digits(_) | Generator::OneOf(_) => 's',
+            _ => 'i',
+        };
+        self.bound.iter().map(letter).collect()
+    }
+
     /// The values to bind, in the order of the question marks.
     #[inline]
     pub fn params<'v>(

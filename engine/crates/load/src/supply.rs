@@ -58,6 +58,12 @@ impl Supply {
         Self::new(None, &spans.iter().map(endless).collect::<Vec<_>>())
     }
 
+    /// From now on there are so many measured operations.
+    pub fn limit(&mut self, operations: u64) {
+        self.operations = Some(AtomicU64::new(operations));
+        self.is_used_up = AtomicBool::new(false);
+    }
+
     /// Takes what one operation needs: the operation itself, if it is `measured`, and its numbers,
     /// the first of each reservation being put into `firsts`. False when something is used up.
     #[inline]

@@ -1,1 +1,0 @@
-"""The drivers, one module each."""

@@ -1,0 +1,236 @@
+//! What was negotiated, asked of each connection before it works; and samples of rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tlstax_contract::{ErrorKind, Job, Negotiated, RowSample, Tls, TlsLibrary, TlsView};
+
+use crate::adapter::Answer;
+use crate::crew::Crew;
+use crate::trouble::Trouble;
+
+/// What all connections said.
+#[derive(Debug, Default)]
+pub struct Proof {
+    /// The driver's word for its version.
+    pub client_version: String,
+    /// The server's for its own.
+    pub server_version: String,
+    /// By kind.
+    pub negotiated: Vec<Negotiated>,
+}
+
+/// Opens all connections and asks each what was negotiated.
+///
+/// # Errors
+/// One cannot be opened, or is not encrypted as the job wants it.
+pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
+    let opened = crew.all("open\n", true)?;
+    let versions = crew.rows_of_all("SELECT VERSION()")?;
+    let said = crew.rows_of_all("SHOW SESSION STATUS LIKE 'Ssl%'")?;
+    let mut proof = Proof {
+        client_version: text(&opened[0].told["version"]).to_owned(),
+        server_version: text(&versions[0].told["rows"][0][0]).to_owned(),
+        negotiated: Vec::new(),
+    };
+    for (own, status) in opened.iter().zip(&said) {
+        let server = server_view(status, &proof.server_version);
+        check(crew, job, server.as_ref())?;
+        proof.add(client_view(own), server, own.told.get("view").is_some());
+    }
+    Ok(proof)
+}
+
+/// Whether the session commits by itself, as the first connection's does.
+///
+/// # Errors
+/// It cannot be asked.
+pub fn commits_by_itself(crew: &mut Crew) -> Result<bool, Trouble> {
+    let told = crew.rows_of_all("SELECT @@session.autocommit")?;
+    Ok(text(&told[0].told["rows"][0][0]) == "1")
+}
+
+/// A connection that is not what the job asks for.
+fn check(crew: &Crew, job: &Job, server: Option<&TlsView>) -> Result<(), Trouble> {
+    let name = &crew.adapter.name;
+    let Some(view) = server else {
+        return match job.tls {
+            Tls::On(_) | Tls::Required { .. } => Err(Trouble::new(
+                ErrorKind::NoTls,
+                format!("{name} logged in in the clear, though TLS was asked for"),
+            )),
+            _ => Ok(()),
+        };
+    };
+    let Tls::On(settings) = &job.tls else {
+        return Ok(());
+    };
+    let version = view.version.trim_start_matches("TLSv");
+    // TLSv1 is 1.0 in a job.
+    let version = if version == "1" { "1.0" } else { version };
+    let bound = |version: Option<tlstax_contract::TlsVersion>| {
+        version.map(|version| {
+            serde_json::to_value(version).map_or(String::new(), |v| text(&v).to_owned())
+        })
+    };
+    let too_low = bound(settings.min_version).is_some_and(|lowest| version < lowest.as_str());
+    let too_high = bound(settings.max_version).is_some_and(|highest| version > highest.as_str());
+    if too_low || too_high {
+        return Err(Trouble::bad_job(format!(
+            "tls: {name} takes no word on versions of TLS, and this connection has {}",
+            view.version
+        )));
+    }
+    Ok(())
+}
+
+impl Proof {
+    fn add(&mut self, client: Option<TlsView>, server: Option<TlsView>, client_tells: bool) {
+        let known = self.negotiated.iter_mut().find(|known| {
+            (&known.client, &known.server, known.client_tells) == (&client, &server, client_tells)
+        });
+        match known {
+            Some(known) => known.connections += 1,
+            None => self.negotiated.push(Negotiated {
+                connections: 1,
+                client,
+                server,
+                client_tells,
+                compression: None,
+            }),
+        }
+    }
+}
+
+/// A text, or nothing.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn view(version: &str, cipher: &str, resumed: Option<bool>, group: Option<&str>) -> TlsView {
+    TlsView {
+        version: version.to_owned(),
+        cipher: cipher.to_owned(),
+        resumed,
+        group: group.map(str::to_owned),
+        hello_retry: None,
+        certificate_key: None,
+        certificate_sha256: None,
+        certificates_sent: None,
+        authorities: None,
+        client_certificate: None,
+    }
+}
+
+fn client_view(answer: &Answer) -> Option<TlsView> {
+    let told = answer.told.get("view").filter(|told| told.is_object())?;
+    let (resumed, group) = (told["resumed"].as_bool(), told["group"].as_str());
+    Some(view(
+        text(&told["version"]),
+        text(&told["cipher"]),
+        resumed,
+        group,
+    ))
+}
+
+fn server_view(answer: &Answer, server_version: &str) -> Option<TlsView> {
+    let rows = answer.told["rows"].as_array();
+    let said: BTreeMap<&str, &str> = rows
+        .into_iter()
+        .flatten()
+        .map(|row| (text(&row[0]), text(&row[1])))
+        .collect();
+    let of = |name: &str| said.get(name).copied().unwrap_or_default();
+    if of("Ssl_cipher").is_empty() {
+        return None;
+    }
+    // MariaDB's counter stays 0 whatever happens.
+    let tells = !server_version.contains("MariaDB");
+    let resumed = tells.then(|| !matches!(of("Ssl_sessions_reused"), "" | "0"));
+    Some(view(of("Ssl_version"), of("Ssl_cipher"), resumed, None))
+}
+
+/// Operations run for their rows, shared over the connections; none where the workload changes what it reads.
+///
+/// # Errors
+/// One cannot be run.
+pub fn sample(crew: &mut Crew, job: &Job) -> Result<Vec<RowSample>, Trouble> {
+    let mut samples = Vec::new();
+    let wanted = if job.workload.only_reads() {
+        job.row_samples as usize
+    } else {
+        0
+    };
+    for number in (0..crew.connections()).cycle() {
+        if samples.len() >= wanted {
+            break;
+        }
+        let Some(calls) = crew.drawing.draw_calls()? else {
+            break;
+        };
+        for (place, call) in calls.into_iter().enumerate().take(wanted - samples.len()) {
+            let order = format!("rows {place} {}\n", call.fields.len());
+            let answer = crew.one(number, &order, &call.fields, true)?;
+            let rows = serde_json::from_value(answer.told["rows"].clone());
+            samples.push(RowSample {
+                sql: call.sql,
+                rows: rows.map_err(|error| {
+                    Trouble::new(
+                        ErrorKind::Internal,
+                        format!("the adapter's rows are none ({error})"),
+                    )
+                })?,
+            });
+        }
+    }
+    Ok(samples)
+}
+
+/// The OpenSSL that a process has mapped: the one below `own` before any other; none where it is not just one.
+pub fn tls_library(pid: u32, own: &Path) -> Option<TlsLibrary> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let mapped: BTreeSet<PathBuf> = maps
+        .lines()
+        .filter_map(|line| line.find('/').map(|start| PathBuf::from(&line[start..])))
+        .collect();
+    let (own, other): (Vec<PathBuf>, Vec<PathBuf>) =
+        mapped.into_iter().partition(|path| path.starts_with(own));
+    [own, other].into_iter().find_map(|paths| {
+        let only = |name: &str| {
+            let is_it = |path: &&PathBuf| {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                file.starts_with(name) && file.contains(".so")
+            };
+            let mut found = paths.iter().filter(is_it);
+            let first = found.next().cloned();
+            if found.next().is_some() { None } else { first }
+        };
+        let (libssl_path, libcrypto_path) = (only("libssl")?, only("libcrypto")?);
+        Some(TlsLibrary {
+            version: openssl_version(&libcrypto_path)?,
+            libssl_path,
+            libcrypto_path,
+        })
+    })
+}
+
+/// What the library says of itself (`OpenSSL_version(3)`): the text stands in the file.
+fn openssl_version(libcrypto: &Path) -> Option<String> {
+    const NAME: &[u8] = b"OpenSSL ";
+    let bytes = fs::read(libcrypto).ok()?;
+    let texts = bytes.windows(NAME.len()).enumerate();
+    let mut starts = texts
+        .filter(|(_, window)| *window == NAME)
+        .map(|(at, _)| at);
+    starts.find_map(|start| {
+        let end = start + bytes[start..].iter().take(60).position(|byte| *byte == 0)?;
+        let said = std::str::from_utf8(&bytes[start..end]).ok()?;
+        let number = said.split(' ').nth(1)?;
+        // "OpenSSL 3.0.17 1 Jul 2025": a number with dots and the year of its release.
+        let has_dots =
+            number.split('.').count() == 3 && number.starts_with(|c: char| c.is_ascii_digit());
+        (has_dots && said.split(' ').count() >= 5).then(|| said.to_owned())
+    })
+}
