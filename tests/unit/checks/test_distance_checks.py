@@ -9,6 +9,7 @@ from test_identity_checks import SERVER
 
 from check_by_check import doubts as of_check
 from fake_trials import fake_record, tax_truth
+from shared_runs import shared_run
 from tlstax.checks import judged
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.distance import distance, longest_ms, shortest_ms
@@ -153,6 +154,16 @@ def test_only_a_tcp_address_of_a_server_of_ours_must_be_loopback() -> None:
     assert of_check(distance, record.model_copy(update={"job": away, "claim": None})) == []
     assert of_check(distance, record.model_copy(update={"job": None, "claim": SERVER})) == []
     assert of_check(distance, record.model_copy(update={"job": socket, "claim": SERVER})) == []
+
+
+def test_clients_on_other_machines_are_sent_to_where_those_reach_the_server() -> None:
+    record = shared_run().trials[0].model_copy(update={"claim": SERVER})
+    assert record.job is not None
+    for host in ("10.0.0.1", "127.0.0.1"):
+        job = record.job.model_copy(update={"endpoint": TcpEndpoint(host=host, port=1)})
+        wrong = ("invalid", f"clients were sent to {host}, where the server is reached at 10.0.0.1")
+        expected = [] if host == "10.0.0.1" else [wrong]
+        assert of_check(distance, record.model_copy(update={"job": job})) == expected
 
 
 @pytest.mark.parametrize(("late_us", "is_noted"), [(3250, False), (3251, True)])

@@ -333,6 +333,27 @@ def test_rows_must_be_the_servers() -> None:
     assert doubts(work, with_server(bare, connections=())) == []
 
 
+@pytest.mark.parametrize(
+    ("came", "weight", "said"),
+    [
+        (None, "unknown", "results were too large to be kept, and how many bytes came is not known"),
+        (20_971_519, "invalid", "20,971,519 bytes came, fewer than the 20,971,520 of the rows asked for"),
+        (
+            20_971_520,
+            "note",
+            "results were too large to be kept and checked; as many bytes came as were asked for",
+        ),
+    ],
+)
+def test_of_results_too_large_to_keep_as_many_bytes_must_have_come(
+    came: int | None, weight: str, said: str
+) -> None:
+    """Two results of ten rows of a MiB."""
+    wire = came and Wire(bytes_sent=1, bytes_received=came, segments_sent=1, segments_received=1)
+    bare = with_done(record_of(PLAIN), row_samples=(), operations=2, wire=wire)
+    assert doubts(work, bare, {**PLAIN.levels, "workload": "rows-10x1048576"}) == [(weight, said)]
+
+
 def test_what_writes_shows_no_rows_to_be_asked_for_again() -> None:
     """What reads and writes in one transaction answers with rows that may have changed since."""
     bare = with_done(record_of(PLAIN), row_samples=())

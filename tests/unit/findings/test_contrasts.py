@@ -62,7 +62,8 @@ def of_keys(*speeds: tuple[dict[str, Level], dict[int, float]]) -> Row:
 
 def test_a_contrast_is_the_ratio_in_the_blocks_that_both_have() -> None:
     found = of_keys((BASE, STEADY), (LONGER, wiggling(500.0)))
-    assert (found.word("factor"), found.outcome, found.unit) == ("certificate", "ops_per_s", "1/s")
+    assert (found.role, found.word("factor")) == ("contrast", "certificate")
+    assert (found.outcome, found.unit) == ("ops_per_s", "1/s")
     assert (found.case, found.baseline) == (LONGER, BASE)
     assert (found.value, found.baseline_value) == pytest.approx((500.0, 1000.0))
     ratio = found.ratio

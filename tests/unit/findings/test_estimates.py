@@ -61,6 +61,14 @@ def test_a_ratio_is_of_pairs_block_by_block() -> None:
     assert ends == pytest.approx((0.5 * exp(-HALF), 0.5 * exp(HALF)), rel=1e-5)
 
 
+@pytest.mark.parametrize("role", ["baseline", "treatment"])
+def test_a_block_in_which_one_of_both_has_no_value_is_left_out(role: str) -> None:
+    values = values_of("ops_per_s", baseline=STEADY, treatment=SLOWER)
+    lacking = next(r.trial for r in RECORDS if (r.trial.block, r.trial.case.role) == (1, role))
+    found = of_role(estimates(STUDY, RECORDS, {**values, lacking.place: {}}), "treatment")
+    assert found.pairs == ((SLOWER[0], 1000.0), (SLOWER[2], 1000.0))
+
+
 def test_the_floor_is_the_controls() -> None:
     values = values_of("ops_per_s", baseline=STEADY, control=CONTROL, treatment=SLOWER)
     found = estimates(STUDY, RECORDS, values)

@@ -65,7 +65,7 @@ def test_a_ladder_is_pooled_against_its_own_baseline() -> None:
         "1/s",
         (1, 8),
     )
-    assert found.case == without_ladder(TLS[0][0])
+    assert (found.role, found.case) == ("pooled", without_ladder(TLS[0][0]))
     assert found.baseline == without_ladder(PLAIN[0][0])
     ratio = found.ratio
     assert ratio.point == pytest.approx(exp(-0.2))

@@ -6,8 +6,17 @@ from math import e
 
 import pytest
 
+from fake_slices import in_turns, slices_of
 from fake_trials import Truth, crashed, fake_record
-from tlstax.findings.core.series import Series, difference, frozen, pooled, series, valid_values
+from tlstax.findings.core.series import (
+    Series,
+    difference,
+    frozen,
+    pooled,
+    seconds_of_a_block,
+    series,
+    valid_values,
+)
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.study import Case, load_study, override
@@ -173,3 +182,40 @@ def test_a_step_without_a_block_does_not_count() -> None:
 
 def test_blocks_are_pooled_in_their_order() -> None:
     assert list(pooled({1: {5: 1.0, 0: 1.0}, 2: {3: 1.0, 0: 1.0}})) == [0, 3, 5]
+
+
+def test_the_outcomes_of_a_series_are_those_of_any_case_in_any_block() -> None:
+    found = of({0: {"latency_p50_us": 1.0}, 1: {"server_cpu_us_per_op": 1.0}})
+    assert found.outcomes == {"ops_per_s", "latency_p50_us", "server_cpu_us_per_op"}
+
+
+@pytest.mark.parametrize(
+    ("started", "seconds"),
+    [
+        ([(0, "00:00:10"), (0, "00:00:00"), (1, "00:01:00"), (3, "00:05:00"), (2, "00:03:00")], 120.0),
+        ([(0, "00:00:00"), (0, "00:00:30")], None),
+        ([], None),
+    ],
+)
+def test_a_block_takes_what_lies_between_beginnings(
+    started: list[tuple[int, str]], seconds: float | None
+) -> None:
+    """By hand: blocks begin at 0, 1, 3 and 5 minutes, so that 1, 2 and 2 minutes lie between."""
+    case = cases(STUDY)[0]
+    records = [
+        fake_record(Trial(block=block, position=0, case=case), Truth(1000, {}, 1, 1)).model_copy(
+            update={"started_at": f"2026-11-21T{at}+00:00"}
+        )
+        for block, at in started
+    ]
+    assert seconds_of_a_block(records) == seconds
+
+
+def test_a_case_that_took_turns_twice_in_a_block_has_both() -> None:
+    case = cases(STUDY)[0]
+    twice = [
+        in_turns(Trial(block=0, position=place, case=case), slices_of([(9, 1.0)] * 3, sitting=place))
+        for place in range(2)
+    ]
+    taken = series(STUDY, twice, valid_values(STUDY, twice)).turns[frozen(case.levels)][0]
+    assert [each.sitting for each in (taken, *taken.elsewhere)] == [(0, 0), (0, 1)]

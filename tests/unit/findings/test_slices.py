@@ -1,5 +1,6 @@
 """Ratios of trials that took turns, and absolute figures of their median slice, by hand."""
 
+from dataclasses import replace
 from math import exp, log
 
 import pytest
@@ -10,7 +11,7 @@ from tlstax.findings.core.comparisons import compare
 from tlstax.findings.core.estimates import Estimate, estimates
 from tlstax.findings.core.outcomes import log_ratio_between, outcome, outcomes
 from tlstax.findings.core.series import series, valid_values
-from tlstax.findings.core.slices import log_ratio, log_ratio_of_totals, turns
+from tlstax.findings.core.slices import alone, log_ratio, log_ratio_of_totals, together, turns
 from tlstax.findings.core.stopping import decide
 from tlstax.plan.order import cases
 from tlstax.records.slices import Slices
@@ -219,6 +220,20 @@ def sitting(block: int) -> list[TrialRecord]:
             done = [(count, 1.0) for count, _ in done]
         found.append(in_turns(Trial(block=block, position=position, case=case), slices_of(done)))
     return found
+
+
+def test_a_control_belongs_to_the_baseline_of_its_own_sitting() -> None:
+    here, there, control = (turns(record(slices_of(BURSTS, sitting=sitting))) for sitting in (0, 1, 1))
+    assert here is not None
+    assert there is not None
+    assert control is not None
+    baseline = replace(here, elsewhere=(there,))
+    both = together(baseline, control)
+    assert both.again is None
+    assert [each.again for each in both.elsewhere] == [control]
+    assert together(here, there).again is None
+    assert together(there, control).again is control
+    assert alone(both) == baseline
 
 
 def test_all_ways_to_a_ratio_take_the_neighbours() -> None:

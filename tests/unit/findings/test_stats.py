@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from intervals import known
 from tlstax.findings.core.stats import (
     ALPHA_SHARE,
+    beside,
     blocks_needed,
     difference_interval,
     geometric_mean,
@@ -226,3 +227,12 @@ def test_an_interval_in_another_unit_and_the_other_way_round() -> None:
     bare = Interval(point=2.0, low=None, high=None, confidence=0.95, blocks=1)
     assert bare.each(lambda ms: ms * 10) == bare.model_copy(update={"point": 20.0})
     assert -bare == bare.model_copy(update={"point": -2.0})
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"), [(50.0, 50.0), (50.0 * (1 + 1e-12), 50.0 * (1 + 1e-12)), (51.0, 50.0)]
+)
+def test_a_figure_beside_its_baselines_is_that_times_the_ratio_or_its_own_where_they_agree(
+    own: float, shown: float
+) -> None:
+    assert beside(100.0, known(0.5, 0.4, 0.6, 8), own) == shown

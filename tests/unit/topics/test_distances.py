@@ -295,6 +295,33 @@ def test_growth_is_told_in_time_and_in_proportion() -> None:
     assert {of(found, figure).confidence for figure in (NEAR, FAR, CHANGE)} == {0.95}
 
 
+@pytest.mark.parametrize(
+    ("far_ms", "words"),
+    [
+        ((663.0, 663.0), "becomes 200 ms more, 2.00 round trips beside the 4.00 of plaintext"),
+        ((443.0, 443.0), "becomes 20.0 ms less, 0.20 round trips beside the 4.00 of plaintext"),
+        ((450.0, 480.0), "changes by 2 (−380 to 384) ms, which is inconclusive"),
+    ],
+)
+def test_growth_is_told_in_words(far_ms: tuple[float, float], words: str) -> None:
+    """Near by TLS adds 22 ms, plaintext takes 400 ms more far away."""
+
+    def values(levels: Levels, block: int) -> dict[str, float]:
+        told = planted(levels, block)
+        if levels["tls"] == "1.3" and block < 2:
+            told["connect_p50_us"] = 1e3 * (63.0 if levels["rtt_ms"] == 10 else far_ms[block])
+        return told
+
+    rates = (
+        "the loss shrinks: plaintext does 2.00 (1.95 to 2.05) times as many a second at 10 ms and 1.25 times "
+        "as many at 110 ms; round trips alone would make it "
+    )
+    said = growth_sentence(curve(values))
+    start, _, end = said.partition("; ")
+    assert start == f"mysql-9.7, TLS 1.3, 4 at a time: from 10 to 110 ms what it adds {words}"
+    assert end.startswith(rates)
+
+
 def test_a_loss_that_grows_a_little_grows() -> None:
     """TLS takes a fifth of the rate near by and a third far away."""
 

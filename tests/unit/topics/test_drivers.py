@@ -1,35 +1,33 @@
-"""What drivers do by default: planted costs are found again in the right part, planted nothings are not."""
+"""What drivers do by default and how they warm up: by hand, and the study in a world of planted costs."""
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from io import StringIO
 from math import exp
 from random import Random
 
 import pytest
 
+import golden
 from fake_driver_runs import Planted, encrypts, fake_driver_run, fake_study_run, takes_us
 from fake_trials import fake_run
 from planted_series import planted_series
+from sampled_trials import INVALID, measured
+from tlstax.contract import WarmupSlice
 from tlstax.plan.order import cases
-from tlstax.records.trial import StoredRun
-from tlstax.report.formats.markdown import markdown
-from tlstax.report.formats.terminal import terminal
-from tlstax.report.page.html import html
-from tlstax.report.run_tables import csv_table
+from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
-from tlstax.study import Levels, load_study, override, parse_study
+from tlstax.study import Case, Levels, load_study, override, parse_study
 from tlstax.study.labels import driver_label, full_label
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core.topic import Run
 from tlstax.topics.drivers import defaults, splits
 from tlstax.topics.drivers.splits import ASKING, ENCRYPTION, VERSION, Split, splits_of
-from tlstax.topics.drivers.topic import SLICE, TOPIC, WARM_UP
+from tlstax.topics.drivers.topic import SLICE, TOPIC, WARM_UP, restless, warmups
 
 PLANTED = Planted()
 STUDY = load_study("driver-defaults")
@@ -166,8 +164,6 @@ def test_statements_that_a_driver_sends_by_itself_are_told_by_kind() -> None:
     assert commands("Connector/J 8.0.16, in batches of 100") == {"insert": 1.0, "select": 0.01}
     lean = "Connector/J 8.0.16 with useLocalSessionState=true, in batches of 100"
     assert commands(lean) == {"insert": 1.0}
-    batches = "| Connector/J 8.0.16, in batches of 100 |"
-    assert f"{batches} TLSv1.3 TLS\\_AES\\_256\\_GCM\\_SHA384 | 1 | 0.01 |" in markdown(*shown())
 
 
 def test_the_answer_says_what_each_driver_does_and_why_one_could_not() -> None:
@@ -186,16 +182,6 @@ def test_the_answer_says_what_each_driver_does_and_why_one_could_not() -> None:
     assert "of that encryption is" in upgrade
 
 
-def test_the_warm_up_is_seen() -> None:
-    found = next(row for row in drivers().of(role=WARM_UP) if row.label == "Connector/J 8.0.16")
-    assert found.number("cold_times_slower") == pytest.approx(20.0)
-    assert (found.value, found.baseline_value) == (600.0, 30.0)
-    assert found.number("steady_after_s") == pytest.approx(1.2)
-    assert found.more["steady_trials"] == found.more["trials"]
-    slices = [row.value for row in drivers().of(role=SLICE) if row.case == found.case]
-    assert slices[:3] == [600.0, 300.0, 120.0]
-
-
 def test_a_driver_that_was_not_steady_is_told_of() -> None:
     caveats = [text for text in shown()[1].caveats if "steady" in text]
     (one,) = caveats
@@ -203,27 +189,11 @@ def test_a_driver_that_was_not_steady_is_told_of() -> None:
     assert "in 1 of 7 trials" in one
 
 
-def test_every_report_has_it() -> None:
-    study = override(STUDY, "connections", ["1"]).model_copy(update={"treatments": STUDY.treatments[:4]})
-    stored = fake_study_run(study, PLANTED, blocks=3)
-    told = document(stored)
-    for text in (terminal(stored, told, width=100), markdown(stored, told), html(stored, told)):
-        for title in (
-            "What drivers did when nothing was said of TLS",
-            "What an operation takes longer, and which part of it is what",
-            "How drivers warmed up",
-        ):
-            assert title in text
-    assert "CPU per operation before measuring" in html(stored, told)
-    rows = list(csv.DictReader(StringIO(csv_table(told))))
-    assert {row["role"] for row in rows if row["topic"] == "drivers"} == {
-        "driver default",
-        "driver command",
-        "driver split",
-        "driver split share",
-        "warm-up",
-        "warm-up slice",
-    }
+def test_what_the_study_shows() -> None:
+    few = override(override(STUDY, "connections", ["1"]), "workload", ["words-insert"])
+    study = few.model_copy(update={"treatments": STUDY.treatments[:4]})
+    shown = golden.check("driver-defaults", fake_study_run(study, PLANTED, blocks=3), TOPIC)
+    assert "CPU per operation before measuring" in shown.page
 
 
 def test_the_published_times_stand_beside_the_total_time() -> None:
@@ -295,3 +265,143 @@ def test_cases_are_called_by_product_and_options() -> None:
     assert "Connector/J 9.7.0, mysql-9.7, by caching_sha2_password" in labels
     assert "Connector/J 8.0.16 with rewriteBatchedStatements=true, in batches of 100" in labels
     assert len(set(labels)) == len(labels)
+
+
+BASE, CONTROL, NEWER, NEWEST = cases(STUDY)[:4]
+
+
+def trial(case: Case, block: int, *us: float, steady: bool = True, every_s: float = 1.0) -> TrialRecord:
+    """A trial whose warm-up took so long an operation in each slice of ten; a 0 is a slice without any."""
+    slices = tuple(
+        WarmupSlice(elapsed_s=every_s * place, operations=10 if each else 0, cpu_us=10 * each)
+        for place, each in enumerate(us, start=1)
+    )
+    record = measured(case, block)
+    assert record.ready is not None
+    return record.model_copy(
+        update={"ready": record.ready.model_copy(update={"warmup": slices, "steady": steady})}
+    )
+
+
+def warmups_of(records: Sequence[TrialRecord]) -> list[Row]:
+    """The rows of warm-ups; their slices apart."""
+    return [row for row in warmups(STUDY, records) if row.role == WARM_UP]
+
+
+def only(records: Sequence[TrialRecord]) -> Row:
+    (row,) = warmups_of(records)
+    return row
+
+
+def slices(records: Sequence[TrialRecord]) -> list[tuple[object, float | None, object]]:
+    own = [row for row in warmups(STUDY, records) if row.role == SLICE]
+    assert {(row.case == BASE.levels, row.outcome, row.unit) for row in own} == {
+        (True, "client_cpu_us_per_op", "us")
+    }
+    return [(row.more["elapsed_s"], row.value, row.more["trials"]) for row in own]
+
+
+def test_each_case_that_reported_its_warm_up_is_told_in_the_plans_order() -> None:
+    records = [
+        trial(CONTROL, 0, 9.0),
+        trial(NEWEST, 0, 8.0),
+        trial(NEWER, 0, 7.0),
+        trial(BASE, 0),
+        trial(BASE, 1, 6.0).model_copy(update={"verdict": INVALID}),
+        trial(BASE, 2, 6.0).model_copy(update={"ready": None}),
+        trial(BASE, 3, 0.0),
+        trial(NEWEST, 1, 4.0),
+    ]
+    assert [(row.label, row.more["trials"], row.value) for row in warmups_of(records)] == [
+        ("Connector/J 5.1.49", 1, 7.0),
+        ("Connector/J 8.0.16", 2, 6.0),
+    ]
+    assert [row.case for row in warmups_of(records)] == [NEWER.levels, NEWEST.levels]
+
+
+def test_cold_is_the_first_slice_and_warm_the_middle_of_the_last_five() -> None:
+    found = only([trial(BASE, 0, 99, 50, 4, 1, 2, 5, 3)])
+    assert (found.outcome, found.unit) == ("cold_us_per_op", "us")
+    assert (found.value, found.baseline_value, found.more["cold_times_slower"]) == (99, 3, 33)
+    assert only([trial(BASE, 0, 9, 90, 80, 3, 1, 2)]).baseline_value == 3, "of 90, 80, 3, 1 and 2"
+
+
+def test_of_several_trials_the_medians_are_told() -> None:
+    found = only(
+        [
+            trial(BASE, 0, 100, 10, 10),
+            trial(BASE, 1, 30, 5, 5, every_s=2.0),
+            trial(BASE, 2, 40, 1, 1, 1, steady=False, every_s=9.0),
+            trial(BASE, 3, 60, 20, 20, every_s=3.0),
+        ]
+    )
+    assert (found.value, found.baseline_value) == (50.0, 7.5)
+    assert found.more == {
+        "trials": 4,
+        "steady_trials": 3,
+        "steady_after_s": 6.0,
+        "cold_times_slower": 8.0,  # the middle of 10, 6, 40 and 3
+    }
+
+
+def test_none_that_was_steady_has_no_time() -> None:
+    found = only([trial(BASE, 0, 5, 4, steady=False)])
+    assert (found.more["steady_trials"], found.more["steady_after_s"]) == (0, None)
+
+
+def test_slices_go_on_as_long_as_half_of_the_trials() -> None:
+    found = slices(
+        [
+            trial(BASE, 0, 9, 5, 3, 1),
+            trial(BASE, 1, 7, 0, 1, every_s=2.0),
+            trial(BASE, 2, 8, every_s=4.0),
+            trial(BASE, 3, 6, 4, 5, every_s=3.0),
+        ]
+    )
+    assert found == [(2.5, 7.5, 4), (6.0, 4.0, 3), (6.0, 4.0, 2)]
+    assert [trials for *_, trials in slices([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1, 1, 1)])] == [
+        2,
+        2,
+        1,
+        1,
+    ]
+
+
+def test_what_less_than_half_of_the_trials_go_on_with_is_not_told() -> None:
+    found = slices([trial(BASE, 0, 2, 1), trial(BASE, 1, 2, 1), trial(BASE, 2, 2, 1, 1)])
+    assert [trials for *_, trials in found] == [3, 3]
+
+
+@pytest.mark.parametrize(("operations", "cpu_us"), [(0, 5.0), (5, 0.0)])
+def test_a_slice_that_tells_nothing_is_left_out(operations: int, cpu_us: float) -> None:
+    record = trial(BASE, 0, 9, 7)
+    assert record.ready is not None
+    empty = WarmupSlice(elapsed_s=0.5, operations=operations, cpu_us=cpu_us)
+    every = (empty, *record.ready.warmup, WarmupSlice(elapsed_s=3.0, operations=1, cpu_us=0.5))
+    warmed = record.model_copy(update={"ready": record.ready.model_copy(update={"warmup": every})})
+    assert [us for _, us, _ in slices([warmed])] == [9, 7, 0.5]
+    assert only([warmed]).more["steady_after_s"] == 3.0
+
+
+def test_a_driver_that_was_not_steady_is_named() -> None:
+    rows = warmups(
+        STUDY,
+        [
+            trial(BASE, 0, 2, 1),
+            trial(NEWER, 0, 2, 1, steady=False),
+            trial(NEWER, 1, 2, 1),
+            trial(NEWEST, 0, 2, 1, steady=False),
+        ],
+    )
+    setting = (
+        "TLS as the driver has it, inserts of a word in one transaction, 1 connection, "
+        "characterEncoding=UTF-8"
+    )
+    after = (
+        "the driver was measured before it was steady: its CPU per operation was still falling when the time "
+        "for warming up was over"
+    )
+    assert list(restless(STUDY, rows)) == [
+        f"Connector/J 5.1.49, {setting}: in 1 of 2 trials {after}",
+        f"Connector/J 8.0.16, {setting}: in 1 of 1 trial {after}",
+    ]

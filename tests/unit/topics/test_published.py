@@ -1,17 +1,24 @@
-"""Published figures beside values that are known: ratios, what may be compared, and when a fix is a fix."""
+"""Published figures beside ours: by hand ratios and when a fix is a fix, and the study in a fake world."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, sqrt
 
 import pytest
 
-from fake_trials import fake_header
+import golden
+from fake_trials import Truth, fake_header, fake_run, reconnecting
 from tlstax.findings.core.series import Series, frozen
+from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Row
-from tlstax.study import Case, Contrast, Level, Published, Study, load_study
-from tlstax.topics.published import FIGURE, FIX, HERE, rows, sentences
+from tlstax.study import Case, Contrast, Level, Published, Study, load_study, parse_study, study_toml
+from tlstax.support.errors import UserMistake
+from tlstax.support.grouping import grouped
+from tlstax.topics.answer.document import document
+from tlstax.topics.answer.headline import headline
+from tlstax.topics.published import FIGURE, FIX, HERE, TOPIC, rows, sentences
 from told_runs import run_of
 
 MACHINE = fake_header().machine
@@ -129,6 +136,7 @@ def test_a_figure_has_what_was_published_and_what_was_measured() -> None:
     assert new.figure.known.point == pytest.approx(4.0)
     assert (new.figure.known.blocks, new.figure.known.confidence) == (3, 0.95)
     assert old.here is not None
+    assert new.here.more == {"figure": "new"}
     assert (old.here.label, old.here.value, old.here.blocks) == ("old", pytest.approx(100.0), 3)
     assert (old.figure.more["published"], old.figure.interval, old.verdict) == (None, None, "")
     assert (old.figure.baseline, old.figure.baseline_value) == ({}, None)
@@ -258,3 +266,75 @@ def test_a_case_without_a_level_of_fault_has_none() -> None:
     told = (figure("faulty", 100.0, FAULTY), figure("fixed", 400.0, bare, against="faulty"))
     fixed = figures(told, (bare, (2000.0,) * 3), (FAULTY, (1000.0,) * 3))[1]
     assert "comes out as the fix" in fixed.verdict
+
+
+BUILT_IN = load_study("auth-rng")
+SPEEDS = {"mysql-9.7": 3000.0, "mysql-8.0.33": 3200.0, "mysql-5.6.14": 4500.0, "mysql-5.5.34": 4500.0}
+
+
+def world(*, planted: float) -> Callable[[Case], Truth]:
+    """A world in which the plant leaves a server this share of its throughput."""
+
+    def truth(case: Case) -> Truth:
+        levels = case.levels
+        speed = SPEEDS[str(levels["server"])] * (0.2 if levels["tls"] != "off" else 1.0)
+        share = planted if levels["fault"] != "none" else 1.0
+        handshake = 0.0 if levels["tls"] == "off" else 0.5
+        return reconnecting(speed * share, 250.0 / share, 80.0, handshake=handshake)
+
+    return truth
+
+
+def stored_of(*, planted: float, study: Study = BUILT_IN) -> StoredRun:
+    return fake_run(study, number_of_blocks=8, truth=world(planted=planted), invalid=False)
+
+
+def test_what_the_study_shows() -> None:
+    """The plant leaves a server a quarter of its throughput."""
+    shown = golden.check("auth-rng", stored_of(planted=0.25), TOPIC)
+    assert [word for word in headline(shown.document) if "Matsunobu" in word]
+    assert "24 logical processors" in shown.page
+
+
+def test_the_words_of_the_report_are_put_to_the_test() -> None:
+    shown = document(stored_of(planted=0.25))
+    taken, kernel, released = shown.rows_of("statements", role="statement")
+    assert (taken.judgement, kernel.judgement) == ("held", "held")
+    by_statement = grouped(shown.rows_of("statements"), lambda row: row.word("statement"))
+    assert [row.case["tls"] for row in by_statement[taken.label] if row is not taken] == ["off", "1.3"]
+    assert {row.role for row in shown.rows_of("statements")} == {"statement", "statement case"}
+    assert not taken.more["across_servers"]
+    assert released.judgement == "held", "the two are equal in this world, and as many or more are claimed"
+    assert len(by_statement[released.label]) == 1 + 2
+
+
+@pytest.mark.parametrize(("planted", "words"), [(1.0, "inconclusive"), (1.6, "made it worse here")])
+def test_where_the_plant_costs_nothing_no_fix_is_seen(planted: float, words: str) -> None:
+    found = document(stored_of(planted=planted))
+    (verdict,) = found.topics["published"].sentences
+    assert words in verdict
+    assert found.rows_of("statements")[0].judgement == "did not hold"
+
+
+SOUND_TOML = 'fault = "none"\ninstance = 1\ntls = "off"\n\n[[published]]'
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('against = "MySQL 5.6.6"', 'against = "MySQL 5.7"'), ["MySQL 5.1.65", "not another figure"]),
+        (('label = "MySQL 5.5.27"', 'label = "MySQL 5.1.65"'), ["'MySQL 5.1.65' appears twice"]),
+        (('outcome = "ops_per_s"\nagainst', 'outcome = "ops"\nagainst'), ["published.outcome", "ops_per_s"]),
+        ((SOUND_TOML, SOUND_TOML.replace('fault = "none"\n', "")), ["stands beside 2 cases"]),
+        ((SOUND_TOML, SOUND_TOML.replace("none", "nothing")), ["published", "not a level of fault"]),
+        (("value = 21000.0", "value = 0"), ["published.0.value", "greater than 0"]),
+        (("value = 21000.0", "valeu = 21000.0"), ["no field published.0.valeu", "did you mean 'value'?"]),
+    ],
+)
+def test_a_mistake_in_a_published_figure_is_told(change: tuple[str, str], says: list[str]) -> None:
+    text = study_toml(BUILT_IN)
+    assert change[0] in text
+    with pytest.raises(UserMistake) as caught:
+        parse_study(text.replace(*change, 1), where="mine.toml")
+    sentence = caught.value.sentence()
+    assert [word for word in ("mine.toml", *says) if word not in sentence] == [], sentence
