@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.cli.exit import INTERRUPTED
@@ -14,9 +14,6 @@ from tlstax.report.formats.bench import BY_SUFFIX, FORMATS, BenchTopic, bench_re
 from tlstax.results.bench import BenchDocument
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
-
-OF_RUNS = ("terminal", "md", "json")
-"""What those of these commands print that are runs of a study."""
 
 
 def bench_command(
@@ -45,12 +42,12 @@ def bench_command(
     return INTERRUPTED if document.status == "interrupted" else 0
 
 
-def format_of(named: str, *, json: bool, known: Sequence[str] = FORMATS) -> str:
-    """The format that was asked for, by --format or by --json. UserMistake for one that is not `known`."""
-    if named not in known:
+def format_of(named: str, *, json: bool) -> str:
+    """The format that was asked for, by --format or by --json. UserMistake for one that there is not."""
+    if named not in FORMATS:
         raise UserMistake(
-            f"--format: there is no format {named!r}{closest(named, known)}",
-            remedy=f"the formats are {', '.join(known)}",
+            f"--format: there is no format {named!r}{closest(named, FORMATS)}",
+            remedy=f"the formats are {', '.join(FORMATS)}",
         )
     return "json" if json else named
 

@@ -1,4 +1,4 @@
-"""`tlstax explore`: the store in a browser, until Ctrl-C."""
+"""`tlstax runs explore`: the store in a browser, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explore_command(port: int) -> int:
     except ImportError as error:
         raise MachineFault(
             "pages are made by Datasette, which is not installed here",
-            remedy="start `./tlstax explore`: the launcher installs it",
+            remedy="start `./tlstax runs explore`: the launcher installs it",
         ) from error
     with open_store() as store:
         if not store.runs():

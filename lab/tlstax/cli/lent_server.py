@@ -29,6 +29,11 @@ def external_url(server: str | None) -> str:
     return server if server is not None and "://" in server else ""
 
 
+def let_into(options: GuestOptions) -> GuestAccess:
+    """How to get into the external server; a password is asked for where there is a terminal. UserMistake."""
+    return settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
+
+
 def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:
     """How to get into the external server of --server; None where it names none. UserMistake."""
     if options.url:
@@ -37,7 +42,7 @@ def external_of(options: GuestOptions, max_connections: int | None) -> GuestAcce
                 "--server: an external server is measured by itself",
                 remedy="name one address, or specimens alone (a comma of the schema's name is written %2C)",
             )
-        return settle(options, _asking(), warn=warn)
+        return let_into(options)
     if max_connections is not None:
         raise needs_external("--max-connections", "--server")
     _check_private(options, "--server")
@@ -48,7 +53,7 @@ def external_of(options: GuestOptions, max_connections: int | None) -> GuestAcce
 def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[GuestAccess]:
     """How to get into it; a private one runs until the block is left. Raises UserMistake for bad options."""
     if "://" in options.url:
-        yield settle(options, _asking(), warn=warn)
+        yield let_into(options)
         return
     _check_private(options)
     if options.url and not is_specimen_name(options.url):
@@ -58,10 +63,6 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
         )
     with private_access(options.url or None, say) as access:
         yield access
-
-
-def _asking() -> Callable[[str], str] | None:
-    return getpass.getpass if sys.stdin.isatty() else None
 
 
 def _check_private(options: GuestOptions, where: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What `run` and `study run` share: the pipeline with its progress, then what was found."""
+"""What `run`, `study run` and `ab` share: a request, the pipeline with its progress, then what was found."""
 
 from __future__ import annotations
 
@@ -8,26 +8,72 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.external_servers import ExternalServers
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.live_page import beside
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.report_command import format_of_report, rendered
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.cli.tabulate import write_rows
+from tlstax.plan.budget import check_budget
+from tlstax.plan.order import cases
+from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
+from tlstax.run.external import check_external
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
+from tlstax.specimens.resolve import check_library_name, check_server_name
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.study.changes import at_external_servers
+from tlstax.study.design import LONGEST_BUDGET_S
+from tlstax.study.needs import tls_libraries
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
 from tlstax.watch.noting import noting
+
+ROOM_FOR_SLOW_BLOCKS = 20
+"""How many times as long as it is thought to take a run may take that ends with a number of blocks."""
+
+
+def new_request(
+    study: Study, servers: ExternalServers, options: MeasuringOptions, *, own_options: bool
+) -> Request:
+    """A new run of the study as it was asked for, of whose external servers none was asked yet.
+
+    With `own_options` a budget that is too small is told by options of the command's own. Raises UserMistake.
+    """
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    for name in study.levels_of().get("server", ()):
+        if name not in servers.by_level:
+            check_server_name(str(name))
+    for name in tls_libraries(study):
+        check_library_name(name)
+    if servers:
+        study = at_external_servers(study, servers.by_level)
+        check_external(study, servers.by_level)
+    if not options.over_budget:
+        check_budget(study, own_options=own_options)
+    return Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
+
+
+def shown_as(options: MeasuringOptions) -> Shown:
+    """How the run is to be shown."""
+    return Shown(report=options.report, as_json=options.json, live=options.live, verbose=options.verbose)
+
+
+def ending_with(study: Study, blocks: int) -> Study:
+    """The study that ends with this block, however long they take."""
+    budget_s = ROOM_FOR_SLOW_BLOCKS * blocks * block_s(study, cases(study), SHORTEST_S)
+    changes = {"minimum_blocks": blocks, "maximum_blocks": blocks}
+    return study.model_copy(update={**changes, "budget_s": min(budget_s, LONGEST_BUDGET_S)})
 
 
 def bounded(
@@ -80,14 +126,13 @@ def checked_count(count: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """How a run is shown: as JSON or Markdown alone or in words, its `report` in a file or beside the store.
+    """How a run is shown: as JSON alone or in words, its `report` in a file or beside the store.
 
     With `live` it is also shown as it goes, on a page. Words are what fits a screen, or all if `verbose`.
     """
 
     report: Path | None = None
     as_json: bool = False
-    as_markdown: bool = False
     live: bool = False
     verbose: bool = False
 
@@ -165,8 +210,6 @@ def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
         kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
         if shown.as_json:
             show_json(render(stored, found, "json"), remedy=kept)
-        elif shown.as_markdown:
-            show(render(stored, found, "md"), remedy=kept)
         else:
             colour = colourful()
             text = render(

@@ -1,4 +1,4 @@
-"""`tlstax pack` and `tlstax open`: a run as a file for others, and such a file among one's own runs."""
+"""`tlstax runs pack` and `runs open`: a run as a file for others, and such a file among one's own runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tlstax publish`: a static site from packs, each run's report and pack below an index of all."""
+"""`tlstax runs publish`: a static site from packs, each run's report and pack below an index of all."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _clean(path: Path) -> tuple[bytes, StoredRun]:
         raise UserMistake(
             f"{path} has texts in it that are not known to be public: it was packed by another version of "
             f"tlstax ({first.packed_by}), or changed",
-            remedy=f"where the run is kept, or after `tlstax open {path}`, `tlstax pack {stored.header.run}` "
-            "leaves them out",
+            remedy=f"where the run is kept, or after `tlstax runs open {path}`, "
+            f"`tlstax runs pack {stored.header.run}` leaves them out",
         )
     if stored.is_empty:
         raise UserMistake(

@@ -1,4 +1,4 @@
-"""`tlstax watch`: a page on loopback that shows a run as it goes, and how it ended."""
+"""`tlstax runs watch`: a page on loopback that shows a run as it goes, and how it ended."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def inherited_command() -> int:
     try:
         given = Inherited.model_validate_json(sys.stdin.readline())
     except ValidationError as error:
-        raise UserMistake("this is for `run --live` alone", remedy="use `tlstax watch`") from error
+        raise UserMistake("this is for `run --live` alone", remedy="use `tlstax runs watch`") from error
     page = LivePage(_stored)
     with socket.socket(fileno=given.descriptor) as listener, page.served(listener, given.token):
         page.follow(given.directory)
@@ -70,7 +70,7 @@ def _chosen(run_name: str | None) -> Path | StoredRun:
     if run_name is None:
         if not notes:
             raise UserMistake(
-                "no run is under way here", remedy="`tlstax watch last` shows how the last one ended"
+                "no run is under way here", remedy="`tlstax runs watch last` shows how the last one ended"
             )
         return notes[0][0]
     stored = _stored(run_name)

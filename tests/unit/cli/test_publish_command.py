@@ -1,4 +1,4 @@
-"""`tlstax publish`: a site of packs, whole or not at all, in which nothing is but what packs have."""
+"""`tlstax runs publish`: a site of packs, whole or not at all, in which nothing is but what packs have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tlstax.support.errors import UserMistake
 
 
 def pack(folder: Path, stored: StoredRun, name: str, *, clean: bool = True) -> Path:
-    """The run under this name, packed as `tlstax pack` does it."""
+    """The run under this name, packed as `tlstax runs pack` does it."""
     named = stored.model_copy(update={"header": stored.header.model_copy(update={"run": name})})
     kept = anonymous(named) if clean else named
     path = folder / f"{name.replace('/', '_')}.tlstax"
