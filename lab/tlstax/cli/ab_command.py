@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from tlstax.cli import quantities
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
@@ -19,7 +18,7 @@ from tlstax.cli.external_servers import (
     typed_servers,
 )
 from tlstax.cli.measure_app import AbOptions
-from tlstax.cli.measuring import bounded, measured, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, measured, new_request, shown_as
 from tlstax.cli.streams import show_found
 from tlstax.study import Study
 from tlstax.study.two_sides import side_of, two_sided

@@ -201,7 +201,7 @@ def client_node() -> None:
 @app.command("live-page", hidden=True)
 def live_page() -> None:
     """What `run --live` starts beside itself: the run's page, until the run is gone."""
-    from tlstax.cli.watch_command import inherited_command
+    from tlstax.cli.pages_command import inherited_command
 
     raise typer.Exit(inherited_command())
 

@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tlstax.cli import quantities
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.external_servers import (
     Allowed,
     ExternalServers,
     external_among,
     let_in,
+    needs_external,
+    warn,
 )
-from tlstax.cli.lent_server import needs_external, warn
 from tlstax.cli.measure_app import RunOptions
-from tlstax.cli.measuring import bounded, measure, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress

@@ -42,7 +42,7 @@ class WatchOptions:
 @command(runs_app)
 def watch(options: WatchOptions) -> int:
     """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""
-    from tlstax.cli.watch_command import watch_command
+    from tlstax.cli.pages_command import watch_command
 
     return watch_command(options.run_name)
 
@@ -57,7 +57,7 @@ class ExploreOptions:
 @command(runs_app)
 def explore(options: ExploreOptions) -> int:
     """The runs in a browser: views, the README's questions with charts; read-only, on this machine alone."""
-    from tlstax.cli.explore_command import explore_command
+    from tlstax.cli.pages_command import explore_command
 
     return explore_command(options.port)
 
@@ -162,7 +162,7 @@ def export(options: ExportOptions) -> int:
 @runs_app.command("tabulate")
 def runs_tabulate() -> None:
     """Write the rows of the store's SQL views for runs that have none: of older versions, or cut off."""
-    from tlstax.cli.tabulate import tabulate_command
+    from tlstax.cli.runs_command import tabulate_command
 
     raise typer.Exit(tabulate_command())
 

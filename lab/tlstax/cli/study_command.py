@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from tlstax.cli import quantities
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import (
@@ -17,12 +16,12 @@ from tlstax.cli.external_servers import (
     ExternalServers,
     external_among,
     let_in,
+    let_into,
     typed_servers,
 )
 from tlstax.cli.kept import open_store
-from tlstax.cli.lent_server import let_into
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
-from tlstax.cli.measuring import bounded, ending_with, measure, new_request, shown_as
+from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.progress import ProgressLine

@@ -13,8 +13,7 @@ from tlstax.cli.kept import open_store
 from tlstax.cli.options import LimitOptions
 from tlstax.cli.pack_command import open_command, pack_command
 from tlstax.cli.read_app import CompareOptions
-from tlstax.cli.runs_command import list_command
-from tlstax.cli.tabulate import write_missing
+from tlstax.cli.runs_command import list_command, write_missing
 from tlstax.store.pack import packed
 from tlstax.support.errors import MachineFault, UserMistake
 

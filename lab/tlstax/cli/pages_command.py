@@ -1,11 +1,15 @@
-"""`tlstax runs watch`: a page on loopback that shows a run as it goes, and how it ended."""
+"""Pages on loopback for a browser of this machine: a run as it goes, how it ended, and the store."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import socket
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,7 +18,7 @@ from tlstax.cli.streams import show, tell
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import StoredRun
 from tlstax.results.live import LiveRun
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.watch.follow import keep_out_of_the_way
 from tlstax.watch.note import under_way
 from tlstax.watch.page import LivePage
@@ -98,8 +102,82 @@ def _stored(run_name: str) -> StoredRun:
 
 
 def _report(stored: StoredRun) -> str:
-    from tlstax.cli.flame_program import draw
+    from tlstax.cli.flames_command import draw
     from tlstax.report.formats.render import render
     from tlstax.topics.answer.document import document
 
     return render(stored, document(stored), "html", draw=draw)
+
+
+COMMAND = (sys.executable, "-P", "-m", "tlstax", "live-page")
+
+GONE_WITHIN_S = 3.0
+"""It ends by itself when the run is gone; after so long it is ended."""
+
+
+@contextlib.contextmanager
+def served_beside(directory: Path) -> Iterator[None]:
+    """Serve the page of the run that notes in a directory, and say where, while the block lasts.
+
+    A program of its own does, for which the run never waits. Signals from the terminal do not reach it, so
+    that it sees the run's end; and where this process is killed, it sees that as well.
+    """
+    program = _started(directory)
+    try:
+        yield
+    finally:
+        _ended(program)
+
+
+def _started(directory: Path) -> subprocess.Popen[bytes]:
+    token = new_token()
+    with listening() as listener:
+        given = Inherited(descriptor=listener.fileno(), token=token, directory=directory)
+        program = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
+        # Not among its arguments, which others on this machine can read.
+        with contextlib.suppress(OSError), program.stdin or contextlib.nullcontext() as line:
+            if line is not None:
+                line.write(f"{given.model_dump_json()}\n".encode())
+        tell(f"tlstax: the run as it goes: {address(listener, token)}")
+    return program
+
+
+def _ended(program: subprocess.Popen[bytes]) -> None:
+    """Wait until it has seen that the run is gone; where it does not, end it."""
+    try:
+        program.wait(GONE_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
+
+
+def explore_command(port: int) -> int:
+    """Write rows that are missing, serve, and say where; the exit status.
+
+    UserMistake for a store without a run, MachineFault for one that cannot be used.
+    """
+    from tlstax.cli.kept import open_store
+    from tlstax.cli.runs_command import write_missing
+
+    try:
+        from tlstax.explore.serving import serve
+    except ImportError as error:
+        raise MachineFault(
+            "pages are made by Datasette, which is not installed here",
+            remedy="start `./tlstax runs explore`: the launcher installs it",
+        ) from error
+    with open_store() as store:
+        if not store.runs():
+            raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
+        write_missing(store)
+        # Closed last, the store takes the files of its log with it.
+        with contextlib.suppress(Interrupted):
+            serve(store.path, port, lambda at: show(f"{at}\n{store.path}, read-only; Ctrl-C ends it\n"))
+    return os.EX_OK
