@@ -6,7 +6,7 @@
 
 # Ends with status 2 and a sentence where they are a mistake.
 refuse_mistakes() {
-    # Of the command found so far: its words, `group` or `command`, its options and arguments as setup/words.txt has them. `words`
+    # Of the command found so far: its words, `group` or another kind, its options and arguments as setup/words.txt has them. `words`
     # are still to be read; `given` are options that were, `free` the words that are none.
     local command='' kind='' options=() arguments=() words=() given='' free=()
     name_last_runs "$@"
@@ -64,7 +64,7 @@ take_options() {
             *) free+=("$word") ;;
         esac
     done
-    if [[ $kind == command ]]; then free+=("${words[@]}"); fi
+    if [[ $kind != group ]]; then free+=("${words[@]}"); fi
 }
 
 take_long() {
@@ -137,13 +137,20 @@ refuse_option() {
     refuse "No such option: $(escaped "$1")${near:+ (Possible options: ${near//,/, })}"
 }
 
+# Of the program's own commands old spellings are called what they are now, and none is named that nobody is to type.
 refuse_command() {
-    local words near='' name names=()
-    while IFS=$'\t' read -r words _; do
+    local words near='' kind name names=()
+    local -A now=()
+    while IFS=$'\t' read -r words kind _; do
         name=${words#"$command "}
-        if [[ $name != "$words" && $name != *' '* ]]; then names+=("$name"); fi
+        if [[ $name == "$words" || $name == *' '* || $kind == internal ]]; then continue; fi
+        names+=("$name")
+        now[$name]=$name
+        if [[ $kind == 'now '* ]]; then now[$name]=${kind#now }; fi
     done <"$root/setup/words.txt"
-    while IFS= read -r name; do near+=", '$name'"; done < <(nearest "$1" "${names[@]}")
+    while IFS= read -r name; do
+        if [[ $near != *"'${now[$name]}'"* ]]; then near+=", '${now[$name]}'"; fi
+    done < <(nearest "$1" "${names[@]}")
     refuse "No such command $(as_python "$1").${near:+ Did you mean ${near#, }?}"
 }
 

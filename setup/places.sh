@@ -48,7 +48,9 @@ find_places() {
 requirements_for() {
     local word before='' by_name='' command="${1-} ${2-}"
     if [[ ${1-} == machines ]]; then set -- --ray; fi
-    if [[ ${1-} == explore ]]; then printf 'setup/requirements-explore.txt' && return; fi
+    case $command in
+        'runs explore' | 'explore '*) printf 'setup/requirements-explore.txt' && return ;;
+    esac
     for word in "$@"; do
         case $before$word in
             --ray | --ray=*) printf 'setup/requirements-ray.txt' && return ;;

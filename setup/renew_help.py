@@ -13,6 +13,7 @@ from manual_page import manual_page
 from tlstax import __version__
 from tlstax.cli.app import command_line
 from tlstax.cli.command_tree import command_tree
+from tlstax.cli.old_spellings import NOW
 
 WIDTH = 78
 """What an 80-column terminal gives."""
@@ -23,8 +24,8 @@ MANUAL = DOCS / "tlstax.1"
 
 
 def text() -> str:
-    """The whole help: a line with the version, then a heading and its help for each command."""
-    shown = ((words, command, context) for words, command, context in _commands() if not command.hidden)
+    """The whole help: a line with the version, then each command by a heading, old spellings too."""
+    shown = (one for one in _commands() if not one[1].hidden or one[1].name in NOW)
     sections = (f"==> {' '.join(words)}\n{command.get_help(context)}\n" for words, command, context in shown)
     return f"tlstax {__version__}\n" + "".join(sections)
 
@@ -32,12 +33,15 @@ def text() -> str:
 def words() -> str:
     """Which words each command takes, a line each with tabs between.
 
-    First its own and whether it has others in it, then its options, `--name=` where a value follows, and its
-    arguments in their order, as `:how many:name in errors`. An exclamation mark is before what must be given.
+    First its own and whether it has others in it, `internal` where nobody is to type it, or what an old
+    spelling is now; then its options, `--name=` where a value follows, and its arguments in their order, as
+    `:how many:name in errors`. An exclamation mark is before what must be given.
     """
     lines = []
     for words, command, context in _commands():
-        kind = "group" if hasattr(command, "commands") else "command"
+        kind = "group" if hasattr(command, "commands") else "internal" if command.hidden else "command"
+        if command.hidden and command.name in NOW:
+            kind = f"now {NOW[command.name]}"
         lines.append("\t".join([" ".join(words), kind, *_items(command, context)]))
     return "".join(f"{line}\n" for line in lines)
 

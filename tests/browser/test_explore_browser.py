@@ -62,7 +62,7 @@ def running() -> Iterator[Browser]:
 
 def started(data: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [ROOT / "tlstax", "explore", *words],
+        [ROOT / "tlstax", "runs", "explore", *words],
         env={**os.environ, "TLSTAX_DATA": str(data)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

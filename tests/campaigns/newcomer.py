@@ -134,7 +134,7 @@ MISTAKES = (
     Typed("study run missing.toml", 2, "missing.toml"),
     Typed("run --budget 1s", 2, "--budget"),
     Typed("predict --connects 200/s", 0, "study run components"),
-    Typed("watch", 2, "watch last"),
+    Typed("runs watch", 2, "watch last"),
 )
 PLACES = (
     Typed("run --budget 5m", 3, "/proc/tlstax", environment={"TLSTAX_DATA": "/proc/tlstax"}),

@@ -20,8 +20,15 @@ MISTAKES = (
     *("run --sevrer x", "run --sevrer=x", "run --tls-libary y", "run --budge 5s", "run --budget", "run -j"),
     *("run --json=1", "run x", "run -", "run -- --server", "run --server x y z", "run --seed 1 --sede 2"),
     *("report a b", "report -x", "report -o", "report -ofile x y", "report --output", "runs delete -oxo"),
-    *("specimens add", "specimens add name", "specimens remove", "publish", "publish folder", "completion"),
-    *("ab", "ab --a=1", "ab --b 1 x", "machines", "check", "compare --json"),
+    *(
+        "specimens add",
+        "specimens add name",
+        "specimens remove",
+        "runs publish",
+        "publish folder",
+        "completion",
+    ),
+    *("ab", "ab --a=1", "ab --b 1 x", "machines", "check", "chekc", "compare --json"),
     *(
         "study run tax --resume --jsn",
         "study run --resume",
@@ -29,7 +36,15 @@ MISTAKES = (
         "study run tax --resume x y",
     ),
     *("drivers probe --optoin 1 x", "advise --redcat", "self-bench --forma", "watch --foo", "doctor --josn"),
-    *("explain --case", "runs list --x\x1b[2Jy", "predict --tsl 1.3", "open", "bundle --pyhton 3.11"),
+    *(
+        "explain --case",
+        "runs list --x\x1b[2Jy",
+        "predict --tsl 1.3",
+        "open",
+        "runs pakc",
+        "pakc",
+        "bundle --pyhton 3.11",
+    ),
 )
 
 
@@ -66,7 +81,17 @@ RIGHT = (
         "doctor",
     ),
     *("study run tax --resume last --json", "specimens fetch a b c", "specimens add name --mysqld x", "node"),
-    *("publish folder a b", "-- run", "run --", "advise --no-redact", "drivers probe", "ab --a x --b y"),
+    *(
+        "runs publish folder a b",
+        "-- run",
+        "run --",
+        "pack last -o x",
+        "check last --max x",
+        "memory --rounds 2",
+        "advise --no-redact",
+        "drivers probe",
+        "ab --a x --b y",
+    ),
 )
 
 

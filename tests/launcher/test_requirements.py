@@ -39,6 +39,8 @@ def test_one_machine_does_without(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
+        (("runs", "explore"), "explore"),
+        (("runs", "explore", "--port", "8001"), "explore"),
         (("explore",), "explore"),
         (("explore", "--port", "8001"), "explore"),
         (("runs", "export", "last", "--format", "parquet"), "parquet"),

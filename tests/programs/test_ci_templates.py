@@ -24,7 +24,7 @@ FAKE = r"""#!/usr/bin/env bash
 printf '%s\n' "$@" >>calls.txt
 while [[ $# -gt 0 ]]; do
   case $1 in
-    check) echo "${SAYS:-what the check says}"; exit "${CHECK_STATUS:-0}" ;;
+    compare) echo "${SAYS:-what the check says}"; exit "${CHECK_STATUS:-0}" ;;
     run | ab)
       echo "${SAYS:-measured}"
       [[ ${RUN_STATUS:-0} == 0 ]] || { echo 'tlstax: the server is gone' >&2; exit "$RUN_STATUS"; }
@@ -102,7 +102,7 @@ def test_an_earlier_run_that_is_not_there(
     ended = run_action(work, tool, {}, against="main.tlstax", missing=missing)
     assert (ended.status, ended.outputs["check.verdict"]) == (status, "NONE")
     assert [command.partition(" ")[0] for command in ended.commands] == ([annotation] if annotation else [])
-    assert "check" not in (work / "calls.txt").read_text().split("\n")
+    assert "compare" not in (work / "calls.txt").read_text().split("\n")
 
 
 def test_without_an_earlier_run_nothing_is_checked(work: Path, tool: Path) -> None:
@@ -116,7 +116,7 @@ def test_two_sides_are_checked_without_an_earlier_run(work: Path, tool: Path) ->
     assert (ended.status, ended.outputs["check.verdict"]) == (1, "FAIL")
     calls = (work / "calls.txt").read_text().split("\n")
     assert calls[:3] == ["ab", "--a=server=mysql-9.7", "--b=server=my-build"]
-    assert calls[-4:] == ["check", "last", "--max-regression=5%", ""]
+    assert calls[-5:] == ["compare", "--max-regression=5%", "--", "last", ""]
 
 
 def test_what_else_could_be_measured_is_refused(work: Path, tool: Path) -> None:
@@ -155,7 +155,8 @@ def test_inputs_are_words_and_never_programs(work: Path, tool: Path) -> None:
     assert ended.status == 0
     calls = (work / "calls.txt").read_text().split("\n")
     assert calls[:3] == ["run", "--server=mysql-9.7", f"--workload={HARMFUL}"]
-    assert calls[-5:] == ["--against", HARMFUL, "--max=server_cpu_us_per_op +5%", f"--max={HARMFUL}", ""]
+    limits = ["--max=server_cpu_us_per_op +5%", f"--max={HARMFUL}"]
+    assert calls[-7:] == ["compare", *limits, "--", HARMFUL, "last", ""]
     assert ended.outputs["report.pack"] == f"a {HARMFUL}"
     assert not list(work.rglob("harmed"))
 
@@ -310,7 +311,7 @@ def test_the_job_checks_two_sides_without_an_earlier_run(
     assert not (work / "tlstax-main.tlstax").exists()
     calls = (work / "calls.txt").read_text().split("\n")
     assert calls[:3] == ["ab", "--a=server=mysql-9.7", "--b=server=my-build"]
-    assert calls[-4:] == ["check", "last", "--max-regression=5%", ""]
+    assert calls[-4:] == ["compare", "--max-regression=5%", "last", ""]
 
 
 def test_the_artifacts_are_made(work: Path, tool: Path, gitlab: dict[str, str]) -> None:
@@ -325,5 +326,6 @@ def test_the_artifacts_are_made(work: Path, tool: Path, gitlab: dict[str, str]) 
     _, job = template()
     assert [name for name in job["artifacts"]["paths"] if not (work / name).exists()] == []
     calls = (work / "calls.txt").read_text().split("\n")
-    assert calls[:4] == ["run", "--server=mysql-9.7", "--budget=20s", "pack"]
-    assert calls[-3:] == ["--max-regression=5%", "--min=ops_per_s -5%", ""]
+    assert calls[:4] == ["run", "--server=mysql-9.7", "--budget=20s", "runs"]
+    limits = ["--max-regression=5%", "--min=ops_per_s -5%"]
+    assert calls[-6:] == ["compare", *limits, "tlstax-main.tlstax", "last", ""]

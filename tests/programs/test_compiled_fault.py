@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.specimens_table import table_text
+from tlstax.cli.specimens_command import table_text
 from tlstax.probes import specimen_list
 from tlstax.records.trial import PlantedClaim
 from tlstax.specimens import catalogue, fault_recipes, shelf

@@ -34,16 +34,14 @@ ELSEWHERE = {
     "run",
     "ab",
     "study run",
-    "self-bench",
     "library-bench",
     "storm",
-    "memory",
     "inspect",
     "advise",
     "predict",
     "machines",
-    "watch",
-    "explore",
+    "runs watch",
+    "runs explore",
     "bundle",
     "specimens fetch",
     "specimens verify",
@@ -127,12 +125,12 @@ def test_an_example_writes_what_it_says(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command, _, redirected = line.partition(" > ")
-    if line.startswith("open "):  # What is opened is not among one's own yet.
+    if line.startswith("runs open "):  # What is opened is not among one's own yet.
         monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "another"))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     status = status_of(monkeypatch, *shlex.split(command))
     shown, said = capsys.readouterr()
-    assert status in ({0, 4, 5} if line.startswith("check ") else {0}), said
+    assert status in ({0, 4, 5} if "--max" in line else {0}), said
     written = {path for path in tmp_path.iterdir() if before.get(path) != path.stat().st_mtime_ns}
     files = {path: path.read_bytes().decode(errors="replace") for path in written if path.is_file()}
     if redirected:
@@ -194,11 +192,10 @@ def test_parquet_by_name_asks_for_what_writes_it(
         ("report last -o costs.parquet", "runs export --format parquet"),
         ("runs export last -o run.xlsx", "run.xlsx: an export is not written as .xlsx"),
         ("flames -o flames.png", "flames.png: a flame graph is not written as .png"),
-        ("pack last -o main.json", "main.json: a pack is not written as .json"),
+        ("runs pack last -o main.json", "main.json: a pack is not written as .json"),
         ("bundle -o tlstax.zip", "tlstax.zip: a bundle is not written as .zip"),
         ("advise mysql-9.7 --report page.md", "page.md: the page of an advice is not written as .md"),
-        ("self-bench -o figures.pdf", "figures.pdf: a report is not written as .pdf"),
-        ("self-bench --hold 9 -o figures.pdf", "figures.pdf: a report is not written as .pdf"),
+        ("self-bench --bytes -o figures.pdf", "figures.pdf: a bench is not written as .pdf"),
         ("library-bench -o figures.html", "figures.html: a bench is not written as .html"),
         ("run --budget 5m --report tls.pdf", "tls.pdf: a report is not written as .pdf"),
         ("study run tax --budget 5m --report tls.docx", "tls.docx: a report is not written as .docx"),
@@ -224,8 +221,8 @@ def test_a_name_that_says_nothing_leaves_the_usual(name: str) -> None:
 def test_a_pack_by_any_name_is_found_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert status_of(monkeypatch, "pack", "2026", "-o", "baseline") == 2
-    assert status_of(monkeypatch, "pack", "20261121-195500-ab12", "-o", "baseline") == 0
+    assert status_of(monkeypatch, "runs", "pack", "2026", "-o", "baseline") == 2
+    assert status_of(monkeypatch, "runs", "pack", "20261121-195500-ab12", "-o", "baseline") == 0
     assert status_of(monkeypatch, "compare", "baseline", "last") == 0
     with pytest.raises(UserMistake):
         format_of_name(Path("a.zip"), {".tlstax": "pack"}, "pack", what="a pack")

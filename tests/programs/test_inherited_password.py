@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.run_app import RunOptions
+from tlstax.cli.measure_app import RunOptions
 from typed import status_of
 
 
@@ -29,7 +29,7 @@ def test_no_process_inherits_the_password(
 
     monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
     monkeypatch.setenv("MYSQL_PWD", "another")
-    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", environment)
+    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", environment)
     monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
     assert status_of(monkeypatch, *arguments) == 0
     shown = capfd.readouterr().out

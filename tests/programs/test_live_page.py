@@ -34,7 +34,7 @@ from tlstax.watch.server import LOOPBACK, MOST_CONNECTIONS, STRANGER_S, address,
 PARTS = dict.fromkeys(LIVE_PARTS, "") | {"status": "first"}
 TOKEN = "TOKEN"
 PATIENCE_S = 240.0
-WATCH = (sys.executable, "-P", "-m", "tlstax", "watch")
+WATCH = (sys.executable, "-P", "-m", "tlstax", "runs", "watch")
 
 
 class Nobody:
@@ -235,7 +235,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @contextmanager
 def watching(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`tlstax watch`, and the address that it prints; gone when the block is left."""
+    """`tlstax runs watch`, and the address that it prints; gone when the block is left."""
     process = subprocess.Popen(
         [*WATCH, *arguments],
         stdin=subprocess.DEVNULL,
@@ -275,7 +275,7 @@ def test_no_run_under_way_is_one_sentence() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "tlstax: no run is under way here; `tlstax watch last` shows how the last one ended\n"
+        "tlstax: no run is under way here; `tlstax runs watch last` shows how the last one ended\n"
     )
 
 

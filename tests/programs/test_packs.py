@@ -56,5 +56,5 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, kind: str) -> Non
         check=True,
     )
     taken_kib, sentence = done.stdout.split(" ", 1)
-    assert "is no run that `tlstax pack` wrote" in sentence or "not in the form" in sentence
+    assert "is no run that `tlstax runs pack` wrote" in sentence or "not in the form" in sentence
     assert int(taken_kib) < MOST_KIB, f"{int(taken_kib) >> 10} MiB for {file.stat().st_size} bytes"

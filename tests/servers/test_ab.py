@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from test_sitting import Watching
 
-from tlstax.cli.ab_app import AbOptions
 from tlstax.cli.ab_command import ab_study
+from tlstax.cli.measure_app import AbOptions
 from tlstax.findings.core.limits import Limit, Limits
 from tlstax.findings.core.series import series_of
 from tlstax.mysql import server_facts

@@ -17,9 +17,9 @@ from test_guest_run import SMALL, as_owner, lent, sentence, tlstax_run, url_of
 from test_promised_connections import most_used
 from test_sitting import Watching
 
-from tlstax.cli.benches_app import SelfBenchOptions
-from tlstax.cli.memory_command import hold_study
+from tlstax.cli.study_command import changed
 from tlstax.probes.external_memory import ExternalMemory
+from tlstax.records.trial import Changes
 from tlstax.results.document import RunDocument
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -28,10 +28,13 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.store import Store
+from tlstax.study import load_study
 from tlstax.topics import memory
 from tlstax.topics.core.topic import Run
 from tlstax.topics.memory import CLIENT_RSS, COST, RSS, SERVED, THREADS
 from typed import sentence_for
+
+MEMORY = ("study", "run", "memory", "--set")
 
 
 def slopes(document: RunDocument, side: str = "server") -> dict[str, float]:
@@ -48,7 +51,7 @@ def test_each_further_connection_costs_memory_and_tls_more(
     build: ServerBuild = request.getfixturevalue(product)
     home, name = Home(tmp_path / "data"), build.specimen.name
     done = home.run(
-        "memory", "--server", name, "--connections", "20,200", "--rounds", "1", "--beside-others", "--json"
+        *MEMORY, f"server={name}", "--set", "connections=20,200", "--blocks", "1", "--beside-others", "--json"
     )
     assert done.returncode == 0, done.stderr
     document = RunDocument.model_validate(json.loads(done.stdout))
@@ -78,7 +81,7 @@ def test_ctrl_c_keeps_the_blocks_that_are_complete_and_leaves_nothing(
     tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
 ) -> None:
     names = f"{mysql_build.specimen.name},{mariadb_build.specimen.name}"
-    asked = ("memory", "--server", names, "--connections", "2,4", "--rounds", "1000", "--beside-others")
+    asked = (*MEMORY, f"server={names}", "--set", "connections=2,4", "--blocks", "1000", "--beside-others")
     home = Home(tmp_path / "data")
     with home.start(*asked, "--json") as process:
         children: list[psutil.Process] = []
@@ -103,7 +106,8 @@ def test_connections_are_held_at_a_rate_on_every_server(
     tmp_path: Path, mysql_build: ServerBuild, mariadb_build: ServerBuild
 ) -> None:
     names = (mariadb_build.specimen.name, mysql_build.specimen.name)
-    study = hold_study(200, SelfBenchOptions(rate=300, server=",".join(names)))
+    chosen = (f"server={','.join(names)}", "connections=20,200")
+    study = changed(load_study("hold"), Changes(set=chosen, rate="300", arrivals="uniform", blocks=1))
     short = study.model_copy(update={"budget_s": 1.0})
     with Store.open(tmp_path / "store.sqlite") as store:
         stored = run(Request(study=short, seed=1, beside_others=True), store, Watching())
@@ -136,8 +140,8 @@ def house(request: pytest.FixtureRequest, session: Session) -> Iterator[PrivateS
 def test_an_external_server_of_this_machine_grows_by_what_it_was_promised(
     house: PrivateServer, tmp_path: Path
 ) -> None:
-    arguments = ("--max-connections", "60", "--rounds", "2", "--json")
-    done = tlstax_run(tmp_path, url_of(house), *arguments, command=("memory", "--server"))
+    arguments = ("--max-connections", "60", "--blocks", "2", "--json")
+    done = tlstax_run(tmp_path, f"server={url_of(house)}", *arguments, command=MEMORY)
     assert done.returncode == 0, done.stderr
     document = ExternalMemory.model_validate_json(done.stdout)
     assert (document.status, document.promised, document.used_before) == ("complete", 57, None)
@@ -149,7 +153,7 @@ def test_an_external_server_of_this_machine_grows_by_what_it_was_promised(
     assert max(own.connections for own in document.held) == 54
     assert most_used(house) <= 57
     assert as_owner(house, "SHOW TABLES FROM lent") == ()
-    again = tlstax_run(tmp_path, url_of(house), *arguments[:4], command=("memory", "--server"))
+    again = tlstax_run(tmp_path, f"server={url_of(house)}", *arguments[:4], command=MEMORY)
     assert "The server has had" in again.stdout, "what is used again is said"
 
 
@@ -157,8 +161,8 @@ def test_the_memory_of_a_server_whose_host_is_named_is_read_over_ssh(
     house: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TLSTAX_SSH", "sh -c 'for last; do :; done; exec sh -c \"$last\"' ssh")
-    arguments = ("--max-connections", "40", "--rounds", "1", "--server-host", "ssh://db.example", "--json")
-    done = tlstax_run(tmp_path, url_of(house), *arguments, command=("memory", "--server"))
+    arguments = ("--max-connections", "40", "--blocks", "1", "--server-host", "ssh://db.example", "--json")
+    done = tlstax_run(tmp_path, f"server={url_of(house)}", *arguments, command=MEMORY)
     assert done.returncode == 0, done.stderr
     document = ExternalMemory.model_validate_json(done.stdout)
     assert all(own.pss_bytes is None and own.rss_bytes > 1 << 20 for own in document.held)
@@ -170,7 +174,7 @@ def test_where_memory_cannot_be_read_what_helps_is_said_and_nothing_opened(
 ) -> None:
     with haproxy(tmp_path, house) as port:
         url = f"mysql://ann@127.0.0.1:{port}/lent"
-        said = sentence(tlstax_run(tmp_path, url, command=("memory", "--server")), 2)
+        said = sentence(tlstax_run(tmp_path, f"server={url}", command=MEMORY), 2)
     assert "cannot be read: the connection ends at haproxy" in said
     assert "name the server's own address" in said
 
@@ -179,7 +183,7 @@ def test_what_is_unknown_is_one_sentence_before_anything_is_started(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for asked, words in (
-        (("--server", "mysql-9.7,mysql-nine"), "no server named 'mysql-nine'"),
-        (("--tls-library", "openssl-9"), "no TLS library named 'openssl-9'"),
+        ("server=mysql-9.7,mysql-nine", "no server named 'mysql-nine'"),
+        ("tls_library=openssl-9", "no TLS library named 'openssl-9'"),
     ):
-        assert words in sentence_for(monkeypatch, capsys, "memory", *asked)
+        assert words in sentence_for(monkeypatch, capsys, *MEMORY, asked)

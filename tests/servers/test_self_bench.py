@@ -1,4 +1,4 @@
-"""`tlstax self-bench` as a user meets it, and with real clients of which some do not do as told."""
+"""The study `self-bench` as a user meets it, and with real clients of which some do not do as told."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from tlstax.study import load_study, override
 
 WITHIN_S = 120.0
 CLIENTS = ("engine", "floor", "sysbench")
-SMALL = ("self-bench", "--workload", "point-select", "--tls", "off", "--connections", "2", "--beside-others")
+SELF_BENCH = ("study", "run", "self-bench", "--beside-others")
+SMALL = (*SELF_BENCH, "--set", "workload=point-select", "--set", "tls=off", "--set", "connections=2")
 
 LIAR = """
 import json, subprocess, sys
@@ -63,8 +64,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory, mysql_build: object) -> t
     assert mysql_build
     home = Home(tmp_path_factory.mktemp("measured"))
     kept = home.data / "kept.json"
-    few = ("--connections", "2", "--tls", "off,1.3,1.3-resumed", "--beside-others")
-    result = home.run("self-bench", *few, "--budget", "1s", "--seed", "7", "--json", "--output", str(kept))
+    few = ("--set", "connections=2", "--set", "tls=off,1.3,1.3-resumed", "--over-budget", "--budget", "1s")
+    result = home.run(*SELF_BENCH, *few, "--seed", "7", "--json", "--report", str(kept))
     assert result.returncode == 0, result.stderr
     assert kept.read_text(encoding="utf-8") == result.stdout
     return home, json.loads(result.stdout)
@@ -120,9 +121,9 @@ def test_its_run_is_shown_listed_and_packed_like_any_other(
     assert "CPU to" in shown.stdout
     assert document["run"] in home.run("runs", "list").stdout
     pack = tmp_path / "self-bench.tlstax"
-    assert home.run("pack", "last", "-o", str(pack)).returncode == 0
+    assert home.run("runs", "pack", "last", "-o", str(pack)).returncode == 0
     other = Home(tmp_path / "other")
-    assert other.run("open", str(pack)).returncode == 0
+    assert other.run("runs", "open", str(pack)).returncode == 0
     assert "the engine spends" in other.run("report", "last").stdout
 
 
@@ -132,7 +133,7 @@ def test_ctrl_c_shows_what_there_is_and_the_run_goes_on_where_it_was_cut_off(
 ) -> None:
     assert mysql_build
     home = Home(tmp_path / "data")
-    process = home.start(*SMALL, "--budget", "4s")
+    process = home.start(*SMALL, "--budget", "4s", "--over-budget")
     try:
         wait_until(lambda: home.trials() >= 1 or process.poll() is not None)
         children = family(process.pid)
@@ -145,7 +146,7 @@ def test_ctrl_c_shows_what_there_is_and_the_run_goes_on_where_it_was_cut_off(
     assert "interrupted" in out
     wait_until(lambda: all_gone(children))
     before = home.trials()
-    again = home.run("study", "run", "self-bench", "--resume", "last", "--beside-others")
+    again = home.run(*SELF_BENCH, "--resume", "last")
     assert again.returncode == 0, again.stderr
     assert home.trials() > before
     with home.store() as store:

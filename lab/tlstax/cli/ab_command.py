@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from tlstax.cli import quantities
-from tlstax.cli.ab_app import AbOptions
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
@@ -19,13 +17,10 @@ from tlstax.cli.external_servers import (
     let_in,
     typed_servers,
 )
-from tlstax.cli.measuring import Shown, bounded, measured
+from tlstax.cli.measure_app import AbOptions
+from tlstax.cli.measuring import bounded, knowing_added, measured, new_request, shown_as
 from tlstax.cli.streams import show_found
-from tlstax.plan.budget import check_budget
-from tlstax.run.external import check_external
-from tlstax.run.preparing import Request
 from tlstax.study import Study
-from tlstax.study.changes import at_external_servers
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.topics.compare.text import gate_text
 from tlstax.topics.two_sides import gated_sides
@@ -34,24 +29,15 @@ PRECISION = "1%"
 
 
 def ab_command(options: AbOptions) -> int:
-    """Measure both sides in turns, show what B changes; the exit status, with limits that of `check`."""
+    """Measure both sides in turns, show what B changes; the exit status, with limits that of `compare`."""
     limits = limits_of(options.limits, warn)
     servers = external_servers(options)
-    study = ab_study(options, servers)
-    if servers:
-        study = at_external_servers(study, servers.by_level)
-        check_external(study, servers.by_level)
-    if not options.over_budget:
-        check_budget(study, own_options=True)
-    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
-    request = Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
+    request = new_request(ab_study(options, servers), servers, options, own_options=True)
     if servers:
         # Last, since it may ask for a password.
-        study, external = let_in(study, servers, _allowed(options, study))
+        study, external = let_in(request.study, servers, _allowed(options, request.study))
         request = replace(request, study=study, external=external)
-    form = "json" if options.json else "terminal"
-    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
-    stored = measured(request, shown=shown)
+    stored = measured(request, shown=shown_as(options))
     if stored.status == "interrupted":
         return INTERRUPTED
     if not limits:

@@ -7,11 +7,11 @@ from functools import partial
 from tlstax.advice.advise import AdviceRequest, advise
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.inspect_app import AdviseOptions
+from tlstax.cli.external_servers import accessed
 from tlstax.cli.kept import open_store
-from tlstax.cli.lent_server import accessed
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import AdviseOptions
 from tlstax.cli.streams import show_found
 from tlstax.report.page.html import advice_html
 from tlstax.topics.advice.redact import redacted

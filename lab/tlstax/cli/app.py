@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cache
 from io import StringIO
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,44 +17,55 @@ from typer.main import get_command
 
 from tlstax import __version__
 from tlstax.cli import examples
-from tlstax.cli.ab_app import ab_app
 from tlstax.cli.benches_app import benches_app
-from tlstax.cli.bundle_app import bundle_app
-from tlstax.cli.compare_app import compare_app
-from tlstax.cli.drivers_app import drivers_app
 from tlstax.cli.exit import guarded
-from tlstax.cli.inspect_app import inspect_app
-from tlstax.cli.options import Json, RunName, Verbose
-from tlstax.cli.pages_app import pages_app
+from tlstax.cli.machine_app import machine_app, specimens_app
+from tlstax.cli.measure_app import measure_app, study_app
+from tlstax.cli.old_spellings import NOW, old_app
 from tlstax.cli.predict_app import predict_app
-from tlstax.cli.run_app import run_app
+from tlstax.cli.read_app import read_app
 from tlstax.cli.runs_app import runs_app
-from tlstax.cli.specimens_app import specimens_app
+from tlstax.cli.server_app import drivers_app, server_app
 from tlstax.cli.streams import remember, tell
-from tlstax.cli.study_app import study_app
 from tlstax.guests import given_password
 from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
 
 GROUPS = {
-    "Measure": ("run", "study", "ab", "storm", "memory", "library-bench", "self-bench"),
+    "Measure": ("run", "study", "ab", "storm", "library-bench"),
     "Look at a server": ("inspect", "advise", "predict", "drivers"),
-    "Read what was measured": (
-        *("report", "compare", "check", "explain", "flames", "runs", "watch", "explore"),
-        *("pack", "open", "publish"),
-    ),
+    "Read what was measured": ("report", "compare", "explain", "flames", "runs"),
     "This machine": ("doctor", "specimens", "machines", "bundle", "completion"),
 }
 """The commands in the order that the help and the manual page have them, by what they are for."""
 
 
+_UsageError: Any = typer.BadParameter.__base__
+"""The library's own, or click's where an older one is built on that."""
+
+
 class _Program(TyperGroup):
     """All commands, in the help by what they are for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "suggest_commands": False})
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (the library's)
         order = [name for names in GROUPS.values() for name in names]
         return sorted(self.commands, key=lambda name: order.index(name) if name in order else -1)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command. A mistake names those that are spelt like it, old spellings by their new ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except _UsageError as mistake:
+            shown = {name: name for names in GROUPS.values() for name in names} | NOW
+            near = dict.fromkeys(shown[name] for name in get_close_matches(args[0], shown))
+            if near:
+                names = ", ".join(f"{name!r}" for name in near)
+                mistake.message = f"{mistake.message.rstrip('.')}. Did you mean {names}?"
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (the library's)
         longest = max(len(name) for names in GROUPS.values() for name in names)
@@ -79,21 +90,12 @@ app = typer.Typer(
 HELP = ["--help", "-h"]
 """What asks for help, of the program and of each command."""
 
-_UsageError: Any = typer.BadParameter.__base__
-"""The library's own, or click's where an older one is built on that."""
-
-app.add_typer(run_app)
-app.add_typer(compare_app)
-app.add_typer(ab_app)
-app.add_typer(bundle_app)
-app.add_typer(inspect_app)
-app.add_typer(predict_app)
-app.add_typer(benches_app)
-app.add_typer(pages_app)
+for _part in (measure_app, benches_app, server_app, predict_app, read_app, machine_app, old_app):
+    app.add_typer(_part)
 app.add_typer(study_app, name="study")
+app.add_typer(drivers_app, name="drivers")
 app.add_typer(runs_app, name="runs")
 app.add_typer(specimens_app, name="specimens")
-app.add_typer(drivers_app, name="drivers")
 
 
 @cache
@@ -196,126 +198,12 @@ def client_node() -> None:
     raise typer.Exit(work())
 
 
-@app.command()
-def report(
-    run_name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or `last`.")] = "last",
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="terminal, html, md, csv or json; for tools that follow figures from run to run: bencher, "
-            "openmetrics, and smaller-is-better or bigger-is-better for github-action-benchmark. Default: "
-            "as the file's name ends, else terminal.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write to this file: .html, .md, .csv, .json, .prom or .txt.",
-            dir_okay=False,
-        ),
-    ] = None,
-    outcomes: Annotated[
-        str | None,
-        typer.Option(help="The outcomes that such a tool follows; comma-separated.", metavar="NAME[,NAME…]"),
-    ] = None,
-    verbose: Verbose = False,
-) -> None:
-    """Show a run that was measured before, in any format."""
-    from tlstax.cli.report_command import report_command
+@app.command("live-page", hidden=True)
+def live_page() -> None:
+    """What `run --live` starts beside itself: the run's page, until the run is gone."""
+    from tlstax.cli.pages_command import inherited_command
 
-    raise typer.Exit(report_command(run_name, format_name, output, outcomes, verbose=verbose))
-
-
-@app.command()
-def explain(
-    run_name: RunName = "last",
-    case: Annotated[
-        str | None,
-        typer.Option(
-            help="The case, by its levels: tls=1.3,resumption=off,workload=reconnect; or control,… for "
-            "a control."
-        ),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="What to compare it with, in the same way. Default: its own baseline.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Where the extra cost goes, by component and function: of a run made with --profile or --count."""
-    from tlstax.cli.explain_command import explain_command
-
-    raise typer.Exit(explain_command(run_name, case, against, as_json=json))
-
-
-@app.command()
-def flames(
-    run_name: Annotated[str, typer.Argument(metavar="RUN", help="A run, or `last`.")] = "last",
-    case: Annotated[
-        str | None,
-        typer.Option(
-            help="Such as tls=1.3,resumption=off,workload=reconnect. Default: the costliest, and its "
-            "baseline."
-        ),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="The difference from this case; `baseline` is the case's own.")
-    ] = None,
-    side: Annotated[str, typer.Option(help="server or client.")] = "server",
-    folded: Annotated[
-        bool, typer.Option("--folded", help="Folded stacks instead of a picture: ns per operation.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write to this file: .svg, or .txt or .folded for folded stacks.",
-            dir_okay=False,
-        ),
-    ] = None,
-) -> None:
-    """Where CPU time went in a profiled run, function by function: a flame graph (SVG)."""
-    from tlstax.cli.flames_command import flames_command
-
-    raise typer.Exit(flames_command(run_name, case, against, side, folded=folded, output=output))
-
-
-@app.command()
-def machines(
-    ray: Annotated[
-        str,
-        typer.Option(
-            "--ray", metavar="ADDRESS", help="The head of a Ray cluster, as host:port.", show_default=False
-        ),
-    ],
-    json: Json = False,
-) -> None:
-    """The machines of a Ray cluster: what each is and can measure, their clocks, how far they are apart."""
-    from tlstax.cli.asked_cluster import check_can_supply
-
-    check_can_supply()
-    from tlstax.cli.machines_command import machines_command
-
-    raise typer.Exit(machines_command(ray, as_json=json))
-
-
-@app.command()
-def doctor(json: Json = False) -> None:
-    """What this machine can and cannot measure, and what would help."""
-    from tlstax.cli.doctor_command import doctor_command
-
-    raise typer.Exit(doctor_command(as_json=json))
-
-
-@app.command()
-def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """The script by which a shell completes commands, options, names of servers, studies and runs."""
-    from tlstax.cli.completion_command import completion_command
-
-    raise typer.Exit(completion_command(shell))
+    raise typer.Exit(inherited_command())
 
 
 examples.attach(app)

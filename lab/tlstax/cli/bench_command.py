@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.cli.exit import INTERRUPTED
@@ -16,9 +16,6 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
 BY_SUFFIX = {suffix: name for name in OF_BENCHES for suffix in FORMATS[name].suffixes}
-
-OF_RUNS = ("terminal", "md", "json")
-"""What those of these commands print that are runs of a study."""
 
 
 def bench_command(
@@ -47,12 +44,12 @@ def bench_command(
     return INTERRUPTED if document.status == "interrupted" else 0
 
 
-def format_of(named: str, *, json: bool, known: Sequence[str] = OF_BENCHES) -> str:
-    """The format that was asked for, by --format or by --json. UserMistake for one that is not `known`."""
-    if named not in known:
+def format_of(named: str, *, json: bool) -> str:
+    """The format that was asked for, by --format or by --json. UserMistake for one that there is not."""
+    if named not in OF_BENCHES:
         raise UserMistake(
-            f"--format: there is no format {named!r}{closest(named, known)}",
-            remedy=f"the formats are {', '.join(known)}",
+            f"--format: there is no format {named!r}{closest(named, OF_BENCHES)}",
+            remedy=f"the formats are {', '.join(OF_BENCHES)}",
         )
     return "json" if json else named
 

@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import typer
-from typer.models import ParameterInfo
+from typer.models import ArgumentInfo, ParameterInfo
 
 from tlstax.support.errors import UserMistake
 
@@ -109,6 +109,36 @@ def checked(options: Options) -> Options:
                     f"{_spelled(each.name)} goes with {_spelled(beside.option)}", remedy=beside.remedy
                 )
     return options
+
+
+def words_of(options: Any) -> list[str]:
+    """A dataclass of options as it would be typed: arguments first, and no option that is as by default."""
+    arguments: list[str] = []
+    typed: list[str] = []
+    hints = get_type_hints(type(options), include_extras=True)
+    for each in _in_order(type(options)):
+        hint, value = hints[each.name], getattr(options, each.name)
+        if is_dataclass(hint):
+            typed += words_of(value)
+        elif _is_typed(hint) and value is not None:
+            (known,) = (part for part in get_args(hint) if isinstance(part, ParameterInfo))
+            values = value if isinstance(value, list) else [value]
+            if isinstance(known, ArgumentInfo):
+                arguments += map(str, values)
+            elif value != _default(each):
+                name, _, negated = _name_of(known, each.name).partition("/")
+                for one in values:
+                    typed += [name] if one is True else [negated] if one is False else [name, str(one)]
+    return [*arguments, *typed]
+
+
+def _name_of(option: ParameterInfo, field: str) -> str:
+    """The first name that an option was given, else the one that its field gives it.
+
+    As an annotation it has its first name where a default would be.
+    """
+    named = (option.default, *(option.param_decls or ()))
+    return next((name for name in named if isinstance(name, str)), _spelled(field))
 
 
 def _default(each: Field[Any]) -> Any:

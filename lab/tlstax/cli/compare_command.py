@@ -1,4 +1,4 @@
-"""`tlstax compare` and `tlstax check`: runs beside one another, and limits with statuses of their own."""
+"""`tlstax compare`: runs beside one another, and limits with statuses of their own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import suppress
 from functools import partial
 
 from tlstax.cli.asked_outcomes import asked_outcomes, limits_of
-from tlstax.cli.compare_app import CheckOptions
 from tlstax.cli.kept import open_store
 from tlstax.cli.pack_command import run_or_pack
+from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.findings.core.limits import Limits
 from tlstax.records.trial import StoredRun
@@ -29,41 +29,52 @@ MOST_AGAIN = 12
 """How many other runs of the same thing are read for each run: with more than a dozen it is well known."""
 
 
-def compare_command(runs: list[str], outcomes: str | None, *, as_json: bool) -> int:
-    """Show each run beside the first; the exit status. UserMistake for fewer than two."""
-    if len(set(runs)) < 2:
+def compare_command(options: CompareOptions) -> int:
+    """Show each run beside the first, or with limits which cases keep to them; the exit status.
+
+    UserMistake for fewer runs than two, but where a limit is for the sides of one, and for more than two with
+    limits.
+    """
+    limits = limits_of(options.limits, warn)
+    if limits:
+        return _gate(options, limits)
+    if options.absolute:
+        raise UserMistake("--absolute goes with a limit", remedy="give --max-regression 5%, or leave it out")
+    if len(set(options.runs)) < 2:
         raise UserMistake("compare takes two runs or more", remedy="`tlstax runs list` shows all")
-    stored = _loaded(runs)
+    stored = _loaded(options.runs)
     often = Counter(own.header.run for own in stored)
     for run, times in often.items():
         if times > 1:
             raise UserMistake(f"run {run} is named {times} times", remedy="name each run once")
-    names = asked_outcomes(outcomes, stored[0].header.study)
+    names = asked_outcomes(options.outcomes, stored[0].header.study)
     found = compared(stored, names, others=_same_again(stored))
-    show_found(found, partial(printed_sections, sections(found)), as_json=as_json)
+    show_found(found, partial(printed_sections, sections(found)), as_json=options.json)
     return 0
 
 
-def check_command(options: CheckOptions) -> int:
+def _gate(options: CompareOptions, limits: Limits) -> int:
     """Show which cases keep to the limits: 0 where all do, 4 where one does not, else 5."""
-    limits = limits_of(options.limits, warn)
-    if not limits:
+    if options.outcomes is not None:
         raise UserMistake(
-            "a check needs a limit",
-            remedy="give --max-regression 5%, or one for an outcome by --max or --min",
+            "--outcomes does not go with a limit, which names its outcome", remedy="leave it out"
         )
     found = _checked(options, limits)
     show_found(found, partial(gate_text, found), as_json=options.json)
     return STATUS[found.verdict]
 
 
-def _checked(options: CheckOptions, limits: Limits) -> GateResult:
-    """The run beside the other one; without another, B beside A in it."""
-    if options.against is None:
+def _checked(options: CompareOptions, limits: Limits) -> GateResult:
+    """The second run beside the first; of one alone, B beside A in it."""
+    if len(options.runs) == 1:
         if options.absolute:
-            raise UserMistake("--absolute needs --against", remedy="leave it out: values are compared anyway")
-        return gated_sides(_loaded([options.run])[0], limits)
-    run, against = _loaded([options.run, options.against])
+            raise UserMistake("--absolute needs two runs", remedy="leave it out: values are compared anyway")
+        return gated_sides(_loaded(options.runs)[0], limits)
+    if len(options.runs) > 2:
+        raise UserMistake(
+            f"limits are for one run beside another, and {len(options.runs)} are named", remedy="name two"
+        )
+    against, run = _loaded(options.runs)
     if run.header.run == against.header.run:
         raise UserMistake(f"{run.header.run} cannot be checked against itself", remedy="name another run")
     measure: Measure = "itself" if options.absolute else "to the baseline"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from tlstax.cli import quantities
-from tlstax.cli.drivers_app import ProbeOptions
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.external_servers import external_of, external_url, needs_external
 from tlstax.cli.kept import open_store
-from tlstax.cli.lent_server import external_of, external_url, needs_external
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import ProbeOptions
 from tlstax.cli.streams import show_found
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.probes.drivers.external_logins import ExternalTarget

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,9 +14,11 @@ from tlstax.cli.runs_app import ExportOptions
 from tlstax.cli.streams import show, show_json
 from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
-from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, rows_csv, rows_json
-from tlstax.support.errors import UserMistake
+from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, json_lines, rows_csv, rows_json
+from tlstax.support import temporary
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest, counted
+from tlstax.topics.core.columns import ColumnType, Table, Values
 
 ExportFormat = Literal["json", "csv", "parquet"]
 
@@ -93,7 +95,7 @@ def _put(options: ExportOptions, text: str, *, is_json: bool) -> None:
 
 
 def _parquet(options: ExportOptions, stored: StoredRun, rows: str) -> int:
-    from tlstax.cli.parquet_file import parquet
+    from tlstax.cli.export_command import parquet
 
     path = options.output or Path(f"{stored.header.run}-{rows}.parquet")
     check_writable(path)
@@ -103,3 +105,30 @@ def _parquet(options: ExportOptions, stored: StoredRun, rows: str) -> int:
     what = f"{counted(len(found), 'row')} of {rows}, {len(content) / 1e6:.1f} MB"
     show(f"{path}: run {stored.header.run}, {what}\n")
     return 0
+
+
+_TYPES: dict[ColumnType, str] = {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}
+
+_AS_PARQUET = (
+    "COPY (SELECT * FROM read_json('{rows}', format = 'newline_delimited', columns = {columns})) "
+    "TO '{file}' (FORMAT parquet)"
+)
+
+
+def parquet(table: Table, rows: Iterable[Values]) -> bytes:
+    """The file's content: a column of its type for each of the table's. Raises MachineFault."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MachineFault(
+            "Parquet is written by DuckDB, which is not installed here",
+            remedy="start `./tlstax runs export --format parquet`: the launcher installs it",
+        ) from error
+    columns = {column.name: _TYPES[column.type] for column in table.columns}
+    with temporary.directory() as folder:
+        lines, file = folder / "rows.json", folder / "rows.parquet"
+        with lines.open("wb") as stream:
+            stream.writelines(line + b"\n" for line in json_lines(rows))
+        with duckdb.connect(config={"autoinstall_known_extensions": "false", "threads": "1"}) as database:
+            database.execute(_AS_PARQUET.format(rows=lines, file=file, columns=columns))
+        return file.read_bytes()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
-from tlstax.cli.flame_program import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import show, show_page, tell
+from tlstax.clients.engine import tool_command
 from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.study import Case
-from tlstax.support.errors import UserMistake
+from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.plain_words import reason
 from tlstax.topics.answer.case_choice import chosen_case
-from tlstax.topics.flames import FlameGraph, costliest, flame_graph, why_none
+from tlstax.topics.flames import COUNT_NAME, FlameGraph, costliest, flame_graph, why_none
 
 BASELINE = "baseline"
 BY_SUFFIX = {".svg": "picture", ".txt": "folded", ".folded": "folded"}
@@ -70,3 +72,33 @@ def _graph(stored: StoredRun, side: Side, case_text: str | None, against_text: s
         other = next(known for known in SIDES if known != side)
         raise UserMistake(why_none(stored, side, *wanted), remedy=f"try --side {other}")
     return graph
+
+
+NAME = "tlstax-tools flames"
+
+LEAST_PERCENT = 0.1
+"""Narrower frames are left out: on a screen they are less than a pixel, and they are most of the file."""
+
+DRAWING_TIMEOUT_S = 60
+
+
+def draw(graph: FlameGraph) -> str:
+    """The graph's SVG. Raises MachineFault where the program is missing or fails."""
+    command = [
+        *tool_command("flames"),
+        f"--title={graph.title}",
+        f"--subtitle={graph.subtitle}",
+        f"--count-name={COUNT_NAME}",
+        f"--min-width={LEAST_PERCENT}",
+        *(["--differential"] if graph.differential else []),
+    ]
+    try:
+        done = subprocess.run(
+            command, input=graph.text().encode(), capture_output=True, check=False, timeout=DRAWING_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{NAME} could not draw a flame graph ({reason(error)})") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{NAME}: ")
+        raise MachineFault(f"{NAME} could not draw a flame graph ({said or f'status {done.returncode}'})")
+    return done.stdout.decode()

@@ -6,9 +6,9 @@ from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.inspect_app import InspectOptions
-from tlstax.cli.lent_server import accessed
+from tlstax.cli.external_servers import accessed
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import InspectOptions
 from tlstax.cli.streams import show_found
 from tlstax.inspection.inspection import inspect
 from tlstax.support.errors import MachineFault

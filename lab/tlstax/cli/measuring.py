@@ -1,33 +1,85 @@
-"""What `run` and `study run` share: the pipeline with its progress, then what was found."""
+"""What `run`, `study run` and `ab` share: a request, the pipeline with its progress, then what was found."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.external_servers import ExternalServers
 from tlstax.cli.kept import open_store, reports_dir
-from tlstax.cli.live_page import beside
+from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.report_command import format_of_report, rendered
+from tlstax.cli.runs_command import write_rows
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
-from tlstax.cli.tabulate import write_rows
+from tlstax.plan.budget import check_budget
+from tlstax.plan.order import cases
+from tlstax.plan.timing import SHORTEST_S, block_s
+from tlstax.probes import specimen, specimen_list
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
+from tlstax.run.external import check_external
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
+from tlstax.specimens import added
+from tlstax.specimens.resolve import check_library_name, check_server_name
 from tlstax.store import Store
 from tlstax.study import Study
+from tlstax.study.changes import at_external_servers
+from tlstax.study.design import LONGEST_BUDGET_S
+from tlstax.study.faults import rebuilt
+from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
+from tlstax.study.needs import tls_libraries
+from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
 from tlstax.watch.noting import noting
+
+ROOM_FOR_SLOW_BLOCKS = 20
+"""How many times as long as it is thought to take a run may take that ends with a number of blocks."""
+
+
+def new_request(
+    study: Study, servers: ExternalServers, options: MeasuringOptions, *, own_options: bool
+) -> Request:
+    """A new run of the study as it was asked for, of whose external servers none was asked yet.
+
+    With `own_options` a budget that is too small is told by options of the command's own. Raises UserMistake.
+    """
+    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
+    for name in study.levels_of().get("server", ()):
+        if name not in servers.by_level:
+            check_server_name(str(name))
+    for name in tls_libraries(study):
+        check_library_name(name)
+    if servers:
+        study = at_external_servers(study, servers.by_level)
+        check_external(study, servers.by_level)
+    if not options.over_budget:
+        check_budget(study, own_options=own_options)
+    return Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
+
+
+def shown_as(options: MeasuringOptions) -> Shown:
+    """How the run is to be shown."""
+    form = "json" if options.json else "terminal"
+    return Shown(options.report, form, live=options.live, verbose=options.verbose)
+
+
+def ending_with(study: Study, blocks: int) -> Study:
+    """The study that ends with this block, however long they take."""
+    budget_s = ROOM_FOR_SLOW_BLOCKS * blocks * block_s(study, cases(study), SHORTEST_S)
+    changes = {"minimum_blocks": blocks, "maximum_blocks": blocks}
+    return study.model_copy(update={**changes, "budget_s": min(budget_s, LONGEST_BUDGET_S)})
 
 
 def bounded(
@@ -110,10 +162,12 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
         check_writable(shown.report)
     elif shown.form != "json":
         reports_dir()
-    with beside() as show_live, open_store() as store:
+    with ExitStack() as pages, open_store() as store:
         with noting(ProgressLine(quiet=shown.form == "json")) as (watcher, directory):
-            if shown.live:
-                show_live(directory)
+            if shown.live and directory is not None:
+                from tlstax.cli.pages_command import served_beside
+
+                pages.enter_context(served_beside(directory))
             stored = _run(request, store, watcher, cluster)
         found = document(stored)
         try:
@@ -182,3 +236,28 @@ def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
             form = format_of_report(path, "html")
             again = f"`tlstax report {run_name} --format {form} -o FILE` writes it elsewhere"
             write_text(path, rendered(stored, found, form), remedy=again)
+
+
+def knowing_added(study: Study) -> Study:
+    """The study with the abilities of its servers that were added; UserMistake where nothing is left of it.
+
+    A server that could not be asked, or was added by an earlier version, is taken to do everything.
+    """
+    wanted = {str(level) for level in study.levels_of().get("server", ())}
+    if not wanted:
+        return study
+    known = {entry.name: _abilities(entry.name) for entry in added.entries() if entry.name in wanted}
+    servers = {name: abilities for name, abilities in known.items() if abilities is not None}
+    return rebuilt(study, "server", servers=servers) if servers else study
+
+
+def _abilities(name: str) -> ServerAbilities | None:
+    facts = specimen.read(specimen_list.added_facts(name))
+    if facts is None or facts.unasked or facts.account_plugins is None:
+        return None
+    plugins = tuple(plugin for plugin in AUTH_PLUGINS if plugin in facts.account_plugins)
+    return ServerAbilities(
+        tls_versions=facts.tls_versions,
+        account_plugins=plugins,
+        compressions=COMPRESSIONS if facts.compressions is None else facts.compressions,
+    )

@@ -21,6 +21,11 @@ Verbose = Annotated[
     typer.Option("--verbose", "-v", help="All that is known, not what fits a screen."),
 ]
 StudyName = Annotated[str, typer.Argument(help="A built-in study, or a TOML file.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Rows in the table (100,000).")]
+AlikeWithin = Annotated[
+    str | None,
+    typer.Option(help="Call what differs by less than this alike, where the interval proves it (5%)."),
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Other levels: factor=a,b. May be given more than once.")
 ]
@@ -196,6 +201,27 @@ class ExternalOptions:
             "--max-connections": self.max_connections,
         }
         return [*self.guest.given(), *(name for name, value in own.items() if value is not None)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuringOptions:
+    """What is the same wherever a study is measured, be it `tax`, a file or two sides."""
+
+    over_budget: OverBudget = False
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None
+    server_cpus: ServerCpus = None
+    client_cpus: ClientCpus = None
+    external: ExternalOptions = field(default_factory=ExternalOptions)
+    beside_others: BesideOthers = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the report here: .html, or as of `report`. Default: beside the store.", dir_okay=False
+        ),
+    ] = None
+    live: Live = False
+    verbose: Verbose = False
+    json: Json = False
 
 
 @dataclass(frozen=True)

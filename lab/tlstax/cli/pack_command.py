@@ -1,4 +1,4 @@
-"""`tlstax pack` and `tlstax open`: a run as a file for others, and such a file among one's own runs."""
+"""`tlstax runs pack` and `runs open`: a run as a file for others, and such a file among one's own runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tlstax import __version__
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.report_command import report_command
+from tlstax.cli.runs_command import rows_of
 from tlstax.cli.streams import show
-from tlstax.cli.tabulate import rows_of
 from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 from tlstax.store.anonymise import anonymous

@@ -8,8 +8,7 @@ import textwrap
 import time
 from typing import TextIO
 
-from tlstax.cli.in_place import InPlace, Size
-from tlstax.cli.progress_view import Moment, view
+from tlstax.cli.progress_view import InPlace, Moment, Size, view
 from tlstax.findings.core.stopping import Progress
 from tlstax.results.live import LiveRun
 from tlstax.run.progress import Step

@@ -1,10 +1,12 @@
-"""What a terminal shows of work that goes on, in lines that fit: a bar, what is done now, ratios so far."""
+"""How progress is drawn: its lines, and the last lines of a terminal rewritten in place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import terminal_size
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -17,6 +19,54 @@ from tlstax.findings.core.wording import percent
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed
 from tlstax.topics.core.untrusted import printable
+
+USUAL_SIZE = os.terminal_size((80, 24))
+
+Size = Callable[[], os.terminal_size]
+
+
+class InPlace:
+    """Lines at the end of what a terminal shows; the cursor stays at the end of the last one."""
+
+    def __init__(self, stream: TextIO, size: Size | None = None) -> None:
+        self._stream = stream
+        self._read_size = size or (lambda: os.get_terminal_size(stream.fileno()))
+        self._shown_columns: list[int] = []
+
+    def size(self) -> os.terminal_size:
+        """How large the terminal is now; the usual size where it does not say."""
+        try:
+            columns, lines = self._read_size()
+        except (OSError, ValueError):
+            return USUAL_SIZE
+        return os.terminal_size((columns or USUAL_SIZE.columns, lines or USUAL_SIZE.lines))
+
+    def show(self, lines: Sequence[str], above: str = "") -> None:
+        """Put these lines, each narrower than the terminal, in the place of those before.
+
+        `above` is text, its lines ended, that stays above them.
+        """
+        text = self._erasing() + above + "\n".join(lines)
+        self._shown_columns = [Text.from_ansi(line).cell_len for line in lines]
+        self._stream.write(text)
+        self._stream.flush()
+
+    def erase(self) -> None:
+        """Leave nothing of the lines, and the cursor where they began."""
+        if self._shown_columns:
+            self.show(())
+
+    def _erasing(self) -> str:
+        """From the cursor back to the first line's beginning, and erase what follows (ECMA-48: CUU, ED).
+
+        A terminal that has become narrower since has broken the lines, each into as many rows as it takes.
+        """
+        if not self._shown_columns:
+            return ""
+        columns = self.size().columns
+        rows = sum(max(1, -(-shown // columns)) for shown in self._shown_columns)
+        return f"\r\x1b[{rows - 1}A\x1b[J" if rows > 1 else "\r\x1b[J"
+
 
 MOST_RATIOS = 8
 """How many are taken in at a glance; the report has all."""

@@ -1,20 +1,24 @@
-"""`tlstax publish`: a static site from packs, each run's report and pack below an index of all."""
+"""`tlstax runs publish`: a static site from packs, made beside its place and put there whole."""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from tlstax.cli.flame_program import draw
-from tlstax.cli.output_directory import NewDirectory, check_replaceable
+from tlstax.cli.flames_command import draw
 from tlstax.cli.streams import show
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import Link, html, site_html
 from tlstax.report.page.site import PackedFile, SiteRun, site_run
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import content_of, unpacked
-from tlstax.support.errors import UserMistake
+from tlstax.support import temporary
+from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
 from tlstax.topics.answer.document import document
 
@@ -68,11 +72,86 @@ def _clean(path: Path) -> tuple[bytes, StoredRun]:
         raise UserMistake(
             f"{path} has texts in it that are not known to be public: it was packed by another version of "
             f"tlstax ({first.packed_by}), or changed",
-            remedy=f"where the run is kept, or after `tlstax open {path}`, `tlstax pack {stored.header.run}` "
-            "leaves them out",
+            remedy=f"where the run is kept, or after `tlstax runs open {path}`, "
+            f"`tlstax runs pack {stored.header.run}` leaves them out",
         )
     if stored.is_empty:
         raise UserMistake(
             f"{path} has run {stored.header.run}, which measured nothing", remedy="leave it out"
         )
     return content, stored
+
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_CANNOT_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS})
+
+
+def check_replaceable(directory: Path, made_of: frozenset[str]) -> None:
+    """UserMistake where the directory has anything but what is named here: that is no earlier one of ours."""
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise UserMistake(f"{directory} is no directory", remedy="name another one")
+    others = sorted({path.name for path in directory.iterdir()} - made_of) if directory.exists() else []
+    if others:
+        raise UserMistake(
+            f"{directory} has {others[0]!r} in it, which is not of an earlier site",
+            remedy="name an empty directory, or one that is not there yet",
+        )
+    if not directory.absolute().parent.is_dir():
+        raise UserMistake(f"{directory.absolute().parent} is no directory", remedy="make it first")
+
+
+class NewDirectory:
+    """The new content while it is being written; `put_in_place` shows it, leaving it otherwise removes it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._place = directory.absolute()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> NewDirectory:
+        self._partial = self._stack.enter_context(temporary.beside(self._place))
+        try:
+            self._partial.mkdir()
+        except OSError as error:
+            self._stack.close()
+            raise UserMistake(
+                f"nothing can be made in {self._place.parent} ({error.strerror})", remedy="name another place"
+            ) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        """Write files by their paths in the directory. Raises MachineFault."""
+        for name, content in files.items():
+            path = self._partial / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            except OSError as error:
+                raise MachineFault(f"{path} could not be written ({error.strerror})") from error
+
+    def put_in_place(self) -> None:
+        """Let it take the place of what is there. Raises MachineFault."""
+        try:
+            if self._place.exists():
+                _exchange(self._partial, self._place)
+            else:
+                self._partial.rename(self._place)
+        except OSError as error:
+            raise MachineFault(f"{self._place} could not be replaced ({error.strerror})") from error
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Let two directories change places."""
+    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    if renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
+        return
+    number = ctypes.get_errno()
+    if number not in _CANNOT_EXCHANGE:
+        raise OSError(number, os.strerror(number))
+    aside = new.with_name(f"{new.name}{temporary.ASIDE}")
+    old.rename(aside)
+    new.rename(old)
+    aside.rename(new)

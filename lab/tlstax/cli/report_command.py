@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
-from tlstax.cli.flame_program import draw
+from tlstax.cli.flames_command import draw
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width

@@ -6,31 +6,29 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tlstax.cli import quantities
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.external_servers import (
     Allowed,
     ExternalServers,
     external_among,
     let_in,
+    needs_external,
+    warn,
 )
-from tlstax.cli.lent_server import needs_external, warn
-from tlstax.cli.measuring import Shown, bounded, measure
+from tlstax.cli.measure_app import RunOptions
+from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.run_app import RunOptions
 from tlstax.guests import existing_table, ways
 from tlstax.guests.address import GuestAddress
 from tlstax.guests.connection import chain_verified_by
 from tlstax.guests.existing_table import KeyRange, TableKey
 from tlstax.guests.tls import VERIFYING
-from tlstax.plan.budget import check_budget
 from tlstax.records.trial import Changes
-from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
-from tlstax.study.changes import at_external_servers, by_addresses, trusting
+from tlstax.study.changes import by_addresses, trusting
 from tlstax.study.level_names import EACH, RECONNECT, STORM
 from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
@@ -62,20 +60,13 @@ def run_command(options: RunOptions) -> int:
             "--server-host reads the server's CPU time for load that comes from here",
             remedy="leave it out, or leave --ray out",
         )
-    cpus = quantities.asked_cpus(options.server_cpus, options.client_cpus)
     if len(_typed(options)) == 1 and servers:
         servers = servers.alone()
     bundle = _bundle(options)
     addresses = _addresses(options)
     study = study_of(options, servers, bundle, addresses)
-    if servers:
-        study = at_external_servers(study, servers.by_level)
-        check_external(study, servers.by_level)
-    if not options.over_budget:
-        check_budget(study, own_options=True)
-    request = Request(
-        study=study,
-        seed=options.seed,
+    request = replace(
+        new_request(study, servers, options, own_options=True),
         changes=Changes(
             capture=options.capture,
             count=options.count,
@@ -83,17 +74,13 @@ def run_command(options: RunOptions) -> int:
             client_cpus=options.client_cpus,
         ),
         tls_as_able=options.tls is None,
-        beside_others=options.beside_others,
         share=1.0 if options.share is None else quantities.share(options.share),
-        cpus=cpus,
         bundle=bundle,
     )
     if servers:
         # Last, since it may ask for a password.
         request = _at_external_servers(request, servers, options, addresses)
-    form = "json" if options.json else "terminal"
-    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
-    return measure(request, shown=shown, cluster=cluster)
+    return measure(request, shown=shown_as(options), cluster=cluster)
 
 
 def _verifying(options: RunOptions) -> ExternalOptions:

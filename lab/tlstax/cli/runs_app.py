@@ -11,7 +11,7 @@ import typer
 from tlstax.cli.command import command
 from tlstax.cli.options import Json, RunName
 
-runs_app = typer.Typer(help="The runs that are kept.", no_args_is_help=True)
+runs_app = typer.Typer(help="The runs that are kept, and what becomes of them.", no_args_is_help=True)
 
 
 @runs_app.command("list")
@@ -28,6 +28,95 @@ def runs_show(run_name: RunName = "last") -> None:
     from tlstax.cli.report_command import report_command
 
     raise typer.Exit(report_command(run_name, "terminal", None))
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """The options of `tlstax runs watch` as they were typed."""
+
+    run_name: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run, or `last`. Default: the one under way.")
+    ] = None
+
+
+@command(runs_app)
+def watch(options: WatchOptions) -> int:
+    """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""
+    from tlstax.cli.pages_command import watch_command
+
+    return watch_command(options.run_name)
+
+
+@dataclass(frozen=True)
+class ExploreOptions:
+    """The options of `tlstax runs explore` as they were typed."""
+
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0: any free one.")] = 0
+
+
+@command(runs_app)
+def explore(options: ExploreOptions) -> int:
+    """The runs in a browser: views, the README's questions with charts; read-only, on this machine alone."""
+    from tlstax.cli.pages_command import explore_command
+
+    return explore_command(options.port)
+
+
+@dataclass(frozen=True)
+class PackOptions:
+    """The options of `tlstax runs pack` as they were typed."""
+
+    run: Annotated[str, typer.Argument(help="The run; `last` is the newest.")] = "last"
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file; default: RUN.tlstax, here.", dir_okay=False),
+    ] = None
+    with_names: Annotated[
+        bool, typer.Option("--with-names", help="Leave hosts, accounts, schemas and directories in it.")
+    ] = False
+
+
+@command(runs_app)
+def pack(options: PackOptions) -> int:
+    """A run as one file for others: all its trials with their proof, checksummed, without names."""
+    from tlstax.cli.pack_command import pack_command
+
+    return pack_command(options.run, options.output, with_names=options.with_names)
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """The options of `tlstax runs open` as they were typed."""
+
+    file: Annotated[Path, typer.Argument(help="A file that `runs pack` wrote.", dir_okay=False)]
+
+
+@command(runs_app, "open")
+def open_(options: OpenOptions) -> int:
+    """Keep a run from a file among one's own, every byte of it checked, and show it."""
+    from tlstax.cli.pack_command import open_command
+
+    return open_command(options.file)
+
+
+@dataclass(frozen=True)
+class PublishOptions:
+    """The options of `tlstax runs publish` as they were typed."""
+
+    directory: Annotated[
+        Path, typer.Argument(help="Where the site goes; an earlier one there is replaced.", file_okay=False)
+    ]
+    packs: Annotated[
+        list[Path], typer.Argument(metavar="PACK…", help="Files that `runs pack` wrote.", dir_okay=False)
+    ]
+
+
+@command(runs_app)
+def publish(options: PublishOptions) -> int:
+    """A static site from packs: servers, libraries and machines, each figure one click from its proof."""
+    from tlstax.cli.publish_command import publish_command
+
+    return publish_command(options.directory, options.packs)
 
 
 @dataclass(frozen=True)
@@ -73,7 +162,7 @@ def export(options: ExportOptions) -> int:
 @runs_app.command("tabulate")
 def runs_tabulate() -> None:
     """Write the rows of the store's SQL views for runs that have none: of older versions, or cut off."""
-    from tlstax.cli.tabulate import tabulate_command
+    from tlstax.cli.runs_command import tabulate_command
 
     raise typer.Exit(tabulate_command())
 

@@ -1,4 +1,4 @@
-"""`tlstax specimens`: fetching, checking, adding and removing what can be measured."""
+"""`tlstax specimens`: listing, fetching, checking, adding and removing what can be measured."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rich.table import Table
+from rich.text import Text
+
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.specimens_table import table_text
 from tlstax.cli.streams import colourful, show, show_json
 from tlstax.paths.program import told_version
 from tlstax.probes import specimen, specimen_list
 from tlstax.probes.specimen import Facts
+from tlstax.probes.specimen_list import Listed, Listing
 from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
@@ -23,6 +26,7 @@ from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import closest
+from tlstax.topics.core.printed import printed
 
 
 def list_command(*, as_json: bool) -> int:
@@ -184,3 +188,67 @@ def _check_known(names: Sequence[str], known: Sequence[str]) -> None:
             raise UserMistake(
                 f"there is no specimen {called(name)}{closest(name, known)}", remedy=resolve.LISTED
             )
+
+
+HEADINGS = {
+    "server": "Servers",
+    "tls_library": "TLS libraries",
+    "client": "Clients",
+    "path": "Paths",
+    "variant": "Our own variants",
+    "fault": "Faults",
+}
+
+
+ROOM_FOR_CHECKSUMS = 100
+"""From this width on there is room for the beginning of each checksum; the JSON has the whole."""
+
+
+def table_text(listing: Listing, *, width: int, colour: bool) -> str:
+    """One table a kind, then how much room they take."""
+    parts: list[Table | Text] = []
+    for kind, heading in HEADINGS.items():
+        of_kind = [specimen for specimen in listing.specimens if specimen.kind == kind]
+        if of_kind:
+            parts.append(_table(heading, of_kind, checksums=width >= ROOM_FOR_CHECKSUMS))
+    there = [specimen for specimen in listing.specimens if specimen.status == "ready"]
+    size_mb = sum(specimen.bytes or 0 for specimen in there) / 1e6
+    summary = f"{len(there)} of {len(listing.specimens)} are here ({size_mb:,.0f} MB)."
+    broken = [specimen.name for specimen in listing.specimens if specimen.status == "broken"]
+    if broken:
+        summary += f" Broken: {', '.join(broken)}; `tlstax specimens fetch NAME` gets them anew."
+    return printed([*parts, Text(summary)], width=width, colour=colour)
+
+
+def _table(heading: str, of_kind: list[Listed], *, checksums: bool) -> Table:
+    table = Table(box=None, pad_edge=False, title=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(heading, no_wrap=True)
+    table.add_column("version", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("MB", justify="right", no_wrap=True)
+    if checksums:
+        table.add_column("sha256", no_wrap=True)
+    table.add_column("origin")
+    table.add_column("its TLS")
+    for listed in of_kind:
+        size = f"{listed.bytes / 1e6:,.0f}" if listed.bytes is not None else ""
+        checksum = [listed.sha256[:8]] if checksums else []
+        table.add_row(
+            listed.name,
+            listed.version or "?",
+            listed.status,
+            size,
+            *checksum,
+            listed.origin,
+            _words(listed),
+        )
+    table.add_row()
+    return table
+
+
+def _words(specimen: Listed) -> str:
+    if specimen.status == "broken":
+        return specimen.reason
+    if specimen.status == "absent" or specimen.kind in {"fault", "variant", "path"}:
+        return ""
+    return specimen.tls.words() if specimen.tls else "not asked yet"

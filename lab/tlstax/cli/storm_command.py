@@ -7,7 +7,7 @@ import secrets
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import StormOptions
-from tlstax.cli.lent_server import external_of, external_url
+from tlstax.cli.external_servers import external_of, external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.probes.storms.limits import TOPIC, Sought
 from tlstax.probes.storms.measure import StormRequest, storm_limits

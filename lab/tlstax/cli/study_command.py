@@ -3,47 +3,61 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from tlstax.cli import quantities
-from tlstax.cli.added_servers import knowing_added
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
+from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import (
+    SERVER,
     Allowed,
     ExternalServers,
     external_among,
     let_in,
+    let_into,
     typed_servers,
 )
 from tlstax.cli.kept import open_store
-from tlstax.cli.measuring import Shown, bounded, measure
+from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
+from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.plan_words import plan_words
-from tlstax.cli.streams import show, show_json, tell, terminal_width
-from tlstax.cli.study_app import PlanOptions, StudyRunOptions
-from tlstax.plan.budget import check_budget
-from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
 from tlstax.plan.order import plan
+from tlstax.probes.external_memory import ExternalRequest, external_memory, memory_text
 from tlstax.records.trial import Changes
-from tlstax.run.external import check_external
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
+from tlstax.specimens.resolve import flavour_named
 from tlstax.study import (
+    Exclusion,
     Study,
     at_rate,
     built_in_studies,
     check_nothing_is_lost,
+    configuration,
     load_study,
     override,
     study_toml,
 )
-from tlstax.study.changes import at_external_servers
+from tlstax.study.changes import over_client_library
+from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.faults import rebuilt
 from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 
 SET = "--set server="
+
+MEMORY = "server_rss_bytes"
+"""The outcome that decides of studies of connections that are kept."""
+
+EXTERNAL_MEMORY, USUAL_ROUNDS = "memory", 3
+"""The study that external servers have a measurement of their own for, and how many rounds that has."""
 
 
 def list_command() -> int:
@@ -84,6 +98,11 @@ def run_command(options: StudyRunOptions) -> int:
     UserMistake where the budget of a new run has no room for two blocks, and it is not to go on over it.
     """
     cluster, changes = asked_cluster(options.cluster), options.changes
+    if changes.blocks is not None and changes.budget is not None:
+        raise UserMistake(
+            "--blocks ends a run with a number of blocks, and --budget with a time",
+            remedy="leave one of the two out",
+        )
     servers = external_among(typed_servers(changes.set), options.external, SET)
     if cluster is not None:
         check_has_server(cluster)
@@ -92,6 +111,8 @@ def run_command(options: StudyRunOptions) -> int:
                 "--ray has each machine measure servers of its own, and an external server is there once",
                 remedy="leave one of the two out, or load one with `tlstax run --server … --clients-on …`",
             )
+    if servers and options.study.name == EXTERNAL_MEMORY:
+        return _external_memory(options, servers)
     if options.resume is None:
         request = _new(options, changes, servers)
     elif servers:
@@ -100,34 +121,28 @@ def run_command(options: StudyRunOptions) -> int:
         )
     else:
         request = _resumed(options, changes, cluster)
-    request = replace(request, beside_others=options.beside_others)
-    form = "json" if options.json else "terminal"
-    shown = Shown(options.report, form, live=options.live, verbose=options.verbose)
-    return measure(request, shown=shown, cluster=cluster)
+    return measure(request, shown=shown_as(options), cluster=cluster)
 
 
 def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -> Request:
     """A new run of the study, at these external servers where there are any. Raises UserMistake."""
     study = changed(load_study(options.study.name), changes, servers)
-    if servers:
-        study = at_external_servers(study, servers.by_level)
-        check_external(study, servers.by_level)
-    if not options.over_budget:
-        check_budget(study)
-    for why, count in lacking(study).items():
+    request = new_request(study, servers, options, own_options=False)
+    for why, count in lacking(request.study).items():
         tell(f"tlstax: {counted(count, 'case')} left out: {why}")
     # What a run keeps of its options names no user and no schema.
     kept = changes.model_copy(update={"set": tuple(map(servers.setting, changes.set))})
-    request = Request(study=study, seed=options.seed, changes=kept, cpus=_asked_cpus(changes))
+    chosen = {quantities.setting(setting)[0] for setting in changes.set}
+    as_able = holds_connections(study) and "tls" not in chosen
+    request = replace(request, changes=kept, tls_as_able=as_able)
     if not servers:
         return request
-    chosen = {quantities.setting(setting)[0] for setting in changes.set}
     allowed = Allowed(
         fewer_connections="connections" not in chosen,
         no_tables="workload" not in chosen,
-        asks_plaintext="tls" in chosen and has_plaintext(study),
+        asks_plaintext="tls" in chosen and has_plaintext(request.study),
     )
-    study, external = let_in(study, servers, allowed)
+    study, external = let_in(request.study, servers, allowed)
     return replace(request, study=study, external=external)
 
 
@@ -140,12 +155,16 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
     for setting in changes.set:
         factor, levels = quantities.setting(servers.setting(setting))
         chosen.append(factor)
-        study = override(study, factor, levels, option=f"--set {factor}", external=servers.levels)
+        study = _overridden(study, factor, levels, servers)
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
     study = knowing_added(study)
     check_nothing_is_lost(study, chosen)
-    return bounded(
+    if holds_connections(study) and "connections" in chosen:
+        study = _along_a_ladder(study)
+    if "server" in chosen and "configuration" not in chosen and not servers:
+        study = _with_thread_pools(study)
+    bound = bounded(
         asking_what_is_there(study, as_written),
         budget=changes.budget,
         precision=changes.precision,
@@ -154,10 +173,104 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
         capture=changes.capture,
         count=changes.count,
     )
+    blocks = changes.blocks
+    if blocks is None and changes.budget is None and holds_connections(bound):
+        blocks = bound.maximum_blocks
+    return bound if blocks is None else ending_with(bound, blocks)
 
 
-def _asked_cpus(changes: Changes) -> AskedCpus:
-    return quantities.asked_cpus(changes.server_cpus, changes.client_cpus)
+def _overridden(study: Study, factor: str, levels: Sequence[str], servers: ExternalServers) -> Study:
+    """The study with these levels of a factor, as `--set` names them. Raises UserMistake."""
+    option = f"--set {factor}"
+    if factor == "client_tls_library" and len(levels) == 1 and _is_beside_the_floor(study):
+        return over_client_library(study, levels[0], option)
+    return override(study, factor, levels, option=option, external=servers.levels)
+
+
+def _is_beside_the_floor(study: Study) -> bool:
+    """Whether the study sets clients beside the floor, some of which keep the TLS library that they have."""
+    return any(treatment.get("client") == FLOOR for treatment in study.treatments)
+
+
+def holds_connections(study: Study) -> bool:
+    """Whether the study asks what each further connection costs that is kept."""
+    return study.deciding_outcome == MEMORY
+
+
+def _along_a_ladder(study: Study) -> Study:
+    """The study with its numbers of connections in their order, the fewest with a control. UserMistake."""
+    option = "--set connections"
+    sizes = tuple(sorted(int(level) for level in study.levels_of()["connections"]))
+    if len(sizes) < 2:
+        raise UserMistake(f"{option}: what each further one costs takes two numbers at the least")
+    factors = {**study.factors, "connections": sizes}
+    return rebuilt(study, option, factors=factors, control_within={"connections": sizes[0]})
+
+
+def _with_thread_pools(study: Study) -> Study:
+    """A study of servers with a thread pool without it at those that have none."""
+    levels = study.levels_of()
+    if levels.get("configuration") != (configuration.THREAD_POOL,):
+        return study
+    names = tuple(map(str, levels["server"]))
+    pooled = [name for name in names if flavour_named(name) == "mariadb"]
+    plain = [name for name in names if name not in pooled]
+    if not plain:
+        return study
+    if not pooled:
+        return override(study, "configuration", (configuration.AS_IT_COMES,))
+    both = override(study, "configuration", (configuration.THREAD_POOL, configuration.AS_IT_COMES))
+    left_out = (
+        Exclusion(levels={"server": tuple(own), "configuration": level}, why=why)
+        for level, own, why in (
+            (configuration.THREAD_POOL, plain, "it has no thread pool"),
+            (configuration.AS_IT_COMES, pooled, "it is measured with its thread pool"),
+        )
+    )
+    return rebuilt(both, "--set server", exclude=(*both.exclude, *left_out))
+
+
+def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
+    """What connections cost an external server, whose process nobody may start anew; the exit status.
+
+    UserMistake for an option that is about private servers, and where another server is beside it.
+    """
+    _check_external_memory(options, servers)
+    (guest,) = servers.by_level.values()
+    access, line = let_into(guest), ProgressLine(quiet=options.json)
+    request = ExternalRequest(
+        rounds=options.study.blocks or USUAL_ROUNDS,
+        max_connections=options.external.max_connections,
+        seed=options.seed,
+        beside_others=options.beside_others,
+    )
+    try:
+        found = external_memory(request, access, line)
+    finally:
+        line.close()
+    show_found(found, partial(memory_text, found), as_json=options.json)
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def _check_external_memory(options: StudyRunOptions, servers: ExternalServers) -> None:
+    if len(typed_servers(options.changes.set)) > 1:
+        raise UserMistake(
+            "the memory of an external server is measured by itself", remedy=f"name one server with {SET}"
+        )
+    stated = options.changes.model_dump(exclude_defaults=True, exclude={"set", "blocks"})
+    settings = (quantities.setting(servers.setting(text))[0] for text in options.changes.set)
+    others = {"report": options.report, "live": options.live, "resume": options.resume}
+    named = [
+        *(f"--set {factor}" for factor in settings if factor != SERVER),
+        *(f"--{name.replace('_', '-')}" for name in stated),
+        *(f"--{name}" for name, value in others.items() if value),
+    ]
+    for option in named:
+        raise UserMistake(
+            f"{option} needs private servers: an external one keeps what it has, and connections to it are "
+            "opened step by step, as many as --max-connections allows",
+            remedy="leave it out",
+        )
 
 
 def _resumed(options: StudyRunOptions, typed: Changes, cluster: AskedCluster | None) -> Request:
@@ -176,4 +289,5 @@ def _resumed(options: StudyRunOptions, typed: Changes, cluster: AskedCluster | N
     check_study(stored, study)
     shares_load = cluster is not None and bool(cluster.clients_on)
     check_where(stored.header, on_cluster=cluster is not None, shares_load=shares_load)
-    return Request(study=study, resumed=stored, cpus=_asked_cpus(changes))
+    cpus = quantities.asked_cpus(changes.server_cpus, changes.client_cpus)
+    return Request(study=study, resumed=stored, cpus=cpus, beside_others=options.beside_others)

@@ -51,5 +51,5 @@ def guarded(pages: Application, *, prefix: str, hosts: frozenset[str]) -> Applic
 async def _refuse(send: Send) -> None:
     text = [(b"content-type", b"text/plain; charset=utf-8")]
     await send({"type": "http.response.start", "status": 404, "headers": text})
-    body = "Open the address that `tlstax explore` printed: no other one leads anywhere.\n"
+    body = "Open the address that `tlstax runs explore` printed: no other one leads anywhere.\n"
     await send({"type": "http.response.body", "body": body.encode()})

@@ -342,6 +342,7 @@ class Changes(Frozen):
 
     set: tuple[str, ...] = ()
     budget: str | None = None
+    blocks: int | None = None
     precision: str | None = None
     rate: str | None = None
     arrivals: str | None = None

@@ -1,4 +1,4 @@
-"""What differs between runs, and whether a run keeps to a limit: the documents of `compare` and `check`."""
+"""What differs between runs, and whether a run keeps to a limit: the documents of `compare`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RunComparison(Frozen):
 
 
 class GateResult(RunBeside):
-    """The document that `check --json` prints: each case with a limit, and whether it kept to it.
+    """The document that `compare --json` prints beside limits: each case, and whether it kept to its own.
 
     A row's `more` has by how much it may rise at `most`, or must rise at `least`, relative (0.05 is 5 %,
     −0.05 a fall), and its `verdict`: PASS where all of its interval keeps to the limit, FAIL where all of it

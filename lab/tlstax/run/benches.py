@@ -41,7 +41,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
-from tlstax.study.changes import OWN_OPTIONS, SHORT_NAMED
+from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels, ServerChoice
@@ -258,7 +258,7 @@ def left_out(error: TlstaxError, study: Study, at_fault: Levels) -> TlstaxError:
         if others and study.baseline.get(factor) != level:
             without = f"leave it out with {option_of(study, factor)}{listed(others).replace(' ', '')}"
             is_external = factor == "server" and not all(is_specimen_name(str(other)) for other in others)
-            if is_external or study.name in SHORT_NAMED:
+            if is_external:
                 without = "leave it out"  # An external server is not named by what it is called.
             remedy = f"{error.remedy}, or {without}" if error.remedy else without
             return type(error)(error.message, remedy=remedy)

@@ -98,7 +98,8 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
             raise UserMistake(
                 f"each trial of the study {study.name} has a new process of the server, and an external one "
                 "is not ours to start",
-                remedy="name specimens; `tlstax memory --server mysql://…` opens connections step by step",
+                remedy="name specimens; `tlstax study run memory --set server=mysql://…` opens connections "
+                "step by step",
             )
         for name in _ITS_OWN:
             if name in case and name != "server" and getattr(case, name) != getattr(plain, name):

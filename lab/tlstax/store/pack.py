@@ -191,4 +191,4 @@ def _lines(path: Path, rest: memoryview) -> Iterator[bytes]:
 
 
 def _no_pack(path: Path, why: str) -> UserMistake:
-    return UserMistake(f"{path} is no run that `tlstax pack` wrote: {why}", remedy="name another file")
+    return UserMistake(f"{path} is no run that `tlstax runs pack` wrote: {why}", remedy="name another file")

@@ -29,9 +29,6 @@ from tlstax.support.text import closest, enumerated
 OWN_OPTIONS = frozenset(factor.name for factor in FACTORS.values() if factor.has_option)
 """Factors that `tlstax run` has an option for; a mistake is reported by that name."""
 
-SHORT_NAMED = frozenset({"memory", "hold", "self-bench"})
-"""Studies with a command of their own, whose options are not all called as those of `study run`."""
-
 RESUMED = "-resumed"
 """Ends a TLS level on the command line to ask for resumption: "1.3-resumed"."""
 

@@ -1,6 +1,6 @@
 """Flame graphs: what each is drawn of, as folded lines with CPU time per operation. Drawing is another's.
 
-A graph is drawn by whoever runs a program (see `tlstax.cli.flame_program`); what reports is given a function.
+A graph is drawn by whoever runs a program (`tlstax.cli.flames_command`); what reports is given a function.
 """
 
 from __future__ import annotations

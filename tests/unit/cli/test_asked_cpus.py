@@ -35,8 +35,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--server", "mysql://u@h/db", "--server-cpus", "0"), "--server-cpus needs a private server"),
         (("study", "run", "tax", "--client-cpus", "1-0"), "--client-cpus: '1-0' is not a list of CPUs"),
         (("study", "run", "tax", "--server-cpus", "99999"), "CPU 99999"),
-        (("self-bench", "--server-cpus", "a"), "--server-cpus: 'a' is not a list of CPUs"),
-        (("self-bench", "--hold", "9", "--client-cpus", "a"), "--client-cpus: 'a' is not a list of CPUs"),
+        (("self-bench", "--bytes", "--server-cpus", "a"), "--server-cpus: 'a' is not a list of CPUs"),
     ],
 )
 def test_cpus_that_cannot_be_had_are_told_in_one_sentence(

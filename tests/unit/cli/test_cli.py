@@ -11,7 +11,7 @@ import pytest
 
 from fake_trials import fake_header
 from tlstax.cli import quantities
-from tlstax.cli.run_app import RunOptions
+from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import cases
@@ -43,7 +43,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--budget", "9" * 400), "not a duration"),
         (("run", "--rtt-ms", "9" * 400), "is not a level of rtt_ms"),
         (("run", "--connections", "9" * 400), "is not a level of connections"),
-        (("self-bench", "--connections", "9" * 5000), "not a whole number from 1 to 999,999,999"),
+        (("study", "run", "memory", "--set", "connections=" + "9" * 400), "is not a level of connections"),
         (("study", "plan", "n" * 300 + ".toml"), "cannot be read"),
         (
             ("specimens", "add", "own", "--mysqld", "n" * 300),
@@ -66,7 +66,10 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ),
         (("ab", "--a", "server=mysql://u@h/db,", "--b", "server=mysql-9.7"), "has a comma"),
         (("ab", "--a", "tls=off", "--b", "tls=1.3", "--set", "connections=4,"), "--set connections: nothing"),
-        (("memory", "--connections", "100,500,"), "--connections: nothing is named before or after a comma"),
+        (
+            ("study", "run", "memory", "--set", "connections=1,"),
+            "--set connections: nothing is named before or",
+        ),
         (("inspect", "--client", "pymysql-1.1,"), "--client: nothing is named before or after a comma"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
         (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "--ssl-ca needs the address of an external"),
@@ -120,19 +123,27 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("report",), "no run in the store yet"),
         (("report", "--format", "pdf"), "html"),
         (("runs", "delete", "20000101"), "no run"),
-        (("self-bench", "--workload", "reconect"), "did you mean 'reconnect'?"),
-        (("self-bench", "--tls", "1.2"), "allowed are off, 1.3, 1.3-resumed"),
-        (("self-bench", "--tls", "1.3-resumed", "--workload", "point-select"), "new connections only"),
-        (("self-bench", "--connections", "8,none"), "none"),
-        (("self-bench", "--budget", "soon"), "write it like 60s, 2m or 1h"),
-        (("self-bench", "--format", "html"), "the formats are terminal, md, json"),
+        (("study", "run", "self-bench", "--set", "workload=reconect"), "did you mean 'reconnect'?"),
+        (("study", "run", "self-bench", "--set", "connections=8,none"), "none"),
+        (("study", "run", "memory", "--blocks", "2", "--budget", "5m"), "leave one of the two out"),
+        (("study", "run", "memory", "--set", "connections=100"), "takes two numbers at the least"),
+        (("compare", "last", "--absolute"), "--absolute goes with a limit"),
+        (("compare", "last", "--max-regression", "5%", "--absolute"), "--absolute needs two runs"),
+        (("compare", "a", "b", "c", "--max-regression", "5%"), "3 are named"),
+        (
+            ("compare", "a", "b", "--max-regression", "5%", "--outcomes", "ops_per_s"),
+            "--outcomes does not go",
+        ),
+        (("check", "last", "--against", "one"), "a check needs a limit"),
+        (("self-bench", "--format", "md"), "`tlstax report last --format md` shows the run so"),
+        (("self-bench", "--bytes", "--workload", "reconnect"), "--workload does not go with --bytes"),
+        (("self-bench", "--bytes", "--format", "html"), "the formats are terminal, md"),
         (("self-bench", "--show", "no-such-file.json"), "cannot be read"),
         (("self-bench", "--show", __file__), "`tlstax report RUN` shows it"),
         (("self-bench", "--rate", "5"), "--rate goes with --hold"),
         (("storm", "--lasting", "3s"), "--lasting goes with --steady"),
         (("predict", "--mixes", "5"), "--mixes goes with --validate"),
         (("self-bench", "--server", "mysql-9.7"), "--server goes with --hold"),
-        (("self-bench", "--hold", "9", "--server", ","), "--server: nothing is named"),
         (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
     ],
 )
@@ -188,7 +199,7 @@ def test_what_the_system_refuses_is_no_defect(
     def refused(**_: object) -> int:
         raise error
 
-    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", refused)
+    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", refused)
     assert status_of(monkeypatch, "doctor") == status
     err = capsys.readouterr().err
     assert err.startswith(f"tlstax: {said}")
@@ -410,7 +421,7 @@ def test_a_defect_is_owned_and_its_details_are_kept(
     def broken(**_: object) -> int:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", broken)
+    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", broken)
     assert status_of(monkeypatch, "doctor") == 3
     err = capsys.readouterr().err
     assert "a defect in tlstax (ZeroDivisionError: by zero)" in err

@@ -11,9 +11,7 @@ from kept_runs import NAME, RUN, keep
 from tlstax import __main__ as program
 from tlstax.cli.command_tree import Command, command_tree
 from tlstax.cli.completion import kinds, names
-from tlstax.cli.completion.scripts import SHELLS, script
-from tlstax.cli.completion.tables import tables
-from tlstax.cli.completion_command import completion_command
+from tlstax.cli.completion.scripts import SHELLS, script, tables
 from tlstax.store import Store
 from tlstax.support.errors import UserMistake
 
@@ -54,7 +52,7 @@ def test_names_are_those_that_are_accepted() -> None:
     ("place", "kind"),
     [
         ("report :", "runs"),
-        ("check --against", "packs"),
+        ("compare :", "packs"),
         ("explain --against", "any"),
         ("study run :", "studies"),
         ("study run --set", "settings"),
@@ -82,7 +80,7 @@ def test_no_line_ends_its_quotation(shell: str) -> None:
     """Nor is there any placeholder left."""
     for table in (TABLES.commands, TABLES.options, TABLES.values, TABLES.words, TABLES.traits):
         assert not [line for lines in table.values() for line in lines if "'" in line or "\\" in line]
-    written = script(shell, TABLES)
+    written = script(shell, TREE)
     assert "@TABLES@" not in written
     assert "@WORD@" not in written
 
@@ -119,4 +117,4 @@ def test_a_cache_that_cannot_be_used_is_nothing_to_a_key_press(
 
 def test_another_shell_is_the_users_mistake() -> None:
     with pytest.raises(UserMistake, match="there is no completion for 'tcsh'"):
-        completion_command("tcsh")
+        script("tcsh", TREE)

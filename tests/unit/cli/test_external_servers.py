@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from tlstax.cli.ab_app import AbOptions
 from tlstax.cli.ab_command import ab_study, external_servers
 from tlstax.cli.external_servers import (
     Allowed,
     ExternalServers,
+    accessed,
     external_among,
+    external_of,
     let_in,
     typed_servers,
 )
-from tlstax.cli.lent_server import accessed, external_of
+from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.study_command import changed
 from tlstax.records.trial import Changes

@@ -116,7 +116,7 @@ def test_what_may_have_a_password_is_not_repeated(
     """A name of none of the forms that are known for certain, where a server may be named."""
     places = list(_everywhere(OF_A_SERVER))
     assert {" ".join(command.words) for command, _ in places} >= {
-        *("run", "ab", "inspect", "advise", "storm", "memory", "predict", "bundle", "self-bench"),
+        *("run", "ab", "inspect", "advise", "storm", "predict", "bundle"),
         *("study run", "study plan", "drivers probe", "specimens fetch"),
     }
     for (command, parameter), given in zip(places, cycle(LIKELY), strict=False):

@@ -1,4 +1,4 @@
-"""`tlstax pack` and `tlstax open`: a run goes into a file, and comes out of it in another store."""
+"""`tlstax runs pack` and `tlstax runs open`: a run goes into a file, and comes out of it in another store."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from fake_trials import fake_run
-from tlstax.cli.compare_app import CheckOptions
-from tlstax.cli.compare_command import check_command, compare_command
+from tlstax.cli.compare_command import compare_command
 from tlstax.cli.kept import open_store
 from tlstax.cli.options import LimitOptions
 from tlstax.cli.pack_command import open_command, pack_command
-from tlstax.cli.runs_command import list_command
-from tlstax.cli.tabulate import write_missing
+from tlstax.cli.read_app import CompareOptions
+from tlstax.cli.runs_command import list_command, write_missing
 from tlstax.store.pack import packed
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -52,11 +51,11 @@ def test_a_run_is_compared_with_a_file(kept: str, tmp_path: Path, capsys: pytest
         store.adopt(other.model_copy(update={"header": header}))
     pack_command(kept, tmp_path / "main.tlstax", with_names=True)
     limit = LimitOptions(most=["server_cpu_us_per_op +1000%"])
-    assert check_command(CheckOptions(run="last", against="main.tlstax", limits=limit)) == 0
-    assert compare_command([str(tmp_path / "main.tlstax"), "last"], None, as_json=False) == 0
+    assert compare_command(CompareOptions(runs=["main.tlstax", "last"], limits=limit)) == 0
+    assert compare_command(CompareOptions(runs=[str(tmp_path / "main.tlstax"), "last"])) == 0
     assert "inconclusive" in capsys.readouterr().out
     with pytest.raises(UserMistake, match="cannot be read"):
-        check_command(CheckOptions(run="last", against="other.tlstax", limits=limit))
+        compare_command(CompareOptions(runs=["other.tlstax", "last"], limits=limit))
 
 
 def test_a_pack_that_cannot_be_worked_out_is_not_kept(kept: str, tmp_path: Path) -> None:
@@ -108,7 +107,7 @@ def test_a_run_that_cannot_be_read_is_one_line_and_the_others_go_on(
     assert [own["run"] for own in document["unreadable"]] == [names[0]]
     assert pack_command(kept, None, with_names=False) == 0
     with pytest.raises(MachineFault, match=f"run {names[1]} is damaged"):
-        compare_command([kept, names[1]], None, as_json=False)
+        compare_command(CompareOptions(runs=[kept, names[1]]))
     with pytest.raises(MachineFault, match="says that it is"):
         pack_command("../../x", None, with_names=False)
     with open_store() as store:

@@ -11,9 +11,8 @@ import pytest
 
 from fake_terminal import FakeTerminal
 from fake_trials import fake_run, whole_tax
-from tlstax.cli.in_place import InPlace
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.progress_view import MOST_RATIOS, Moment, view
+from tlstax.cli.progress_view import MOST_RATIOS, InPlace, Moment, view
 from tlstax.findings.core.stopping import Progress, decide, most_telling, short_labels
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import block_s

@@ -1,4 +1,4 @@
-"""`tlstax publish`: a site of packs, whole or not at all, in which nothing is but what packs have."""
+"""`tlstax runs publish`: a site of packs, whole or not at all, in which nothing is but what packs have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from report_runs import exact_run, guest, hostile, noisy_run, one_block
 from tlstax import __version__
-from tlstax.cli import output_directory
+from tlstax.cli import publish_command as module
 from tlstax.cli.publish_command import publish_command
 from tlstax.records.trial import StoredRun
 from tlstax.store.anonymise import anonymous
@@ -21,7 +21,7 @@ from tlstax.support.errors import UserMistake
 
 
 def pack(folder: Path, stored: StoredRun, name: str, *, clean: bool = True) -> Path:
-    """The run under this name, packed as `tlstax pack` does it."""
+    """The run under this name, packed as `tlstax runs pack` does it."""
     named = stored.model_copy(update={"header": stored.header.model_copy(update={"run": name})})
     kept = anonymous(named) if clean else named
     path = folder / f"{name.replace('/', '_')}.tlstax"
@@ -125,7 +125,7 @@ def test_an_earlier_site_is_replaced_whole(packs: list[Path], tmp_path: Path) ->
 def test_without_an_exchange_it_is_replaced_too(
     packs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_directory, "_RENAME_EXCHANGE", 1 << 30)  # no flag of renameat2(2): EINVAL
+    monkeypatch.setattr(module, "_RENAME_EXCHANGE", 1 << 30)  # no flag of renameat2(2): EINVAL
     site = tmp_path / "site"
     publish_command(site, packs)
     publish_command(site, packs[:1])
@@ -163,7 +163,7 @@ def test_a_pack_of_an_older_version_that_left_names_in_it_is_refused(tmp_path: P
         path.write_bytes(packed(unclean, by="0.0.9", names_left_out=True))
         with pytest.raises(UserMistake, match=r"packed by another version of tlstax \(0.0.9\)") as caught:
             publish_command(tmp_path / "site", [path])
-        assert f"tlstax open {path}" in caught.value.sentence()
+        assert f"tlstax runs open {path}" in caught.value.sentence()
     assert not (tmp_path / "site").exists()
 
 

@@ -35,10 +35,10 @@ FILES: dict[str, bytes] = {
     "latin": b'name = "\xfc"',
 }
 OF_FILES = (
-    "open {}",
-    "publish site {}",
+    "runs open {}",
+    "runs publish site {}",
     "compare {} ./missing.tlstax",
-    "check {} --against ./missing.tlstax --max server_cpu_us_per_op+5%",
+    "compare ./missing.tlstax {} --max server_cpu_us_per_op+5%",
     "self-bench --show {}",
     "study show {}",
     "study plan {}",
@@ -47,7 +47,7 @@ OF_FILES = (
     "run --server mysql://u@h/db --defaults-file {}",
     "inspect mysql://u@h/db --defaults-file {}",
 )
-NUMBERS = {"--rows", "--seed", "--most", "--back-log", "--rounds", "--hold", "--rate", "--port", "--chain"}
+NUMBERS = {"--rows", "--seed", "--most", "--back-log", "--blocks", "--rate", "--port", "--chain"}
 COMMANDS = [command for command in command_tree().walk() if command.words]
 OF_NUMBERS = [
     (*command.words, name)

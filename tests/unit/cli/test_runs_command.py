@@ -14,6 +14,7 @@ from report_runs import all_invalid
 from tlstax.cli.compare_command import compare_command
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.publish_command import publish_command
+from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.report_command import report_command
 from tlstax.cli.runs_command import delete_command, list_command
 from tlstax.records.trial import StoredRun
@@ -70,7 +71,7 @@ def test_what_measured_nothing_is_listed_apart(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("empty", [EMPTY, SPOILED])
 def test_what_measured_nothing_is_not_compared(empty: str) -> None:
     with pytest.raises((UserMistake, MachineFault), match=r"(measured|answered) nothing"):
-        compare_command([GOOD, empty], None, as_json=False)
+        compare_command(CompareOptions(runs=[GOOD, empty]))
 
 
 def test_what_measured_nothing_is_not_published(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_an_error_is_one_line_that_steers_nothing(
     def refused(**_: object) -> int:
         raise MachineFault(f"the server says: {STEERING}\nand more")
 
-    monkeypatch.setattr("tlstax.cli.doctor_command.doctor_command", refused)
+    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", refused)
     assert status_of(monkeypatch, "doctor") == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -142,7 +142,7 @@ def test_a_diagnosis_steers_nothing(
 ) -> None:
     check = Check(name="kernel", status="limited", found=STEERING, meaning=STEERING, remedy=STEERING)
     assert steering(to_text([check])) != set()
-    monkeypatch.setattr("tlstax.cli.doctor_command.diagnose", lambda: [check])
+    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", lambda: [check])
     assert status_of(monkeypatch, "doctor") == 0
     out = capsys.readouterr().out
     assert "owned" in out

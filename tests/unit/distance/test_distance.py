@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tlstax.cli.run_app import RunOptions
+from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint

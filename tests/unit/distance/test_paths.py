@@ -10,7 +10,7 @@ import pytest
 from fake_trials import fake_record, tax_truth
 from left_out import why_no_path
 from tlstax.checks import judge
-from tlstax.cli.run_app import RunOptions
+from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.findings.core.wording import negotiated
 from tlstax.paths.ssh import someone_else

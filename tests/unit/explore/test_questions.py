@@ -11,7 +11,7 @@ import pytest
 
 from fake_trials import fake_run
 from kept_runs import keep
-from tlstax.cli.tabulate import write_rows
+from tlstax.cli.runs_command import write_rows
 from tlstax.explore.chart import MOST_ROWS, ratio_chart
 from tlstax.explore.guarded import guarded
 from tlstax.explore.questions import QUESTIONS

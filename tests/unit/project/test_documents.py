@@ -139,6 +139,7 @@ def accept(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(run_command, "measure", note)
     monkeypatch.setattr(study_command, "measure", note)
+    monkeypatch.setattr(study_command, "_external_memory", lambda options, _: note(options))
     if words[-1] == "--resume":
         parse([*words, "last"])
     elif words[0] == "run" or words[:2] == ["study", "run"]:

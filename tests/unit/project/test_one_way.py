@@ -205,6 +205,6 @@ def test_extras_are_imported_where_they_are_used() -> None:
     """The launcher installs them for their commands alone."""
     found = {module: {"datasette", "duckdb", "uvicorn"} & set(libraries(module)) for module in MODULES}
     assert {module for module, extras in found.items() if extras} == {
-        "cli.parquet_file",
+        "cli.export_command",
         "explore.serving",
     }

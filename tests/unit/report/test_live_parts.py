@@ -114,7 +114,7 @@ def test_the_end_links_to_the_report_where_there_is_one() -> None:
     assert '<a href="report">' in live_parts(over(), has_report=True)["report"]
     without = live_parts(over())["report"]
     assert "<a" not in without
-    assert f"tlstax watch {over().run}" in without
+    assert f"tlstax runs watch {over().run}" in without
     assert live_parts(begun(3))["report"] == ""
 
 

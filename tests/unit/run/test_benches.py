@@ -118,8 +118,6 @@ def test_the_baseline_of_a_study_cannot_be_left_out() -> None:
     assert left_out(error, compared, {"server": "mysql-9.7"}) is error
     named = compared.model_copy(update={"name": "mine"})
     assert "with --set server=mysql-9.7" in left_out(error, named, {"server": "mariadb-11.8"}).sentence()
-    short = compared.model_copy(update={"name": "memory"})
-    assert left_out(error, short, {"server": "mariadb-11.8"}).sentence() == "no; do, or leave it out"
 
 
 def test_the_load_client_is_one_of_the_specimens(monkeypatch: pytest.MonkeyPatch) -> None:

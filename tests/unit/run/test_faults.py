@@ -10,7 +10,7 @@ from test_benches import fake_bench
 
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
-from tlstax.cli.specimens_table import table_text
+from tlstax.cli.specimens_command import table_text
 from tlstax.findings.core.wording import subject_label
 from tlstax.plan.order import cases, plan
 from tlstax.probes import specimen_list

@@ -12,7 +12,7 @@ import pytest
 
 from fake_trials import fake_header
 from kept_runs import NAME, RUN, keep, sentence_of
-from tlstax.cli.tabulate import write_missing, write_rows
+from tlstax.cli.runs_command import write_missing, write_rows
 from tlstax.report.run_tables import TABLES, Tabulated
 from tlstax.store import Store, row_tables
 from tlstax.store.writer import this_process

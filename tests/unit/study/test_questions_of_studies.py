@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tlstax.cli.run_app import RunOptions
+from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.cli.study_command import changed
 from tlstax.records.trial import Changes

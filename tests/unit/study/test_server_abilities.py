@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from left_out import why_no_client
-from tlstax.cli.added_servers import knowing_added
+from tlstax.cli.measuring import knowing_added
 from tlstax.plan.order import plan
 from tlstax.probes import specimen, specimen_list
 from tlstax.probes.specimen import Facts

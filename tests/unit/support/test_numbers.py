@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.memory_command import MemoryOptions, memory_study
+from tlstax.cli.study_command import changed
 from tlstax.clients.mysqlslap import words as mysqlslap
 from tlstax.clients.sysbench import failures as sysbench
 from tlstax.mysql.connection_log import _schema
@@ -17,6 +17,8 @@ from tlstax.observers import cgroup, machine, ports, processors, wire
 from tlstax.observers.far_process import SshHost, _use_of, parsed
 from tlstax.observers.threads import read_threads
 from tlstax.plan.stand_ins import stand_in_for
+from tlstax.records.trial import Changes
+from tlstax.study import load_study
 from tlstax.study.configuration import _plain
 from tlstax.study.factor import _number
 from tlstax.support.errors import TlstaxError
@@ -78,7 +80,9 @@ READERS: dict[str, Callable[[Path, str], object]] = {
     "another machine": lambda _, number: use(number),
     "the address of one": lambda _, number: parsed(f"ssh://h:{number}"),
     "the kernel": kernel,
-    "--connections": lambda _, number: memory_study(MemoryOptions(connections=f"{number},100")),
+    "--connections": lambda _, number: changed(
+        load_study("memory"), Changes(set=(f"connections={number},100",))
+    ),
     "a level": lambda _, number: _number(number, decimals=True),
     "a server's variable": lambda _, number: _plain(f"{number}k"),
     "a server's version": lambda _, number: (

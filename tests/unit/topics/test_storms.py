@@ -11,8 +11,8 @@ from counted_runs import storm_run
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.checks import judge
 from tlstax.cli.external_servers import external_among
+from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.run_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.jobs import rounds_of

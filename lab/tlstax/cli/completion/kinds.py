@@ -106,8 +106,6 @@ _BY_PLACE = {
     ("report", "format_name"): "formats",
     ("ab", "a"): "settings",
     ("ab", "b"): "settings",
-    ("check", "against"): "packs",
-    ("check", "run"): "packs",
     ("study", "name"): "studies",
     ("specimens", "names"): "specimens",
     ("drivers", "names"): "drivers",

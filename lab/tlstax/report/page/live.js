@@ -14,6 +14,6 @@ if (!("last" in document.body.dataset)) {
   source.onerror = () => {
     source.close();
     document.getElementById("lost").textContent =
-      "Whoever showed this page has ended. `tlstax watch` shows the run again, or how it ended.";
+      "Whoever showed this page has ended. `tlstax runs watch` shows the run again, or how it ended.";
   };
 }
