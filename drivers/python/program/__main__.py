@@ -1,4 +1,4 @@
-"""The adapter of Python's drivers: a thread for each connection, at the host's orders (drivers/ADAPTERS.md)."""
+"""The adapter of Python's drivers: a thread for each connection, as ordered (drivers/ADAPTERS.md)."""
 
 from __future__ import annotations
 
