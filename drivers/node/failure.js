@@ -1,12 +1,5 @@
 // What went wrong, by the contract's kinds, in the driver's own words.
 
-/** Where to look, for each kind that this program uses. */
-const FAULTS = {
-  bad_job: "job", resolve: "network", connect: "network", timeout: "network", not_mysql: "server",
-  server_closed: "server", server_error: "server", access_denied: "server", no_tls: "server",
-  tls_handshake: "server", certificate: "server", protocol: "server", limits: "client", internal: "client",
-};
-
 /**
  * The server's errors to a login: 1044 no right to the schema, 1045 wrong password, 1130 host not allowed,
  * 1251 and 2059 a way of logging in that the client has not, 1698 no password, 1820 and 1862 expired
@@ -30,31 +23,26 @@ const WORDS = [
   ["server_closed", /^ER_CONNECTION_ALREADY_CLOSED$/],
 ];
 
-/** One thing that went wrong; `code` is the server's error number or errno, null where there is none. */
-export class Failure extends Error {
-  constructor(kind, message, code = null, fatal = true) {
-    super(message);
-    this.kind = kind;
-    this.code = code;
-    this.losesConnection = fatal;
-  }
+/** What cannot be done, in one sentence of this program's own. */
+export class Refusal extends Error {}
 
-  /** The event that tells it; a `fatal` one ends the job. */
-  event(fatal) {
-    const { kind, message, code } = this;
-    return { event: "error", kind, fault: FAULTS[kind], fatal, message, code, count: 1 };
-  }
+/** Whether the connection is as good as before: the server refused a statement, and nothing more. */
+export function keepsConnection(error) {
+  return error.fatal !== true && classify(error, Boolean(error.opening))[0] === "server_error";
 }
 
-/** What an error of the driver means while a connection is `opening` or at work; `name` is the driver's. */
-export function failureOf(error, opening, name) {
-  if (error instanceof Failure) return error;
-  const [kind, code] = classify(error, opening);
-  const words = String(error.sqlMessage || error.message || error.code).replace(/\s+/g, " ").trim();
-  return new Failure(kind, `${name} says: ${words}`, code, error.fatal === true || kind !== "server_error");
+/** The answer that tells an error. One that was met in the driver's connect is marked as `opening`. */
+export function failed(error) {
+  if (error instanceof Refusal) {
+    return { failure: { kind: "bad_job", words: error.message, code: null, by: "adapter" } };
+  }
+  const [kind, code] = classify(error, Boolean(error.opening));
+  const words = String(error.sqlMessage || error.message || error.code);
+  return { failure: { kind, words, code, by: "driver" } };
 }
 
 function classify(error, opening) {
+  if (error instanceof Refusal) return ["bad_job", null];
   for (let one = error; one instanceof Error; one = one.cause) {
     const known = WORDS.find(([, words]) => words.test(one.code ?? ""));
     if (known) return [known[0], systemNumber(one)];

@@ -4,8 +4,8 @@ import mariadb from "mariadb";
 
 export const { version } = mariadb;
 
-/** What of the job's encryption it has no word for. */
-export const untold = [];
+/** What it can be told besides what all can. */
+export const takes = ["server_name"];
 
 /** Its own words for encryption; none where nothing is to be said. It does not encrypt unless it is told. */
 export function tlsWords(tls, material) {

@@ -8,8 +8,8 @@ const GROUPS = { X25519: "x25519", prime256v1: "secp256r1" };
 
 export const version = createRequire(import.meta.url)("mysql2/package.json").version;
 
-/** What of the job's encryption it has no word for. */
-export const untold = ["server_name"];
+/** What it can be told besides what all can. */
+export const takes = [];
 
 /** Its own words for encryption; none where nothing is to be said. It does not encrypt unless it is told. */
 export function tlsWords(tls, material) {
@@ -52,7 +52,6 @@ export function tlsView(connection) {
   const { name } = socket.getEphemeralKeyInfo() ?? {};
   return {
     version: socket.getProtocol(), cipher: socket.getCipher().name, resumed: socket.isSessionReused(),
-    group: name ? (GROUPS[name] ?? name) : null, hello_retry: null, certificate_key: null,
-    certificate_sha256: null,
+    group: name ? (GROUPS[name] ?? name) : undefined,
   };
 }

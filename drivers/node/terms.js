@@ -2,29 +2,28 @@
 
 import { readFileSync } from "node:fs";
 
-import { Failure } from "./failure.js";
+import { Refusal } from "./failure.js";
 
 /** What a driver is told, as one object that is the same for all connections, and what of it it looked at. */
 export class Terms {
-  constructor(job, adapter, name) {
+  constructor({ name, endpoint, account, tls, options }, driver) {
     this.name = name;
-    const words = Object.entries(job.driver.options);
+    const words = Object.entries(options);
     this.options = Object.fromEntries(words.map(([key, word]) => [key, valueOf(word)]));
-    const { endpoint, account, tls } = job;
-    const untold = adapter.untold.find((field) => tls[field]);
-    if (untold) throw new Failure("bad_job", `this driver cannot be told tls.${untold}`);
     const place = endpoint.kind === "unix"
       ? { socketPath: endpoint.path } : { host: endpoint.host, port: endpoint.port };
     this.said = {
       ...place, user: account.user, password: account.password, database: account.database ?? undefined,
-      ...adapter.tlsWords(tls, material(tls)), ...this.options,
+      ...driver.tlsWords(tls, material(tls)), ...this.options,
     };
     this.seen = new Set();
+    this.checked = false;
   }
 
-  /** The same words, with it noted which of them the driver reads. */
-  watched() {
-    const seen = this.seen;
+  /** The words; until they were checked it is noted which of them the driver reads. */
+  words() {
+    if (this.checked) return this.said;
+    const { seen } = this;
     return new Proxy(this.said, {
       get(target, key) {
         seen.add(key);
@@ -33,12 +32,11 @@ export class Terms {
     });
   }
 
-  /** An option that the driver did not even look at is none of its own: a bad_job. */
-  checkOptions() {
+  /** An option that the driver did not even look at when it connected is none of its own. */
+  check() {
     const unread = Object.keys(this.options).find((key) => !this.seen.has(key));
-    if (unread) {
-      throw new Failure("bad_job", `${this.name} has no option ${unread}: it takes no notice of it`);
-    }
+    if (unread) throw new Refusal(`${this.name} has no option ${unread}: it takes no notice of it`);
+    this.checked = true;
   }
 }
 
@@ -58,7 +56,7 @@ function material(tls) {
     try {
       return readFileSync(tls[field]);
     } catch (error) {
-      throw new Failure("bad_job", `tls.${field} cannot be read: ${error.message}`);
+      throw new Refusal(`tls.${field} cannot be read: ${error.message}`);
     }
   };
   if (tls.min_version) told.minVersion = `TLSv${tls.min_version}`.replace(/v1\.0$/, "v1");

@@ -8,17 +8,17 @@ import (
 	"github.com/go-mysql-org/go-mysql/client"
 	"github.com/go-mysql-org/go-mysql/mysql"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 type connection struct{ conn *client.Conn }
 
-func (c connection) Run(sql string, want program.Want) ([][]*string, error) {
+func (c connection) Run(sql string, want adapter.Want) ([][]*string, error) {
 	result, err := c.conn.Execute(sql)
 	return read(result, err, want)
 }
 
-func (c connection) Prepare(sql string) (program.Prepared, error) {
+func (c connection) Prepare(sql string) (adapter.Prepared, error) {
 	statement, err := c.conn.Prepare(sql)
 	return prepared{statement}, err
 }
@@ -38,18 +38,18 @@ func (c connection) Close() { _ = c.conn.Close() }
 
 type prepared struct{ statement *client.Stmt }
 
-func (p prepared) Run(values []any, want program.Want) ([][]*string, error) {
+func (p prepared) Run(values []any, want adapter.Want) ([][]*string, error) {
 	result, err := p.statement.Execute(values...)
 	return read(result, err, want)
 }
 
 // read takes from a result what is to be kept, and gives it back to the driver's pool.
-func read(result *mysql.Result, err error, want program.Want) ([][]*string, error) {
+func read(result *mysql.Result, err error, want adapter.Want) ([][]*string, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer result.Close()
-	if want != program.KeepRows {
+	if want != adapter.KeepRows {
 		return nil, nil
 	}
 	return texts(result)

@@ -1,4 +1,4 @@
-// go-mysql-org/go-mysql/client behind the contract: what the program is to know of it.
+// The adapter of go-mysql-org/go-mysql/client: what the program is to know of its driver.
 package main
 
 import (
@@ -6,16 +6,16 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 func main() {
-	program.Main(&program.Driver{
-		Product: "go-mysql", Module: "github.com/go-mysql-org/go-mysql", Configure: configure, Errors: driverErrors,
+	adapter.Main(&adapter.Driver{
+		Module: "github.com/go-mysql-org/go-mysql", Configure: configure, Errors: driverErrors,
 	})
 }
 
-var driverErrors = program.Errors{
+var driverErrors = adapter.Errors{
 	ServerCode: func(err error) int {
 		var refused *mysql.MyError
 		if errors.As(err, &refused) {
@@ -23,7 +23,7 @@ var driverErrors = program.Errors{
 		}
 		return 0
 	},
-	Meanings: []program.Meaning{
+	Meanings: []adapter.Meaning{
 		{Words: "does not support TLS", Kind: "no_tls"},
 		{Words: "auth plugin", Kind: "access_denied"},
 		{Words: "invalid collation name", Kind: "bad_job"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 func TestAnOptionIsTriedBeforeAnythingIsOpened(t *testing.T) {
@@ -14,8 +14,7 @@ func TestAnOptionIsTriedBeforeAnythingIsOpened(t *testing.T) {
 		"ssl=false": "can only be true", "timeout=soon": "soon", "compress=lzma": "lzma", "retries=1": "no option",
 	} {
 		name, value, _ := strings.Cut(option, "=")
-		job := &program.Job{Driver: &program.DriverTerms{Options: map[string]string{name: value}}}
-		_, err := configure("go-mysql-1.13", job)
+		_, err := configure(&adapter.Setup{Name: "go-mysql-1.13", Options: map[string]string{name: value}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Error(option, err)
 		}

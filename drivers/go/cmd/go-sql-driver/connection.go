@@ -6,7 +6,7 @@ import (
 	"crypto/tls"
 	"database/sql"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 type connection struct {
@@ -16,12 +16,12 @@ type connection struct {
 	prepared []*sql.Stmt
 }
 
-func (c *connection) Run(text string, want program.Want) ([][]*string, error) {
+func (c *connection) Run(text string, want adapter.Want) ([][]*string, error) {
 	return c.run(text, nil, want)
 }
 
-func (c *connection) run(text string, values []any, want program.Want) ([][]*string, error) {
-	if want == program.NoRows {
+func (c *connection) run(text string, values []any, want adapter.Want) ([][]*string, error) {
+	if want == adapter.NoRows {
 		_, err := c.conn.ExecContext(context.Background(), text, values...)
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *connection) run(text string, values []any, want program.Want) ([][]*str
 }
 
 // Prepare prepares, unless the driver was told to put in values itself: then it is handed them.
-func (c *connection) Prepare(text string) (program.Prepared, error) {
+func (c *connection) Prepare(text string) (adapter.Prepared, error) {
 	if c.opener.interpolates {
 		return interpolated{c, text}, nil
 	}
@@ -60,8 +60,8 @@ func (c *connection) Close() {
 
 type prepared struct{ statement *sql.Stmt }
 
-func (p prepared) Run(values []any, want program.Want) ([][]*string, error) {
-	if want == program.NoRows {
+func (p prepared) Run(values []any, want adapter.Want) ([][]*string, error) {
+	if want == adapter.NoRows {
 		_, err := p.statement.ExecContext(context.Background(), values...)
 		return nil, err
 	}
@@ -77,12 +77,12 @@ type interpolated struct {
 	text       string
 }
 
-func (i interpolated) Run(values []any, want program.Want) ([][]*string, error) {
+func (i interpolated) Run(values []any, want adapter.Want) ([][]*string, error) {
 	return i.connection.run(i.text, values, want)
 }
 
 // read reads all rows as texts, as a program would.
-func read(rows *sql.Rows, want program.Want) ([][]*string, error) {
+func read(rows *sql.Rows, want adapter.Want) ([][]*string, error) {
 	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
 	if err != nil {
@@ -97,7 +97,7 @@ func read(rows *sql.Rows, want program.Want) ([][]*string, error) {
 		if err := rows.Scan(targets...); err != nil {
 			return nil, err
 		}
-		if want == program.KeepRows {
+		if want == adapter.KeepRows {
 			kept = append(kept, texts(row))
 		}
 	}

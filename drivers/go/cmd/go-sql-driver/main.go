@@ -1,4 +1,4 @@
-// go-sql-driver/mysql behind the contract: what the program is to know of it.
+// The adapter of go-sql-driver/mysql: what the program is to know of its driver.
 package main
 
 import (
@@ -7,18 +7,18 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 func main() {
-	program.Main(&program.Driver{
-		Product: "go-sql-driver/mysql", Module: "github.com/go-sql-driver/mysql",
-		Configure: configure, Errors: driverErrors,
+	adapter.Main(&adapter.Driver{
+		Module: "github.com/go-sql-driver/mysql", Configure: configure, Errors: driverErrors,
 	})
 }
 
-// driverErrors: of those that refuse a setting 1064 is a word that cannot be one, 1193 unknown, 1231 wrong value, 1232 wrong type, 1238 read only.
-var driverErrors = program.Errors{
+// driverErrors: of those that refuse a setting 1064 is a word that cannot be one, 1193 unknown, 1231 wrong value,
+// 1232 wrong type, 1238 read only.
+var driverErrors = adapter.Errors{
 	ServerCode: func(err error) int {
 		var refused *mysql.MySQLError
 		if errors.As(err, &refused) {
@@ -26,7 +26,7 @@ var driverErrors = program.Errors{
 		}
 		return 0
 	},
-	Meanings: []program.Meaning{
+	Meanings: []adapter.Meaning{
 		{Err: mysql.ErrNoTLS, Kind: "no_tls"},
 		{Err: mysql.ErrCleartextPassword, Kind: "access_denied"},
 		{Err: mysql.ErrNativePassword, Kind: "access_denied"},

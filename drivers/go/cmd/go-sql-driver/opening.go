@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"tlstax/probes/drivers/go/program"
+	"tlstax/probes/drivers/go/adapter"
 )
 
 // opener has the driver's connector, and what the last TLS handshake agreed on.
@@ -23,14 +23,14 @@ type opener struct {
 	lastTLS      atomic.Pointer[tls.ConnectionState]
 }
 
-func configure(_ string, job *program.Job) (program.Opener, error) {
-	config, err := mysql.ParseDSN(dsn(job))
+func configure(setup *adapter.Setup) (adapter.Opener, error) {
+	config, err := mysql.ParseDSN(dsn(setup))
 	if err != nil {
 		return nil, err
 	}
-	config.User, config.Passwd = job.Account.User, job.Account.Password
-	if _, ownWord := job.Driver.Options["tls"]; job.TLS.Mode == "on" && !ownWord {
-		if config.TLS, err = job.TLS.Config(); err != nil {
+	config.User, config.Passwd = setup.Account.User, setup.Account.Password
+	if _, ownWord := setup.Options["tls"]; setup.TLS.Mode == "on" && !ownWord {
+		if config.TLS, err = setup.TLS.Config(); err != nil {
 			return nil, err
 		}
 	}
@@ -45,23 +45,23 @@ func configure(_ string, job *program.Job) (program.Opener, error) {
 }
 
 // dsn is the data source name without the account, whose characters would have to be escaped.
-func dsn(job *program.Job) string {
-	place := "unix(" + job.Endpoint.Path + ")"
-	if job.Endpoint.Kind == "tcp" {
-		place = "tcp(" + net.JoinHostPort(job.Endpoint.Host, strconv.Itoa(job.Endpoint.Port)) + ")"
+func dsn(setup *adapter.Setup) string {
+	place := "unix(" + setup.Endpoint.Path + ")"
+	if setup.Endpoint.Kind == "tcp" {
+		place = "tcp(" + net.JoinHostPort(setup.Endpoint.Host, strconv.Itoa(setup.Endpoint.Port)) + ")"
 	}
 	database := ""
-	if job.Account.Database != nil {
-		database = url.PathEscape(*job.Account.Database)
+	if setup.Account.Database != nil {
+		database = url.PathEscape(*setup.Account.Database)
 	}
 	words := url.Values{}
-	switch job.TLS.Mode {
+	switch setup.TLS.Mode {
 	case "off":
 		words.Set("tls", "false")
 	case "required":
 		words.Set("tls", "true")
 	}
-	for name, value := range job.Driver.Options {
+	for name, value := range setup.Options {
 		words.Set(name, value)
 	}
 	return place + "/" + database + "?" + words.Encode()
@@ -79,7 +79,7 @@ func (o *opener) listen(config *tls.Config) {
 	}
 }
 
-func (o *opener) open() (program.Connection, error) {
+func (o *opener) open() (adapter.Connection, error) {
 	o.lastTLS.Store(nil)
 	pool := sql.OpenDB(o.connector)
 	conn, err := pool.Conn(context.Background())

@@ -191,7 +191,7 @@ impl Adapter {
         let mut answers = Vec::new();
         for (number, _) in of.iter().zip(&seen[1..]).filter(|(_, readable)| **readable) {
             let channel = &mut self.channels[*number];
-            let mut bytes = [0; 65536];
+            let mut bytes = [0; 16384];
             match channel.from.read(&mut bytes) {
                 Ok(0) | Err(_) => return Err(self.ended()),
                 Ok(count) => channel.unread.extend_from_slice(&bytes[..count]),

@@ -18,7 +18,7 @@ const HALF: usize = 5;
 const LEAST_RATIO: f64 = 0.95;
 /// The part of the judged time for which a runtime may have compiled.
 const MOST_COMPILING: f64 = 0.1;
-/// HotSpot compiles what was called 200 times, and again after some thousands (Tier4InvocationThreshold).
+/// The JVM compiles what was called some hundred times, and again after some thousands (`Tier4InvocationThreshold`).
 const REHEARSALS: u32 = 3000;
 
 /// What was done while warming up.

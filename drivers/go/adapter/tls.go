@@ -1,5 +1,5 @@
-// What crypto/tls is told of a job's encryption, and what it says was agreed on.
-package program
+// What crypto/tls is told of encryption, and what it says was agreed on.
+package adapter
 
 import (
 	"crypto/tls"
@@ -13,7 +13,7 @@ var tlsVersions = map[string]uint16{
 	"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13,
 }
 
-// Config is what crypto/tls is told where encryption is on. The server's name is the job's own or none.
+// Config is what crypto/tls is told where encryption is on. The server's name is the one asked for, or none.
 func (t *TLS) Config() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: t.Verify != "identity"}
 	if t.MinVersion != nil {
@@ -56,37 +56,37 @@ func verifyChain(state *tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// trust sets what the runtime trusts where the driver is not told whom to trust. crypto/x509 reads it when the
-// machine's trusted certificates are first asked for.
-func (t *TLS) trust() {
-	if t.TrustedCAFile != nil {
-		_ = os.Setenv("SSL_CERT_FILE", *t.TrustedCAFile)
-	}
-}
-
 // groupNames are IANA's names of the groups that crypto/tls calls otherwise.
 var groupNames = map[tls.CurveID]string{
 	tls.X25519: "x25519", tls.CurveP256: "secp256r1", tls.CurveP384: "secp384r1", tls.CurveP521: "secp521r1",
 }
 
+// view is what was agreed on.
+type view struct {
+	Version string  `json:"version"`
+	Cipher  string  `json:"cipher"`
+	Resumed bool    `json:"resumed"`
+	Group   *string `json:"group,omitempty"`
+}
+
 // viewOf names what was agreed on as OpenSSL prints it, groups as IANA's registry has them; nil in the clear.
-func viewOf(state *tls.ConnectionState) *TLSView {
+func viewOf(state *tls.ConnectionState) *view {
 	if state == nil {
 		return nil
 	}
-	view := &TLSView{
+	told := &view{
 		Version: "TLSv" + strings.TrimPrefix(tls.VersionName(state.Version), "TLS "),
 		Cipher:  cipherName(tls.CipherSuiteName(state.CipherSuite)),
-		Resumed: &state.DidResume,
+		Resumed: state.DidResume,
 	}
 	if state.CurveID != 0 {
 		name, known := groupNames[state.CurveID]
 		if !known {
 			name = fmt.Sprint(state.CurveID)
 		}
-		view.Group = &name
+		told.Group = &name
 	}
-	return view
+	return told
 }
 
 // cipherName turns IANA's name of a cipher suite into OpenSSL's; those of TLS 1.3 have one name.

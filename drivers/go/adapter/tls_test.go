@@ -1,5 +1,5 @@
 // Tests of the names that are told of what was agreed on.
-package program
+package adapter
 
 import "testing"
 

@@ -1,5 +1,5 @@
 // Tests of what errors mean: of the driver's own, of TLS, and of the kernel.
-package program
+package adapter
 
 import (
 	"errors"
@@ -48,12 +48,11 @@ func TestErrorsHaveTheContractsKinds(t *testing.T) {
 	}
 }
 
-func TestAFailureIsOneSentenceOfTheDrivers(t *testing.T) {
-	if got := fake.refusal(errors.New("no\n  such option")); got.kind != "bad_job" ||
-		got.message != "fake-1.0 says: no such option" {
+func TestWhoseWordsAFailureHasIsKnown(t *testing.T) {
+	if got := refusal(errors.New("no such option")); got.Kind != "bad_job" || got.By != "driver" {
 		t.Error(got)
 	}
-	if own := BadJob("not so"); fake.refusal(own) != own {
+	if own := BadJob("not so"); refusal(own) != own || own.By != "adapter" {
 		t.Error("a failure of the program's own was put into the driver's mouth")
 	}
 }

@@ -1,15 +1,15 @@
-// What an adapter tells of its driver; it is all that this program knows of one.
-package program
+// What a driver's program tells of its driver; it is all that this package knows of one.
+package adapter
 
 import "crypto/tls"
 
 // Driver is a driver that is measured.
 type Driver struct {
-	// Product is what its makers call it, and Module its path as a Go module.
-	Product, Module string
-	// Configure makes an opener of what the job says and then its options, which win. `name` is the driver's in the
-	// laboratory. An error of the driver's own is a bad_job in its words, a *Failure is told as it is.
-	Configure func(name string, job *Job) (Opener, error)
+	// Module is its path as a Go module.
+	Module string
+	// Configure makes an opener for one channel's connections of what the setup says and then its options, which
+	// win. An error of the driver's own is a bad_job in its words, a *Failure is told as it is.
+	Configure func(setup *Setup) (Opener, error)
 	Errors    Errors
 }
 
@@ -24,7 +24,7 @@ type Connection interface {
 	// Prepare prepares a statement with question marks.
 	Prepare(sql string) (Prepared, error)
 	// TLS is what the driver's TLS object says was agreed on, nil in the clear, and whether it shows one at all.
-	// It is asked of a connection before another is opened.
+	// It is asked before the channel opens another connection.
 	TLS() (state *tls.ConnectionState, tells bool)
 	// Close hangs up as the driver's documentation shows. A connection that is lost has nothing more to say, so
 	// errors are of no interest.

@@ -1,5 +1,5 @@
 // What went wrong, by the contract's kinds, in the driver's own words.
-package program
+package adapter
 
 import (
 	"context"
@@ -15,27 +15,26 @@ import (
 	"syscall"
 )
 
-// Failure is one thing that went wrong.
+// Failure is one thing that went wrong, as an answer has it. By says whose the words are.
 type Failure struct {
-	kind    string
-	code    int
-	message string
+	Kind  string `json:"kind"`
+	Words string `json:"words"`
+	Code  *int   `json:"code"`
+	By    string `json:"by"`
 }
 
-func (f *Failure) Error() string { return f.message }
+func (f *Failure) Error() string { return f.Words }
 
-// BadJob is a failure of the job, in one sentence.
+// BadJob is what cannot be done, in one sentence of this program's own.
 func BadJob(format string, values ...any) *Failure {
-	return &Failure{kind: "bad_job", message: fmt.Sprintf(format, values...)}
+	return &Failure{Kind: "bad_job", Words: fmt.Sprintf(format, values...), By: "adapter"}
 }
 
-// faults says where to look for each kind that this program uses.
-var faults = map[string]string{
-	"bad_job": "job", "resolve": "network", "connect": "network", "timeout": "network",
-	"not_mysql": "server", "server_closed": "server", "server_error": "server", "access_denied": "server",
-	"no_tls": "server", "tls_handshake": "server", "certificate": "server", "protocol": "server",
-	"limits": "client", "internal": "client",
-}
+// internal is an order that cannot be.
+func internal(words string) *Failure { return &Failure{Kind: "internal", Words: words, By: "adapter"} }
+
+// failed is the answer that tells it.
+func failed(failure *Failure) []byte { return answer(map[string]*Failure{"failure": failure}) }
 
 // loginRefused are the server's errors to a login: 1044 no right to the schema, 1045 wrong password, 1130
 // host not allowed, 1251 and 2059 a way of logging in that the client has not, 1698 no password, 1820 and 1862
@@ -45,37 +44,33 @@ var loginRefused = []int{1044, 1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118}
 // machineLimits are what the kernel says where it has no more to give.
 var machineLimits = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOMEM}
 
-func (f *Failure) event() ErrorEvent {
-	return ErrorEvent{
-		Event: "error", Kind: f.kind, Fault: faults[f.kind], Fatal: true, Message: f.message,
-		Code: codeOrNil(f.code), Count: 1,
-	}
-}
-
-func codeOrNil(code int) *int {
-	if code == 0 {
-		return nil
-	}
-	return &code
-}
-
-// refusal is what became of telling the driver what the job says.
-func (c *client) refusal(err error) *Failure {
+// refusal is what became of telling the driver what the setup says.
+func refusal(err error) *Failure {
 	var own *Failure
 	if errors.As(err, &own) {
 		return own
 	}
-	return BadJob("%s", c.says(err))
+	return &Failure{Kind: "bad_job", Words: err.Error(), By: "driver"}
 }
 
 // failureOf says what an error of the driver means while a connection is `opening` or at work.
-func (c *client) failureOf(err error, opening bool) *Failure {
-	kind, code := c.driver.Errors.classify(err, opening)
-	return &Failure{kind: kind, code: code, message: c.says(err)}
+func (e *Errors) failureOf(err error, opening bool) *Failure {
+	kind, code := e.classify(err, opening)
+	failure := &Failure{Kind: kind, Words: err.Error(), By: "driver"}
+	if code != 0 {
+		failure.Code = &code
+	}
+	return failure
 }
 
-func (c *client) says(err error) string {
-	return c.name + " says: " + strings.Join(strings.Fields(err.Error()), " ")
+// openingFailure is what it means that a connection cannot be opened. Where the driver takes an option that it
+// does not know for a setting of the server's, it is the server who refuses it.
+func (e *Errors) openingFailure(err error, options bool) *Failure {
+	failure := e.failureOf(err, true)
+	if options && failure.Code != nil && slices.Contains(e.SettingRefused, *failure.Code) {
+		failure.Kind = "bad_job"
+	}
+	return failure
 }
 
 func (e *Errors) classify(err error, opening bool) (string, int) {
