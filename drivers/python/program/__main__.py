@@ -1,4 +1,4 @@
-"""The adapter of Python's drivers: a thread for each connection, which does as the host orders (drivers/ADAPTERS.md)."""
+"""The adapter of Python's drivers: a thread for each connection, as ordered (drivers/ADAPTERS.md)."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Worker:
 
     def serve(self, channel: list[int]) -> None:
         """Answer the orders of a channel, one after the other."""
-        with open(channel[0], "rb") as orders, open(channel[1], "wb") as answers:
+        with os.fdopen(channel[0], "rb") as orders, os.fdopen(channel[1], "wb") as answers:
             while line := orders.readline().decode().split():
                 body = orders.read(int(line[-1])).decode() if line[0] in {"rows", "operations"} else ""
                 try:
@@ -201,6 +201,12 @@ def failure(error: Exception) -> dict[str, Any]:
     return {"failure": {"kind": kind_of(error), "words": words, "code": code, "by": by}}
 
 
+def say(line: dict[str, Any]) -> None:
+    """The one line on standard output."""
+    sys.stdout.write(f"{json.dumps(line)}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Serve all channels until standard input ends."""
     terms = json.loads(sys.stdin.readline())
@@ -209,9 +215,9 @@ def main() -> None:
     try:
         settings = driver.settings(terms)
     except Exception as error:
-        print(json.dumps(failure(error)), flush=True)
+        say(failure(error))
         return
-    print(json.dumps({"takes": ["batch_values", "commit"]}), flush=True)
+    say({"takes": ["batch_values", "commit"]})
     for channel in terms["channels"]:
         worker = Worker(driver, terms, settings)
         threading.Thread(target=worker.serve, args=(channel,), daemon=True).start()

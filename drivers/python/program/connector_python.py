@@ -32,7 +32,7 @@ def prepared_cursor(connection: Any) -> Any:
 
 
 def view(connection: Any, settings: Settings) -> dict[str, Any]:
-    """What Python's `ssl` says of the socket, which is kept to itself; the C extension has no word for the version."""
+    """What Python's `ssl` says of the socket; the C extension has no word for the version."""
     if not settings.get("use_pure"):
         return {}
     socket = connection._socket.sock

@@ -38,7 +38,7 @@ BY_WORDS: tuple[tuple[str, frozenset[int], tuple[str, ...]], ...] = (
 
 
 class Refused(Exception):
-    """What this adapter cannot give its driver, in one sentence; another kind than `bad_job` where it is named."""
+    """What this adapter cannot give its driver, in one sentence."""
 
     def __init__(self, words: str, kind: str = "bad_job", code: int | None = None) -> None:
         super().__init__(words)

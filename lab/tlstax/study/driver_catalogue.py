@@ -29,8 +29,8 @@ class Driver(Frozen):
     `needs` are the programs that its folder's `build` calls, `debian` packages of `debian_suite` that are
     unpacked for it before. `protocols` are those that it can be told to send statements by, `connections` is
     how many it can keep, None for as many as it is asked for; `unix_socket` is whether it comes over one.
-    With a `specimen`, its program is given the command of that server's `program`. An `adapter` is spoken to by
-    `tlstax-tools driver` (drivers/ADAPTERS.md); any other program speaks the contract itself.
+    With a `specimen`, its program is given the command of that server's `program`. An `adapter` is spoken to
+    by `tlstax-tools driver` (drivers/ADAPTERS.md); any other program speaks the contract itself.
     """
 
     folder: str

@@ -17,11 +17,13 @@ mod workload;
 pub use compression::{CompressedBytes, Compression, CompressionAgreed, ServerCompression};
 pub use event::{
     Counts, CpuTime, Done, ErrorCount, ErrorEvent, ErrorKind, Event, Fault, Handshakes, Interval,
-    Negotiated, Overhead, PhaseWire, Ready, RowSample, Slice, TlsLibrary, TlsView, WarmupSlice, Wire,
+    Negotiated, Overhead, PhaseWire, Ready, RowSample, Slice, TlsLibrary, TlsView, WarmupSlice,
+    Wire,
 };
 pub use full_load::{FullLoad, FullLoadSpan};
 pub use job::{
-    Account, Arrivals, DriverTerms, Endpoint, Job, JobError, Schedule, Tls, TlsSettings, TlsVersion, Verify,
+    Account, Arrivals, DriverTerms, Endpoint, Job, JobError, Schedule, Tls, TlsSettings,
+    TlsVersion, Verify,
 };
 pub use order::{Order, OrderError};
 pub use workload::{Parameter, Parameters, Protocol, Statement, Transaction, Workload};

@@ -58,7 +58,8 @@ impl Channel {
         };
         let told: Value = serde_json::from_slice(&self.unread[..end])
             .map_err(|error| format!("its answer is no JSON ({error})"))?;
-        let bytes = usize::try_from(told["bytes"].as_u64().unwrap_or_default()).unwrap_or(usize::MAX);
+        let bytes =
+            usize::try_from(told["bytes"].as_u64().unwrap_or_default()).unwrap_or(usize::MAX);
         if self.unread.len() - end - 1 < bytes {
             return Ok(None);
         }
@@ -98,18 +99,32 @@ impl Adapter {
             let (from, their_out) = own_end(false)?;
             numbers.push((their_in.as_raw_fd(), their_out.as_raw_fd()));
             theirs.extend([their_in, their_out]);
-            channels.push(Channel { to: to.into(), from: from.into(), unread: Vec::new() });
+            channels.push(Channel {
+                to: to.into(),
+                from: from.into(),
+                unread: Vec::new(),
+            });
         }
         let mut child = spawn(command, job)?;
         drop(theirs);
         let (Some(stdin), Some(output)) = (child.stdin.as_mut(), child.stdout.take()) else {
-            return Err(Trouble::new(ErrorKind::Internal, "the adapter has no pipes"));
+            return Err(Trouble::new(
+                ErrorKind::Internal,
+                "the adapter has no pipes",
+            ));
         };
-        let mut line = serde_json::to_vec(&Terms::of(name, job, numbers, calls)).unwrap_or_default();
+        let mut line =
+            serde_json::to_vec(&Terms::of(name, job, numbers, calls)).unwrap_or_default();
         line.push(b'\n');
         let _ = stdin.write_all(&line);
         let secret = job.account.password.clone();
-        let mut adapter = Self { name: name.to_owned(), channels, secret, child, output };
+        let mut adapter = Self {
+            name: name.to_owned(),
+            channels,
+            secret,
+            child,
+            output,
+        };
         let takes = adapter.greeting(laboratory)?;
         Ok((adapter, takes))
     }
@@ -138,7 +153,8 @@ impl Adapter {
             PollFd::new(&self.output, PollFlags::IN),
         ];
         let _ = poll(&mut watched, None);
-        let [said, written] = [watched[0].revents(), watched[1].revents()].map(|seen| !seen.is_empty());
+        let [said, written] =
+            [watched[0].revents(), watched[1].revents()].map(|seen| !seen.is_empty());
         self.listen(said, laboratory);
         written
     }
@@ -158,18 +174,24 @@ impl Adapter {
             tv_nsec: longest.subsec_nanos().into(),
         };
         let mut watched = vec![PollFd::from_borrowed_fd(input(), PollFlags::IN)];
-        watched.extend(of.iter().map(|number| PollFd::new(&self.channels[*number].from, PollFlags::IN)));
+        watched.extend(
+            of.iter()
+                .map(|number| PollFd::new(&self.channels[*number].from, PollFlags::IN)),
+        );
         match poll(&mut watched, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(self.broken(&format!("it cannot be waited for ({error})"))),
         }
-        let seen: Vec<bool> = watched.iter().map(|file| !file.revents().is_empty()).collect();
+        let seen: Vec<bool> = watched
+            .iter()
+            .map(|file| !file.revents().is_empty())
+            .collect();
         drop(watched);
         self.listen(seen[0], laboratory);
         let mut answers = Vec::new();
         for (number, _) in of.iter().zip(&seen[1..]).filter(|(_, readable)| **readable) {
             let channel = &mut self.channels[*number];
-            let mut bytes = [0; 65536];
+            let mut bytes = [0; 16384];
             match channel.from.read(&mut bytes) {
                 Ok(0) | Err(_) => return Err(self.ended()),
                 Ok(count) => channel.unread.extend_from_slice(&bytes[..count]),
@@ -201,8 +223,9 @@ impl Adapter {
         let Some(failure) = told.get("failure") else {
             return Ok(());
         };
-        let told: Told = serde_json::from_value(failure.clone())
-            .map_err(|error| self.broken(&format!("it tells of a failure that is none ({error})")))?;
+        let told: Told = serde_json::from_value(failure.clone()).map_err(|error| {
+            self.broken(&format!("it tells of a failure that is none ({error})"))
+        })?;
         Err(Trouble::told(&told, &self.name, &self.secret))
     }
 
@@ -225,7 +248,10 @@ impl Adapter {
             },
             Err(error) => format!("cannot be waited for ({error})"),
         };
-        Trouble::new(ErrorKind::Internal, format!("the adapter of {} {how}", self.name))
+        Trouble::new(
+            ErrorKind::Internal,
+            format!("the adapter of {} {how}", self.name),
+        )
     }
 
     /// Its process.
@@ -257,11 +283,16 @@ impl Adapter {
 /// A pipe's two ends, read and write; ours is closed in the adapter.
 fn own_end(ours_writes: bool) -> Result<(OwnedFd, OwnedFd), Trouble> {
     let refused = |error: Errno| {
-        let message = format!("this machine has no pipe left for a connection ({error}): raise `ulimit -n`");
+        let message =
+            format!("this machine has no pipe left for a connection ({error}): raise `ulimit -n`");
         Trouble::new(ErrorKind::Limits, message)
     };
     let (read, write) = pipe().map_err(refused)?;
-    let ours = if ours_writes { write.as_fd() } else { read.as_fd() };
+    let ours = if ours_writes {
+        write.as_fd()
+    } else {
+        read.as_fd()
+    };
     fcntl_setfd(ours, FdFlags::CLOEXEC).map_err(refused)?;
     Ok((read, write))
 }
@@ -274,7 +305,13 @@ fn spawn(command: &[String], job: &Job) -> Result<Child, Trouble> {
         .args(command)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    if let Tls::Unset { trusted_ca_file: Some(file) } | Tls::Required { trusted_ca_file: Some(file) } = &job.tls {
+    if let Tls::Unset {
+        trusted_ca_file: Some(file),
+    }
+    | Tls::Required {
+        trusted_ca_file: Some(file),
+    } = &job.tls
+    {
         program
             .env("SSL_CERT_FILE", file)
             .env("SSL_CERT_DIR", "/dev/null")

@@ -59,7 +59,9 @@ impl ProcessClock {
         let threads = fs::read_dir(format!("/proc/{}/task", self.pid));
         threads.into_iter().flatten().flatten().any(|thread| {
             let stat = thread.path().join("stat");
-            stat_fields(&stat.to_string_lossy()).first().is_some_and(|state| state == "R")
+            stat_fields(&stat.to_string_lossy())
+                .first()
+                .is_some_and(|state| state == "R")
         })
     }
 }

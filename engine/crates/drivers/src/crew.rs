@@ -130,10 +130,18 @@ impl Crew {
     ///
     /// # Errors
     /// As of [`Self::all`].
-    pub fn one(&mut self, number: usize, order: &str, body: &[u8], asks_server: bool) -> Result<Answer, Trouble> {
+    pub fn one(
+        &mut self,
+        number: usize,
+        order: &str,
+        body: &[u8],
+        asks_server: bool,
+    ) -> Result<Answer, Trouble> {
         self.adapter.channels[number].order(&[order.as_bytes(), body].concat());
         let mut answers = self.wait(vec![number], asks_server)?;
-        answers.pop().ok_or_else(|| Trouble::new(ErrorKind::Internal, "no answer"))
+        answers
+            .pop()
+            .ok_or_else(|| Trouble::new(ErrorKind::Internal, "no answer"))
     }
 
     /// The rows of a statement by itself.
@@ -192,7 +200,11 @@ impl Crew {
     ///
     /// # Errors
     /// As of [`Self::all`].
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
     pub fn fill_up(&mut self, length_s: f64, last_s: f64) -> Result<(), Trouble> {
         let share = MOST / self.connections() as u64;
         for number in 0..self.connections() {
@@ -207,6 +219,33 @@ impl Crew {
             }
         }
         Ok(())
+    }
+
+    /// Fills the first connection's stock as far as it goes.
+    ///
+    /// # Errors
+    /// As of [`Self::all`].
+    pub fn fill_to_the_brim(&mut self) -> Result<(), Trouble> {
+        let wanted = MOST - self.hands[0].stock.min(MOST);
+        if let Some(order) = self.drawn(0, wanted)? {
+            self.one(0, "", &order, false)?;
+        }
+        Ok(())
+    }
+
+    /// Has the first connection use up its stock until then; it is handed nothing more.
+    ///
+    /// # Errors
+    /// What ends the job.
+    pub fn work_without_more(&mut self, until_ns: u64) -> Result<Done, Trouble> {
+        let answer = self.one(0, &format!("work {until_ns}\n"), &[], false)?;
+        let operations = answer.number("operations");
+        let hand = &mut self.hands[0];
+        (hand.stock, hand.finished) = (hand.stock - operations.min(hand.stock), operations);
+        Ok(Done {
+            operations,
+            ..Done::default()
+        })
     }
 
     /// The order that hands so many operations to a connection; none where there are none left.
@@ -328,7 +367,11 @@ impl Crew {
             if is_ours || self.in_a_row >= FAILURES_IN_A_ROW {
                 return Err(trouble);
             }
-            match done.failures.iter_mut().find(|(known, _)| known.is_like(&trouble)) {
+            match done
+                .failures
+                .iter_mut()
+                .find(|(known, _)| known.is_like(&trouble))
+            {
                 Some((_, operations)) => *operations += failed,
                 None => done.failures.push((trouble, failed)),
             }
@@ -348,7 +391,9 @@ impl Crew {
         let is_late = |hand: &Hand| match hand.doing {
             Doing::Nothing => false,
             Doing::Filling => seconds(now.saturating_sub(hand.since_ns)) > OWN_WORK.as_secs_f64(),
-            Doing::Working { until_ns } => now.saturating_sub(until_ns.max(hand.since_ns)) > longest_ns,
+            Doing::Working { until_ns } => {
+                now.saturating_sub(until_ns.max(hand.since_ns)) > longest_ns
+            }
         };
         if self.hands.iter().any(is_late) {
             return Err(self.silent());
@@ -363,7 +408,10 @@ impl Crew {
     /// As of [`Self::all`].
     pub fn reports(&mut self) -> Result<Vec<(u64, Answer)>, Trouble> {
         let answers = self.all("report\n", false)?;
-        let finished = self.hands.iter_mut().map(|hand| std::mem::take(&mut hand.finished));
+        let finished = self
+            .hands
+            .iter_mut()
+            .map(|hand| std::mem::take(&mut hand.finished));
         Ok(finished.zip(answers).collect())
     }
 }

@@ -76,7 +76,11 @@ pub fn say(event: &Event) {
     let mut line = serde_json::to_vec(event).unwrap_or_default();
     line.push(b'\n');
     let mut output = std::io::stdout().lock();
-    if output.write_all(&line).and_then(|()| output.flush()).is_err() {
+    if output
+        .write_all(&line)
+        .and_then(|()| output.flush())
+        .is_err()
+    {
         leave();
     }
 }

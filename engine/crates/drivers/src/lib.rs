@@ -7,6 +7,7 @@ mod adapter;
 mod clock;
 mod crew;
 mod laboratory;
+mod own_cost;
 mod proof;
 mod stock;
 mod terms;
@@ -30,20 +31,46 @@ use crate::window::{Shape, Window};
 
 /// Serves one job; these are the driver's name and the command that starts its adapter.
 pub fn run(arguments: &[String]) -> ExitCode {
-    let [name, command @ ..] = arguments else {
-        return ExitCode::from(2);
-    };
-    match serve(name, command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            eprintln!("{}", trouble.message);
-            say(&Event::Error(trouble.event(true)));
-            ExitCode::FAILURE
-        }
-    }
+    exit(with_adapter(arguments, false, |crew, clock, job, takes| {
+        converse(crew, clock, job, takes, own_folder(arguments))
+    }))
 }
 
-fn serve(name: &str, command: &[String]) -> Result<(), Trouble> {
+/// Measures what an adapter costs beside its driver, for the job on standard input; prints a JSON object.
+pub fn measure_own_cost(arguments: &[String]) -> ExitCode {
+    exit(with_adapter(arguments, true, |crew, clock, _, _| {
+        let cost = own_cost::measure(crew, clock)?;
+        println!("{}", serde_json::to_string(&cost).unwrap_or_default());
+        Ok(())
+    }))
+}
+
+fn exit(result: Result<(), Trouble>) -> ExitCode {
+    let Err(trouble) = result else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("{}", trouble.message);
+    say(&Event::Error(trouble.event(true)));
+    ExitCode::FAILURE
+}
+
+/// Where the driver is built.
+fn own_folder(arguments: &[String]) -> &Path {
+    let run = arguments.get(1).map(Path::new);
+    run.and_then(Path::parent).unwrap_or_else(|| Path::new("/"))
+}
+
+/// Reads a job, starts the adapter on it (whose operations call nothing, where it `is_idle`), and ends it after `work`.
+fn with_adapter(
+    arguments: &[String],
+    is_idle: bool,
+    work: impl FnOnce(&mut Crew, &ProcessClock, &Job, &[String]) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let [name, command @ ..] = arguments else {
+        return Err(Trouble::bad_job(
+            "the driver's name and its program are to be told",
+        ));
+    };
     let mut laboratory = Laboratory::default();
     let line = laboratory
         .line()
@@ -53,16 +80,15 @@ fn serve(name: &str, command: &[String]) -> Result<(), Trouble> {
     let takes_all = ["batch", "server_name"].map(str::to_owned);
     terms::check(&job, &takes_all)?;
     let mut drawing = Drawing::of(&job)?;
-    let (adapter, takes) = Adapter::start(name, command, &job, &drawing.calls, &mut laboratory)?;
+    let calls = if is_idle { &[][..] } else { &drawing.calls };
+    let (adapter, takes) = Adapter::start(name, command, &job, calls, &mut laboratory)?;
     terms::check(&job, &takes)?;
-    let has = |word: &str| takes.iter().any(|taken| taken == word);
-    if terms::batch_of(&job) > 1 && has("batch_values") {
+    if terms::batch_of(&job) > 1 && takes.iter().any(|taken| taken == "batch_values") {
         drawing.hand_over_values();
     }
     let clock = ProcessClock::of(adapter.pid())?;
     let mut crew = Crew::new(adapter, laboratory, drawing, &job);
-    let own = command.first().and_then(|run| Path::new(run).parent());
-    let result = converse(&mut crew, &clock, &job, &takes, own.unwrap_or_else(|| Path::new("/")));
+    let result = work(&mut crew, &clock, &job, &takes);
     match result {
         Ok(()) => crew.adapter.end(),
         Err(_) => crew.adapter.kill(),
@@ -80,8 +106,7 @@ fn converse(
 ) -> Result<(), Trouble> {
     let has = |word: &str| takes.iter().any(|taken| taken == word);
     let proof = proof::open(crew, job)?;
-    let commits =
-        has("commit") && !job.workload.only_reads() && !proof::commits_by_itself(crew)?;
+    let commits = has("commit") && !job.workload.only_reads() && !proof::commits_by_itself(crew)?;
     let samples = proof::sample(crew, job)?;
     let tls_library = proof::tls_library(crew.adapter.pid(), own);
     if commits {
@@ -95,7 +120,11 @@ fn converse(
         crew.limit(operations)?;
     }
     crew.fill_up(job.duration_s, warm_up.last_s)?;
-    let opened = crew.reports()?.iter().map(|(_, report)| report.number("opened")).sum();
+    let opened = crew
+        .reports()?
+        .iter()
+        .map(|(_, report)| report.number("opened"))
+        .sum();
     warm_up::rest(clock);
     let shape = Shape {
         calls: crew.drawing.calls.len() + usize::from(commits),
@@ -131,8 +160,10 @@ fn take_turns(crew: &mut Crew, clock: &ProcessClock, window: &mut Window) -> Res
         return Err(Failure::NoSlice.into());
     }
     if window.refills() > 0 {
-        eprintln!("operations were handed over within slices {} times", window.refills());
+        eprintln!(
+            "operations were handed over within slices {} times",
+            window.refills()
+        );
     }
     Ok(())
 }
-

@@ -64,12 +64,16 @@ fn check(crew: &Crew, job: &Job, server: Option<&TlsView>) -> Result<(), Trouble
             _ => Ok(()),
         };
     };
-    let Tls::On(settings) = &job.tls else { return Ok(()) };
+    let Tls::On(settings) = &job.tls else {
+        return Ok(());
+    };
     let version = view.version.trim_start_matches("TLSv");
     // TLSv1 is 1.0 in a job.
     let version = if version == "1" { "1.0" } else { version };
     let bound = |version: Option<tlstax_contract::TlsVersion>| {
-        version.map(|version| serde_json::to_value(version).map_or(String::new(), |v| text(&v).to_owned()))
+        version.map(|version| {
+            serde_json::to_value(version).map_or(String::new(), |v| text(&v).to_owned())
+        })
     };
     let too_low = bound(settings.min_version).is_some_and(|lowest| version < lowest.as_str());
     let too_high = bound(settings.max_version).is_some_and(|highest| version > highest.as_str());
@@ -123,7 +127,12 @@ fn view(version: &str, cipher: &str, resumed: Option<bool>, group: Option<&str>)
 fn client_view(answer: &Answer) -> Option<TlsView> {
     let told = answer.told.get("view").filter(|told| told.is_object())?;
     let (resumed, group) = (told["resumed"].as_bool(), told["group"].as_str());
-    Some(view(text(&told["version"]), text(&told["cipher"]), resumed, group))
+    Some(view(
+        text(&told["version"]),
+        text(&told["cipher"]),
+        resumed,
+        group,
+    ))
 }
 
 fn server_view(answer: &Answer, server_version: &str) -> Option<TlsView> {
@@ -149,12 +158,18 @@ fn server_view(answer: &Answer, server_version: &str) -> Option<TlsView> {
 /// One cannot be run.
 pub fn sample(crew: &mut Crew, job: &Job) -> Result<Vec<RowSample>, Trouble> {
     let mut samples = Vec::new();
-    let wanted = if job.workload.only_reads() { job.row_samples as usize } else { 0 };
+    let wanted = if job.workload.only_reads() {
+        job.row_samples as usize
+    } else {
+        0
+    };
     for number in (0..crew.connections()).cycle() {
         if samples.len() >= wanted {
             break;
         }
-        let Some(calls) = crew.drawing.draw_calls()? else { break };
+        let Some(calls) = crew.drawing.draw_calls()? else {
+            break;
+        };
         for (place, call) in calls.into_iter().enumerate().take(wanted - samples.len()) {
             let order = format!("rows {place} {}\n", call.fields.len());
             let answer = crew.one(number, &order, &call.fields, true)?;
@@ -162,7 +177,10 @@ pub fn sample(crew: &mut Crew, job: &Job) -> Result<Vec<RowSample>, Trouble> {
             samples.push(RowSample {
                 sql: call.sql,
                 rows: rows.map_err(|error| {
-                    Trouble::new(ErrorKind::Internal, format!("the adapter's rows are none ({error})"))
+                    Trouble::new(
+                        ErrorKind::Internal,
+                        format!("the adapter's rows are none ({error})"),
+                    )
                 })?,
             });
         }
@@ -177,7 +195,8 @@ pub fn tls_library(pid: u32, own: &Path) -> Option<TlsLibrary> {
         .lines()
         .filter_map(|line| line.find('/').map(|start| PathBuf::from(&line[start..])))
         .collect();
-    let (own, other): (Vec<PathBuf>, Vec<PathBuf>) = mapped.into_iter().partition(|path| path.starts_with(own));
+    let (own, other): (Vec<PathBuf>, Vec<PathBuf>) =
+        mapped.into_iter().partition(|path| path.starts_with(own));
     [own, other].into_iter().find_map(|paths| {
         let only = |name: &str| {
             let is_it = |path: &&PathBuf| {
@@ -202,13 +221,16 @@ fn openssl_version(libcrypto: &Path) -> Option<String> {
     const NAME: &[u8] = b"OpenSSL ";
     let bytes = fs::read(libcrypto).ok()?;
     let texts = bytes.windows(NAME.len()).enumerate();
-    let mut starts = texts.filter(|(_, window)| *window == NAME).map(|(at, _)| at);
+    let mut starts = texts
+        .filter(|(_, window)| *window == NAME)
+        .map(|(at, _)| at);
     starts.find_map(|start| {
         let end = start + bytes[start..].iter().take(60).position(|byte| *byte == 0)?;
         let said = std::str::from_utf8(&bytes[start..end]).ok()?;
         let number = said.split(' ').nth(1)?;
         // "OpenSSL 3.0.17 1 Jul 2025": a number with dots and the year of its release.
-        let has_dots = number.split('.').count() == 3 && number.starts_with(|c: char| c.is_ascii_digit());
+        let has_dots =
+            number.split('.').count() == 3 && number.starts_with(|c: char| c.is_ascii_digit());
         (has_dots && said.split(' ').count() >= 5).then(|| said.to_owned())
     })
 }

@@ -61,8 +61,15 @@ impl Drawing {
         let mut sequences = Sequences::default();
         let (mut templates, mut order, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for (place, statement) in workload.statements.iter().enumerate() {
-            let template = Template::compile(statement, workload.protocol, &Slots::default(), &mut sequences)
-                .map_err(|reason| Trouble::bad_job(format!("job field workload.statements: {reason}")))?;
+            let template = Template::compile(
+                statement,
+                workload.protocol,
+                &Slots::default(),
+                &mut sequences,
+            )
+            .map_err(|reason| {
+                Trouble::bad_job(format!("job field workload.statements: {reason}"))
+            })?;
             let call = Call {
                 pieces: template.texts(),
                 types: template.types(),
@@ -108,7 +115,11 @@ impl Drawing {
     /// A field with a character that separates fields.
     pub fn draw(&mut self, count: u64, body: &mut Vec<u8>) -> Result<u64, Trouble> {
         for drawn in 0..count {
-            if !self.supply.take(true, &self.sequences.reservations, self.values.start_afresh()) {
+            if !self.supply.take(
+                true,
+                &self.sequences.reservations,
+                self.values.start_afresh(),
+            ) {
                 return Ok(drawn);
             }
             if drawn > 0 {
@@ -130,7 +141,11 @@ impl Drawing {
     /// # Errors
     /// As of [`Self::draw`].
     pub fn draw_calls(&mut self) -> Result<Option<Vec<DrawnCall>>, Trouble> {
-        if !self.supply.take(true, &self.sequences.reservations, self.values.start_afresh()) {
+        if !self.supply.take(
+            true,
+            &self.sequences.reservations,
+            self.values.start_afresh(),
+        ) {
             return Ok(None);
         }
         let mut drawn = Vec::new();
@@ -138,7 +153,13 @@ impl Drawing {
             let template = &self.templates[*place];
             self.values.draw(&template.generators, &mut self.rng);
             let (mut fields, mut sql) = (Vec::new(), Vec::new());
-            append(template, &self.values, self.calls[at].prepared, &mut true, &mut fields)?;
+            append(
+                template,
+                &self.values,
+                self.calls[at].prepared,
+                &mut true,
+                &mut fields,
+            )?;
             template.render(&self.values, &mut sql);
             drawn.push(DrawnCall {
                 fields,
@@ -181,7 +202,10 @@ fn append(
 }
 
 fn check(field: &[u8]) -> Result<(), Trouble> {
-    if field.iter().any(|byte| matches!(*byte, BETWEEN_OPERATIONS | BETWEEN_FIELDS)) {
+    if field
+        .iter()
+        .any(|byte| matches!(*byte, BETWEEN_OPERATIONS | BETWEEN_FIELDS))
+    {
         return Err(Trouble::bad_job(
             "a driver is handed no statement with the characters U+001E or U+001F",
         ));

@@ -76,7 +76,10 @@ fn tls_of(job: &Job) -> Value {
         .into_iter()
         .map(|field| (field.to_owned(), said[field].clone()))
         .collect();
-    told.insert("trusted_ca_file".to_owned(), said["trusted_ca_file"].clone());
+    told.insert(
+        "trusted_ca_file".to_owned(),
+        said["trusted_ca_file"].clone(),
+    );
     told.insert("versions".to_owned(), json!(versions(&said)));
     Value::Object(told)
 }
@@ -89,9 +92,13 @@ fn versions(said: &Value) -> Vec<&'static str> {
     }
     // As texts they are in order.
     let within = |version: &&str| {
-        lowest.is_none_or(|lowest| *version >= lowest) && highest.is_none_or(|highest| *version <= highest)
+        lowest.is_none_or(|lowest| *version >= lowest)
+            && highest.is_none_or(|highest| *version <= highest)
     };
-    ["1.0", "1.1", "1.2", "1.3"].into_iter().filter(within).collect()
+    ["1.0", "1.1", "1.2", "1.3"]
+        .into_iter()
+        .filter(within)
+        .collect()
 }
 
 /// Refuses a job that no driver can do, or that this one cannot: `takes` are its adapter's words.
@@ -104,7 +111,10 @@ pub fn check(job: &Job, takes: &[String]) -> Result<(), Trouble> {
     let statements = &job.workload.statements;
     let one_call = statements.len() == 1 && statements[0].repeat == 1;
     let rules = [
-        (job.workload.mix.is_empty(), "a driver runs statements, not a mix of transactions"),
+        (
+            job.workload.mix.is_empty(),
+            "a driver runs statements, not a mix of transactions",
+        ),
         (!job.workload.storm, "a driver runs statements, not a storm"),
         (
             matches!(job.schedule, Schedule::Closed {}),
@@ -115,7 +125,10 @@ pub fn check(job: &Job, takes: &[String]) -> Result<(), Trouble> {
             "a driver does all operations in one go and puts no data back (reset)",
         ),
         (
-            job.compression.is_off() && job.full_load.is_none() && job.lingering.is_none() && job.measure_overhead,
+            job.compression.is_off()
+                && job.full_load.is_none()
+                && job.lingering.is_none()
+                && job.measure_overhead,
             "compression, full_load, lingering and measure_overhead are not for drivers",
         ),
         (
@@ -137,8 +150,12 @@ pub fn check(job: &Job, takes: &[String]) -> Result<(), Trouble> {
 
 fn check_tls(job: &Job, takes_server_name: bool) -> Result<(), Trouble> {
     let settings = match &job.tls {
-        Tls::Off { get_server_public_key: false } => {
-            return Err(Trouble::bad_job("tls.get_server_public_key: drivers are not told of it"));
+        Tls::Off {
+            get_server_public_key: false,
+        } => {
+            return Err(Trouble::bad_job(
+                "tls.get_server_public_key: drivers are not told of it",
+            ));
         }
         Tls::On(settings) => settings,
         _ => return Ok(()),
@@ -154,13 +171,16 @@ fn check_tls(job: &Job, takes_server_name: bool) -> Result<(), Trouble> {
         ("own_context", settings.own_context),
     ];
     if let Some((field, _)) = untold.iter().find(|(_, said)| *said) {
-        return Err(Trouble::bad_job(format!("tls.{field}: drivers are not told of it")));
+        return Err(Trouble::bad_job(format!(
+            "tls.{field}: drivers are not told of it"
+        )));
     }
     let host = match &job.endpoint {
         Endpoint::Tcp { host, .. } => Some(host),
         Endpoint::Unix { .. } => None,
     };
-    if settings.server_name.is_some() && settings.server_name.as_ref() != host && !takes_server_name {
+    if settings.server_name.is_some() && settings.server_name.as_ref() != host && !takes_server_name
+    {
         return Err(Trouble::bad_job(
             "tls.server_name: this driver verifies the host that it connects to, and no other",
         ));
@@ -207,12 +227,16 @@ mod tests {
 
     #[test]
     fn tls_is_told_with_a_null_for_what_is_not_said() {
-        let told = tls_of(&job(&format!(r#"{ASK}, "tls": {{"mode": "unset", "trusted_ca_file": "/ca"}}"#)));
+        let told = tls_of(&job(&format!(
+            r#"{ASK}, "tls": {{"mode": "unset", "trusted_ca_file": "/ca"}}"#
+        )));
         assert_eq!(told["mode"], "unset");
         assert_eq!(told["trusted_ca_file"], "/ca");
         assert_eq!(told["verify"], Value::Null);
         assert_eq!(told["versions"], json!([]));
-        let told = tls_of(&job(&format!(r#"{ASK}, "tls": {{"mode": "on", "max_version": "1.1"}}"#)));
+        let told = tls_of(&job(&format!(
+            r#"{ASK}, "tls": {{"mode": "on", "max_version": "1.1"}}"#
+        )));
         assert_eq!(told["versions"], json!(["1.0", "1.1"]));
     }
 }

@@ -123,11 +123,18 @@ mod tests {
 
     #[test]
     fn a_drivers_words_are_one_sentence_without_the_password() {
-        let said = told(r#"{"kind": "access_denied", "words": "no\n for 'x' (horse)", "code": 1045}"#);
+        let said =
+            told(r#"{"kind": "access_denied", "words": "no\n for 'x' (horse)", "code": 1045}"#);
         let trouble = Trouble::told(&said, "pymysql-1.1", "horse");
-        assert_eq!(trouble.message, "pymysql-1.1 says: no for 'x' ((the password))");
+        assert_eq!(
+            trouble.message,
+            "pymysql-1.1 says: no for 'x' ((the password))"
+        );
         let event = trouble.event(true);
-        assert_eq!((event.code, event.fault, event.fatal), (Some(1045), Fault::Job, true));
+        assert_eq!(
+            (event.code, event.fault, event.fatal),
+            (Some(1045), Fault::Job, true)
+        );
     }
 
     #[test]

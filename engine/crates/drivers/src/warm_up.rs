@@ -18,7 +18,7 @@ const HALF: usize = 5;
 const LEAST_RATIO: f64 = 0.95;
 /// The part of the judged time for which a runtime may have compiled.
 const MOST_COMPILING: f64 = 0.1;
-/// HotSpot compiles what was called 200 times, and again after some thousands (Tier4InvocationThreshold).
+/// The JVM compiles what was called some hundred times, and again after some thousands (`Tier4InvocationThreshold`).
 const REHEARSALS: u32 = 3000;
 
 /// What was done while warming up.
@@ -49,14 +49,20 @@ pub fn warm_up(
     job: &Job,
     compiles: bool,
 ) -> Result<WarmUp, Trouble> {
-    let within_s = job.driver.as_ref().map_or(0.0, |terms| terms.steady_within_s);
+    let within_s = job
+        .driver
+        .as_ref()
+        .map_or(0.0, |terms| terms.steady_within_s);
     let asked = within_s > 0.0;
     let longest_s = if asked { within_s } else { job.warmup_s };
     for _ in 0..if compiles { REHEARSALS } else { 0 } {
         crew.one(0, "work 0\n", &[], false)?;
         crew.one(0, "report\n", &[], false)?;
     }
-    let mut warm_up = WarmUp { last_s: SLICE_S, ..WarmUp::default() };
+    let mut warm_up = WarmUp {
+        last_s: SLICE_S,
+        ..WarmUp::default()
+    };
     let mut judged: Vec<Judged> = Vec::new();
     let (begun_ns, mut elapsed_s, mut compiled_ms) = (now_ns(), 0.0, 0.0);
     while elapsed_s < longest_s && !(asked && is_steady(&judged)) && !crew.drawing.is_used_up() {
@@ -77,7 +83,11 @@ pub fn warm_up(
         elapsed_s = seconds(now_ns() - begun_ns);
         if asked {
             let operations = done.operations;
-            warm_up.slices.push(WarmupSlice { elapsed_s, operations, cpu_us });
+            warm_up.slices.push(WarmupSlice {
+                elapsed_s,
+                operations,
+                cpu_us,
+            });
         }
     }
     warm_up.steady = asked.then(|| is_steady(&judged));
@@ -86,13 +96,19 @@ pub fn warm_up(
 
 /// Milliseconds for which the runtime has compiled; the same is told on each channel, if at all.
 fn compiled_until_now(reports: &[(u64, crate::adapter::Answer)]) -> f64 {
-    let told = reports.first().and_then(|(_, answer)| answer.told["compiled_ms"].as_f64());
+    let told = reports
+        .first()
+        .and_then(|(_, answer)| answer.told["compiled_ms"].as_f64());
     told.unwrap_or_default()
 }
 
 #[allow(clippy::cast_precision_loss)]
 fn cost_us(cpu_us: f64, operations: u64) -> f64 {
-    if operations == 0 { f64::INFINITY } else { cpu_us / operations as f64 }
+    if operations == 0 {
+        f64::INFINITY
+    } else {
+        cpu_us / operations as f64
+    }
 }
 
 /// The contract's rule, and that the compiler has rested: its own CPU time would hold the median up.
@@ -131,7 +147,11 @@ mod tests {
     use super::*;
 
     fn slices(costs_us: &[f64], compiled_s: f64) -> Vec<Judged> {
-        let slice = |cost_us: &f64| Judged { cost_us: *cost_us, length_s: 0.1, compiled_s };
+        let slice = |cost_us: &f64| Judged {
+            cost_us: *cost_us,
+            length_s: 0.1,
+            compiled_s,
+        };
         costs_us.iter().map(slice).collect()
     }
 

@@ -68,7 +68,12 @@ impl Window {
     ///
     /// # Errors
     /// What ends the job.
-    pub fn slice(&mut self, crew: &mut Crew, clock: &ProcessClock, length_s: f64) -> Result<Slice, Trouble> {
+    pub fn slice(
+        &mut self,
+        crew: &mut Crew,
+        clock: &ProcessClock,
+        length_s: f64,
+    ) -> Result<Slice, Trouble> {
         let begun_ns = now_ns();
         let before = clock.read();
         let passed_s = self.elapsed_s;
@@ -82,7 +87,10 @@ impl Window {
             (operations, errors) = (done.operations, done.errors());
         })?;
         let cpu_us = self.cpu.add(before, clock.read());
-        let mut sums = Sums { last_answer_ns: done.last_failure_ns, ..Sums::default() };
+        let mut sums = Sums {
+            last_answer_ns: done.last_failure_ns,
+            ..Sums::default()
+        };
         let opened_before = self.opened;
         self.opened = self.take_reports(crew, &mut sums)?;
         let elapsed_s = if done.started > 0 {
@@ -109,7 +117,11 @@ impl Window {
         self.refills += done.refills;
         self.has_slices = true;
         for (trouble, operations) in &done.failures {
-            let known = self.recorder.errors.entry((trouble.kind, trouble.code)).or_default();
+            let known = self
+                .recorder
+                .errors
+                .entry((trouble.kind, trouble.code))
+                .or_default();
             if *known == 0 {
                 say(&Event::Error(trouble.event(false)));
             }
@@ -128,7 +140,10 @@ impl Window {
             if times.len() as u64 != expected * each as u64 {
                 return Err(Trouble::new(
                     ErrorKind::Internal,
-                    format!("the adapter tells {} times of {operations} operations", times.len()),
+                    format!(
+                        "the adapter tells {} times of {operations} operations",
+                        times.len()
+                    ),
                 ));
             }
             let mut left = operations;
@@ -152,12 +167,17 @@ impl Window {
         }
         let mut asked = ready;
         for (place, answered) in answers.iter().enumerate() {
-            let phase = if is_new && place == 0 { Phase::FirstQuery } else { Phase::Query };
+            let phase = if is_new && place == 0 {
+                Phase::FirstQuery
+            } else {
+                Phase::Query
+            };
             self.recorder.phase(phase, answered.saturating_sub(asked));
             asked = *answered;
         }
         if self.shape.reconnect {
-            self.recorder.phase(Phase::Close, closed.saturating_sub(asked));
+            self.recorder
+                .phase(Phase::Close, closed.saturating_sub(asked));
         }
         let took_ns = closed.saturating_sub(began);
         for _ in 0..together {
@@ -203,7 +223,10 @@ impl Window {
 
 /// What was opened: drivers do not tell of handshakes and logins.
 fn counts(connections: u64) -> Counts {
-    Counts { connections, ..Counts::default() }
+    Counts {
+        connections,
+        ..Counts::default()
+    }
 }
 
 /// Decimal numbers with anything between them.
@@ -213,7 +236,12 @@ fn times_of(body: &[u8]) -> Vec<u64> {
     for byte in body.iter().chain(b"\n") {
         if byte.is_ascii_digit() {
             let digit = u64::from(byte - b'0');
-            number = Some(number.unwrap_or_default().wrapping_mul(10).wrapping_add(digit));
+            number = Some(
+                number
+                    .unwrap_or_default()
+                    .wrapping_mul(10)
+                    .wrapping_add(digit),
+            );
         } else {
             times.extend(number.take());
         }
@@ -226,7 +254,14 @@ mod tests {
     use super::*;
 
     fn window(reconnect: bool, batch: u64) -> Window {
-        Window::new(Shape { calls: 2, batch, reconnect }, 0)
+        Window::new(
+            Shape {
+                calls: 2,
+                batch,
+                reconnect,
+            },
+            0,
+        )
     }
 
     fn phases(window: &Window) -> Vec<String> {
@@ -244,7 +279,10 @@ mod tests {
     fn an_operation_that_reconnects_has_all_phases() {
         let (mut window, mut sums) = (window(true, 1), Sums::default());
         window.record(&[100, 150, 160, 200, 220, 250], 1, &mut sums);
-        assert_eq!(phases(&window), ["close", "connect", "first_query", "operation", "query"]);
+        assert_eq!(
+            phases(&window),
+            ["close", "connect", "first_query", "operation", "query"]
+        );
         assert_eq!((sums.latency_ns, sums.last_answer_ns), (150, 250));
     }
 

@@ -8,12 +8,14 @@
 
 mod bytes;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
 use lexopt::Parser;
 
-const USAGE: &str = "usage: tlstax-tools floor, bytes, driver, library-bench, link or flames";
+const USAGE: &str =
+    "usage: tlstax-tools floor, bytes, driver, driver-cost, library-bench, link or flames";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -21,10 +23,8 @@ fn main() -> ExitCode {
     match word.to_str() {
         Some("floor") => tlstax_floor::exit(tlstax_floor::serve()),
         Some("bytes") => tlstax_floor::exit(bytes::measure()),
-        Some("driver") => {
-            let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
-            tlstax_drivers::run(&words)
-        }
+        Some("driver") => tlstax_drivers::run(&texts(arguments)),
+        Some("driver-cost") => tlstax_drivers::measure_own_cost(&texts(arguments)),
         Some("library-bench") => tlstax_library_bench::run(),
         Some("link") => tlstax_link::run(Parser::from_args(arguments)),
         Some("flames") => tlstax_flames::program::run(Parser::from_args(arguments)),
@@ -34,4 +34,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn texts(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
+    arguments
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }

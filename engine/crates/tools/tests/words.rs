@@ -14,7 +14,7 @@ fn a_word_that_is_no_program_is_told_which_there_are() {
         let said = String::from_utf8(done.stderr).unwrap();
         assert_eq!(
             said,
-            "usage: tlstax-tools floor, bytes, driver, library-bench, link or flames\n"
+            "usage: tlstax-tools floor, bytes, driver, driver-cost, library-bench, link or flames\n"
         );
     }
 }

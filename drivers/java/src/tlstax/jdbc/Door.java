@@ -25,22 +25,25 @@ final class Door {
     private final Properties properties = new Properties();
     private final List<String> onConnect;
 
-    /** Loads the driver. `name` is what the laboratory calls it. */
-    Door(String name, Job job) throws Failure {
-        this.name = name;
-        onConnect = job.workload.onConnect;
-        if (job.tls.trustedCaFile != null) {
-            trust(job.tls.trustedCaFile);
+    /** Loads the driver. */
+    Door(Terms terms) throws Failure {
+        name = terms.name;
+        onConnect = terms.onConnect;
+        if (terms.tls.trustedCaFile != null) {
+            trust(terms.tls.trustedCaFile);
+        }
+        if (terms.batch > 1 && terms.calls.get(0).sort() != Terms.Sort.CHANGE) {
+            throw Failure.badJob("only a statement that reads no rows can be batched");
         }
         Product product = Product.of(name);
-        url = product.url(job.endpoint, job.account.database);
+        url = product.url(terms.endpoint, terms.account.database == null ? "" : terms.account.database);
         Set<String> known = known();
-        properties.setProperty("user", job.account.user);
-        properties.setProperty("password", job.account.password);
-        product.reach(job.endpoint, properties);
-        encrypt(product, job, known);
+        properties.setProperty("user", terms.account.user);
+        properties.setProperty("password", terms.account.password);
+        product.reach(terms.endpoint, properties);
+        encrypt(product, terms.tls, known);
         known.addAll(product.unlisted());
-        for (Map.Entry<String, String> option : job.driver.options.entrySet()) {
+        for (Map.Entry<String, String> option : terms.options.entrySet()) {
             if (!known.contains(option.getKey())) {
                 throw Failure.badJob(name + " lists no option `" + option.getKey() + "`: it would ignore it");
             }
@@ -57,25 +60,18 @@ final class Door {
         System.setProperty("javax.net.ssl.trustStorePassword", Store.PASSWORD);
     }
 
-    private void encrypt(Product product, Job job, Set<String> known) throws Failure {
-        String expected = job.tls.serverName;
-        if (expected != null && !expected.equals(job.endpoint.host)) {
-            throw Failure.badJob("JDBC drivers verify the host that they connect to, not " + expected);
-        }
-        switch (job.tls.mode) {
+    private void encrypt(Product product, Terms.Tls tls, Set<String> known) throws Failure {
+        switch (tls.mode) {
             case "off":
                 product.withoutTls(known, properties);
                 break;
             case "on":
-                product.withTls(job.tls, known, properties);
+                product.withTls(tls, known, properties);
                 break;
             case "required":
                 product.requireTls(known, properties);
                 break;
-            case "unset":
-                break;
-            default:
-                throw Failure.badJob("there is no TLS mode `" + job.tls.mode + "`");
+            default: // Unset: nothing is said.
         }
     }
 
@@ -88,7 +84,7 @@ final class Door {
                 names.add(property.name);
             }
         } catch (SQLException refused) {
-            throw Failure.of(refused, name);
+            throw Failure.of(refused);
         }
         return names;
     }

@@ -1,6 +1,7 @@
-// What went wrong, in the contract's words: the kind, whose fault it is, one sentence, the error's number.
+// What went wrong: the contract's kind, the driver's words in one sentence, the error's number.
 package tlstax.jdbc;
 
+import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -10,8 +11,8 @@ import java.net.UnknownHostException;
 import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateException;
 import java.sql.SQLException;
+import java.util.LinkedHashSet;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -52,40 +53,68 @@ final class Failure extends Exception {
         return Pattern.compile(expression, Pattern.CASE_INSENSITIVE);
     }
 
-    /** Whose fault a kind is; what is not here is the server's. */
-    private static final Map<String, String> FAULTS = Map.of(
-            "bad_job", "job", "access_denied", "job", "not_mysql", "job", "resolve", "job",
-            "connect", "network", "server_closed", "network", "limits", "client", "internal", "client");
+    private static final int LONGEST_CHARS = 600;
 
     final String kind;
-    final Integer code;
+    private final String by;
+    private final Integer code;
 
-    Failure(String kind, String message) {
-        this(kind, message, null);
-    }
-
-    private Failure(String kind, String message, Integer code) {
-        super(message, null, false, false);
+    private Failure(String kind, String words, Integer code, String by) {
+        super(words, null, false, false);
         this.kind = kind;
         this.code = code;
+        this.by = by;
     }
 
-    static Failure badJob(String message) {
-        return new Failure("bad_job", message);
+    /** What this adapter cannot do, in its own words. */
+    static Failure badJob(String words) {
+        return new Failure("bad_job", words, null, "adapter");
     }
 
-    String fault() {
-        return FAULTS.getOrDefault(kind, "server");
-    }
-
-    /**
-     * What a driver threw, named as the contract does. `name` is the driver's, which stands before its words.
-     * A driver's words are cut before a stack trace that it puts into them.
-     */
-    static Failure of(Throwable thrown, String name) {
+    /** What a driver threw, or what this adapter refused. */
+    static Failure of(Throwable thrown) {
+        if (thrown instanceof Failure) {
+            return (Failure) thrown;
+        }
         int number = thrown instanceof SQLException ? ((SQLException) thrown).getErrorCode() : 0;
         Integer code = number > 0 ? Integer.valueOf(number) : null;
-        return new Failure(kindOf(thrown, number), name + " says: " + Words.of(thrown), code);
+        return new Failure(kindOf(thrown, number), words(thrown), code, "driver");
+    }
+
+    /** As an answer to the host. */
+    JsonObject answer() {
+        JsonObject told = new JsonObject();
+        told.addProperty("kind", kind);
+        told.addProperty("words", getMessage());
+        told.addProperty("code", code);
+        told.addProperty("by", by);
+        JsonObject answer = new JsonObject();
+        answer.add("failure", told);
+        return answer;
+    }
+
+    /** One sentence of what was thrown and of what caused it: no stack trace, nothing said twice. */
+    static String words(Throwable thrown) {
+        Set<String> said = new LinkedHashSet<>();
+        for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+            String words = firstOf(cause.getMessage());
+            if (said.stream().noneMatch(before -> before.contains(words))) {
+                said.add(words);
+            }
+        }
+        String all = said.isEmpty() ? thrown.getClass().getName() : String.join(": ", said);
+        return all.length() > LONGEST_CHARS ? all.substring(0, LONGEST_CHARS) + "…" : all;
+    }
+
+    /** The message up to where Connector/J 5.1 prints the stack trace of its cause, in one line. */
+    private static String firstOf(String message) {
+        if (message == null) {
+            return "";
+        }
+        int trace = message.indexOf("** BEGIN NESTED EXCEPTION **");
+        String kept = trace >= 0 ? message.substring(0, trace) : message;
+        int stack = kept.indexOf("\n\tat ");
+        return (stack >= 0 ? kept.substring(0, stack) : kept).replaceAll("\\s+", " ").trim();
     }
 
     private static String kindOf(Throwable thrown, int number) {

@@ -11,13 +11,13 @@ final class MariaDbConnectorJ implements Product {
             Map.of("none", "trust", "ca", "verify-ca", "identity", "verify-full");
 
     @Override
-    public String url(Job.Endpoint endpoint, String database) {
+    public String url(Terms.Endpoint endpoint, String database) {
         String where = endpoint.host == null ? "localhost" : Product.authority(endpoint);
         return "jdbc:mariadb://" + where + "/" + database;
     }
 
     @Override
-    public void reach(Job.Endpoint endpoint, Properties properties) {
+    public void reach(Terms.Endpoint endpoint, Properties properties) {
         if (endpoint.path != null) {
             properties.setProperty("localSocket", endpoint.path);
         }
@@ -41,7 +41,7 @@ final class MariaDbConnectorJ implements Product {
     }
 
     @Override
-    public void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure {
+    public void withTls(Terms.Tls tls, Set<String> known, Properties properties) throws Failure {
         properties.setProperty("sslMode", MODES.get(tls.verify));
         String versions = Product.versions(tls);
         if (versions != null) {

@@ -13,7 +13,7 @@ final class MySqlConnectorJ implements Product {
             Map.of("none", "REQUIRED", "ca", "VERIFY_CA", "identity", "VERIFY_IDENTITY");
 
     @Override
-    public String url(Job.Endpoint endpoint, String database) throws Failure {
+    public String url(Terms.Endpoint endpoint, String database) throws Failure {
         if (endpoint.host == null) {
             throw Failure.badJob("Connector/J reaches no Unix socket by itself; give it a TCP endpoint");
         }
@@ -21,7 +21,7 @@ final class MySqlConnectorJ implements Product {
     }
 
     @Override
-    public void reach(Job.Endpoint endpoint, Properties properties) {
+    public void reach(Terms.Endpoint endpoint, Properties properties) {
         // The URL says it all.
     }
 
@@ -51,7 +51,7 @@ final class MySqlConnectorJ implements Product {
     }
 
     @Override
-    public void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure {
+    public void withTls(Terms.Tls tls, Set<String> known, Properties properties) throws Failure {
         boolean verifies = !tls.verify.equals("none");
         requireTls(known, properties);
         if (known.contains("sslMode")) {

@@ -9,10 +9,10 @@ import java.util.Set;
 /** The drivers differ in this alone; all else goes through JDBC. */
 interface Product {
     /** The URL of the endpoint, without properties. `database` may be empty. */
-    String url(Job.Endpoint endpoint, String database) throws Failure;
+    String url(Terms.Endpoint endpoint, String database) throws Failure;
 
     /** Adds what only this endpoint needs. */
-    void reach(Job.Endpoint endpoint, Properties properties) throws Failure;
+    void reach(Terms.Endpoint endpoint, Properties properties) throws Failure;
 
     /** Adds the driver's words for no encryption at all. */
     void withoutTls(Set<String> known, Properties properties);
@@ -21,7 +21,7 @@ interface Product {
     void requireTls(Set<String> known, Properties properties);
 
     /** Adds words for required TLS as the job has it. `known` are the properties that this version has. */
-    void withTls(Job.Tls tls, Set<String> known, Properties properties) throws Failure;
+    void withTls(Terms.Tls tls, Set<String> known, Properties properties) throws Failure;
 
     /** Properties that the driver takes though it does not list them: older names. */
     Set<String> unlisted();
@@ -30,7 +30,7 @@ interface Product {
         return name.startsWith("mariadb") ? new MariaDbConnectorJ() : new MySqlConnectorJ();
     }
 
-    static String authority(Job.Endpoint endpoint) {
+    static String authority(Terms.Endpoint endpoint) {
         String host = endpoint.host.contains(":") ? "[" + endpoint.host + "]" : endpoint.host;
         return host + ":" + endpoint.port;
     }
@@ -39,7 +39,7 @@ interface Product {
      * The versions from the lowest to the highest, as Java names them and separated by commas; null where
      * neither is given. Without a lowest one, TLS 1.2 is, unless the highest is older.
      */
-    static String versions(Job.Tls tls) {
+    static String versions(Terms.Tls tls) {
         if (tls.minVersion == null && tls.maxVersion == null) {
             return null;
         }

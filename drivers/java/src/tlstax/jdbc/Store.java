@@ -2,10 +2,12 @@
 package tlstax.jdbc;
 
 import java.io.ByteArrayOutputStream;
-import java.io.FileOutputStream;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -37,13 +39,31 @@ final class Store {
         2, 1, 0, 0x30, 13, 6, 9, 0x2a, (byte) 0x86, 0x48, (byte) 0x86, (byte) 0xf7, 13, 1, 1, 1, 5, 0
     };
 
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+
     final String path;
+    private final FileInputStream kept;
 
     private Store(KeyStore content) throws GeneralSecurityException, IOException {
-        path = Linux.memoryFile("tlstax-store");
-        try (FileOutputStream out = new FileOutputStream(path)) {
+        Path named = Files.createTempFile(Files.isWritable(SHARED_MEMORY) ? SHARED_MEMORY : null, "tlstax", null);
+        try (OutputStream out = Files.newOutputStream(named)) {
             content.store(out, PASSWORD.toCharArray());
         }
+        kept = new FileInputStream(named.toFile());
+        path = descriptorOf(named);
+        Files.delete(named);
+    }
+
+    /** By which an open file can be opened again when it has no name any more (proc(5)). */
+    private static String descriptorOf(Path file) throws IOException {
+        try (DirectoryStream<Path> open = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+            for (Path descriptor : open) {
+                if (Files.exists(descriptor) && Files.isSameFile(descriptor, file)) {
+                    return descriptor.toString();
+                }
+            }
+        }
+        throw new IOException("an open file is not in /proc/self/fd");
     }
 
     /** A store of the certificates in a PEM file. */
@@ -75,7 +95,7 @@ final class Store {
             filling.fill(store);
             return new Store(store);
         } catch (GeneralSecurityException | IOException | IllegalArgumentException unreadable) {
-            throw Failure.badJob(file + " cannot be used: " + Words.of(unreadable));
+            throw Failure.badJob(file + " cannot be used: " + Failure.words(unreadable));
         }
     }
 

@@ -1,89 +1,141 @@
-// One connection and the thread that works on it: opens it, runs operations, opens it anew when it is lost.
+// One connection, its stock of operations, and the times of what it did.
 package tlstax.jdbc;
 
-import java.sql.BatchUpdateException;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicLong;
-import tlstax.jdbc.Recorder.Phase;
 
-/** Only one thread works on it at a time; others may ask how long it has waited. */
+/** Used by its channel's thread alone. */
 final class Worker {
-    final int number;
-    private final String name;
+    private static final byte BETWEEN_OPERATIONS = 0x1e;
+    private static final char BETWEEN_FIELDS = 0x1f;
+    /** Times of an operation beside those of its calls. */
+    private static final int OTHER_TIMES = 4;
+
+    private final Terms terms;
     private final Door door;
-    private final Workload workload;
-    private final int batch;
-    private final SplittableRandom random;
-    private final AtomicLong waitingSince_ns = new AtomicLong();
+    private final Terms.Sort[] sorts;
     private Connection connection;
     private PreparedStatement[] prepared;
-    private boolean first;
-    private Recorder recorder = new Recorder();
     private long opened;
 
-    Worker(String name, Door door, Job job, int number) {
-        this.number = number;
-        this.name = name;
+    /** Operations as they came, where each begins, and the next; what is taken out at once is little garbage. */
+    private byte[] stock = new byte[0];
+    private int[] starts = new int[1];
+    private int next;
+    private int count;
+
+    private long[] times = new long[0];
+    private int timesKept;
+
+    Worker(Terms terms, Door door) {
+        this.terms = terms;
         this.door = door;
-        workload = job.workload;
-        batch = job.driver.batch;
-        random = new SplittableRandom(job.seed * 0x9e3779b97f4a7c15L + number);
+        sorts = terms.calls.stream().map(Terms.Call::sort).toArray(Terms.Sort[]::new);
     }
 
-    /** Connects, asks what was negotiated, and keeps the connection unless each operation has its own. */
-    Negotiation setUp() throws Failure {
-        try {
-            open();
-            Negotiation negotiation = Negotiation.of(connection);
-            if (workload.reconnect) {
-                close();
-            } else {
-                prepare();
-            }
-            return negotiation;
-        } catch (SQLException | RuntimeException | LinkageError thrown) {
-            throw Failure.of(thrown, name);
-        } finally {
-            waitingSince_ns.lazySet(0);
-        }
+    long opened() {
+        return opened;
+    }
+
+    /** Opens the connection; the driver's own word for its version. */
+    String openAndTell() throws SQLException {
+        open();
+        prepare();
+        return Door.driverVersion(connection.getMetaData());
     }
 
     private void open() throws SQLException {
-        waitingSince_ns.lazySet(System.nanoTime());
         connection = door.open();
         opened++;
-        recorder.connections++;
-        first = true;
     }
 
     /** What is said before the first operation, and the statements that are prepared once. */
     private void prepare() throws SQLException {
         door.greet(connection);
-        prepared = new PreparedStatement[workload.statements.size()];
+        prepared = new PreparedStatement[terms.calls.size()];
         for (int at = 0; at < prepared.length; at++) {
-            Workload.Statement statement = workload.statements.get(at);
-            if (statement.prepared) {
-                prepared[at] = connection.prepareStatement(statement.template.withMarks());
+            Terms.Call call = terms.calls.get(at);
+            if (call.prepared) {
+                prepared[at] = connection.prepareStatement(call.withMarks());
             }
         }
     }
 
-    private void close() throws SQLException {
+    void close() throws SQLException {
         Connection closing = connection;
         connection = null;
-        closing.close();
+        if (closing != null) {
+            closing.close();
+        }
     }
 
-    /** Hangs up, whatever state the connection is in. */
-    void leave() {
-        if (connection != null) {
+    /** Puts operations behind what is left, and makes room for the times of all. */
+    void take(byte[] body, int operations) {
+        int left = count - next;
+        int[] begin = new int[left + operations + 1];
+        int kept = left > 0 ? starts[count] - starts[next] : 0;
+        byte[] all = Arrays.copyOf(left > 0 ? Arrays.copyOfRange(stock, starts[next], starts[count]) : body,
+                kept + body.length + 1);
+        System.arraycopy(body, 0, all, kept, body.length);
+        all[kept + body.length] = BETWEEN_OPERATIONS;
+        int found = 0;
+        for (int at = 0; at < all.length; at++) {
+            if (all[at] == BETWEEN_OPERATIONS) {
+                begin[++found] = at + 1;
+            }
+        }
+        stock = all;
+        starts = begin;
+        next = 0;
+        count = found;
+        times = Arrays.copyOf(times, timesKept + count * (sorts.length + OTHER_TIMES));
+    }
+
+    void empty() {
+        count = next;
+    }
+
+    /** The times of all that was done since the last report. */
+    String report() {
+        StringBuilder told = new StringBuilder(timesKept * 17 + 1);
+        for (int at = 0; at < timesKept; at++) {
+            told.append(times[at]).append(' ');
+        }
+        timesKept = 0;
+        return told.append('\n').toString();
+    }
+
+    /** Operation after operation until then; the answer. */
+    String work(long until_ns) {
+        int done = 0;
+        while (next < count) {
+            long began = System.nanoTime();
+            if (began - until_ns >= 0) {
+                break;
+            }
+            try {
+                operate(began);
+                done++;
+            } catch (SQLException | RuntimeException | LinkageError thrown) {
+                recover(thrown);
+                com.google.gson.JsonObject answer = Failure.of(thrown).answer();
+                answer.addProperty("operations", done);
+                return Terms.GSON.toJson(answer);
+            }
+        }
+        return "{\"operations\": " + done + "}";
+    }
+
+    private void recover(Throwable thrown) {
+        boolean lost = !(thrown instanceof SQLException) || Failure.isLost((SQLException) thrown);
+        if (lost || terms.reconnect) {
             try {
                 close();
             } catch (SQLException | RuntimeException broken) {
@@ -92,170 +144,96 @@ final class Worker {
         }
     }
 
-    /** Begins a stage with nothing recorded. */
-    Recorder renewRecorder() {
-        recorder = new Recorder();
-        return recorder;
-    }
-
-    long opened() {
-        return opened;
-    }
-
-    /** Since when this thread waits for the driver, by System.nanoTime; 0 where it does not. */
-    long waitingSince_ns() {
-        return waitingSince_ns.get();
-    }
-
-    /** Operation after operation, until the stage's slice is over. */
-    void work(Stage stage) {
-        for (int count = stage.take(batch); count > 0; count = stage.take(batch)) {
-            Object[][] values = draw(count);
-            if (values == null) {
-                stage.exhaust();
-                break;
-            }
-            recorder.scheduled += count;
-            operate(stage, values, count);
+    private void operate(long began) throws SQLException {
+        int at = timesKept;
+        long connected = began;
+        long ready = began;
+        int taken = Math.min(terms.batch, count - next);
+        int first = next;
+        next += taken;
+        if (connection == null) {
+            open();
+            connected = System.nanoTime();
+            prepare();
+            ready = System.nanoTime();
         }
-        waitingSince_ns.lazySet(0);
-    }
-
-    /** The values of all statements of so many operations; null where a sequence has come to its end. */
-    private Object[][] draw(int count) {
-        List<Object[]> drawn = new ArrayList<>(count);
-        for (int operation = 0; operation < count; operation++) {
-            for (Workload.Statement statement : workload.statements) {
-                for (int time = 0; time < statement.repeat; time++) {
-                    Object[] values = statement.template.draw(random);
-                    if (values == null) {
-                        return null;
-                    }
-                    drawn.add(values);
-                }
-            }
-        }
-        return drawn.toArray(new Object[0][]);
-    }
-
-    private void operate(Stage stage, Object[][] values, int count) {
-        long begin = System.nanoTime();
-        try {
-            if (workload.reconnect) {
-                open();
-                recorder.record(Phase.CONNECT, System.nanoTime() - begin);
-                prepare();
-            } else if (connection == null) {
-                open();
-                prepare();
-            }
-            if (batch > 1) {
-                runBatch(values);
-            } else {
-                runAll(stage, values);
-            }
-            if (workload.reconnect) {
-                long closing = begin();
-                close();
-                recorder.record(Phase.CLOSE, System.nanoTime() - closing);
-            }
-            recorder.lastAnswer_ns = System.nanoTime();
-            recorder.succeeded(count, recorder.lastAnswer_ns - begin);
-            stage.succeeded();
-        } catch (SQLException | RuntimeException | LinkageError thrown) {
-            recorder.lastAnswer_ns = System.nanoTime();
-            fail(stage, thrown, count);
-        }
-    }
-
-    private void fail(Stage stage, Throwable thrown, int count) {
-        Failure failure = Failure.of(thrown, name);
-        long failed = count;
-        if (thrown instanceof BatchUpdateException) {
-            failed = failedOf(((BatchUpdateException) thrown).getUpdateCounts(), count);
-            recorder.succeeded(count - failed);
-        }
-        recorder.failed(failure, failed);
-        stage.failed(failure);
-        boolean lost = !(thrown instanceof SQLException) || Failure.isLost((SQLException) thrown);
-        if (workload.reconnect || lost) {
-            leave();
-        }
-    }
-
-    /** How many of a batch failed: those marked as failed, and those that the driver did not come to. */
-    private static long failedOf(int[] counts, int count) {
-        long succeeded = 0;
-        for (int updated : counts) {
-            succeeded += updated == Statement.EXECUTE_FAILED ? 0 : 1;
-        }
-        return Math.max(1, count - succeeded);
-    }
-
-    private long begin() {
-        long now = System.nanoTime();
-        waitingSince_ns.lazySet(now);
-        return now;
-    }
-
-    private void recordQuery(long begin) {
-        recorder.record(first ? Phase.FIRST_QUERY : Phase.QUERY, System.nanoTime() - begin);
-        first = false;
-    }
-
-    private void runAll(Stage stage, Object[][] values) throws SQLException {
-        int drawn = 0;
-        for (int at = 0; at < workload.statements.size(); at++) {
-            Workload.Statement statement = workload.statements.get(at);
-            for (int time = 0; time < statement.repeat; time++) {
-                run(stage, statement, prepared[at], values[drawn++]);
-            }
-        }
-    }
-
-    private void run(Stage stage, Workload.Statement statement, PreparedStatement bound, Object[] values)
-            throws SQLException {
-        boolean sampled = stage.samples != null && stage.samples.wanted();
-        List<String[]> rows = sampled ? new ArrayList<>() : null;
-        if (statement.prepared) {
-            Object[] ordered = statement.template.inOrder(values);
-            long begin = begin();
-            bind(bound, ordered);
-            runPrepared(bound, statement.sort, rows);
-            recordQuery(begin);
+        times[at] = began;
+        times[at + 1] = connected;
+        times[at + 2] = ready;
+        at += 3;
+        if (terms.batch > 1) {
+            runBatch(first, taken);
+            times[at++] = System.nanoTime();
         } else {
-            String sql = statement.template.literal(values);
-            long begin = begin();
-            try (Statement once = connection.createStatement()) {
-                runText(once, sql, statement.sort, rows);
+            String fields = operation(first);
+            for (int call = 0; call < sorts.length; call++) {
+                fields = run(call, fields, null);
+                times[at++] = System.nanoTime();
             }
-            recordQuery(begin);
         }
-        if (sampled) {
-            stage.samples.keep(statement.template.literal(values), rows);
+        if (terms.reconnect) {
+            close();
+            times[at] = System.nanoTime();
+        } else {
+            times[at] = times[at - 1];
         }
+        timesKept = at + 1;
     }
 
-    private static void runPrepared(PreparedStatement bound, Workload.Sort sort, List<String[]> rows)
+    private String operation(int number) {
+        int start = starts[number];
+        return new String(stock, start, starts[number + 1] - 1 - start, StandardCharsets.UTF_8);
+    }
+
+    /** A call's rows, or those of a text by itself. */
+    List<String[]> rows(int call, String fields) throws SQLException {
+        List<String[]> rows = new ArrayList<>();
+        if (call >= 0) {
+            run(call, fields, rows);
+            return rows;
+        }
+        try (Statement once = connection.createStatement(); ResultSet answer = once.executeQuery(fields)) {
+            read(answer, rows);
+        }
+        return rows;
+    }
+
+    /** Runs a call, whose fields come first; the fields behind them. Rows are kept where that is not null. */
+    private String run(int call, String fields, List<String[]> rows) throws SQLException {
+        Terms.Call told = terms.calls.get(call);
+        if (told.prepared) {
+            String rest = bind(prepared[call], told.types, fields);
+            runPrepared(prepared[call], sorts[call], rows);
+            return rest;
+        }
+        int end = fields.indexOf(BETWEEN_FIELDS);
+        String sql = end < 0 ? fields : fields.substring(0, end);
+        try (Statement once = connection.createStatement()) {
+            runText(once, sql, sorts[call], rows);
+        }
+        return end < 0 ? "" : fields.substring(end + 1);
+    }
+
+    private static void runPrepared(PreparedStatement bound, Terms.Sort sort, List<String[]> rows)
             throws SQLException {
-        if (sort == Workload.Sort.ROWS) {
+        if (sort == Terms.Sort.ROWS) {
             try (ResultSet answer = bound.executeQuery()) {
                 read(answer, rows);
             }
-        } else if (sort == Workload.Sort.CHANGE) {
+        } else if (sort == Terms.Sort.CHANGE) {
             bound.executeUpdate();
         } else {
             bound.execute();
         }
     }
 
-    private static void runText(Statement once, String sql, Workload.Sort sort, List<String[]> rows)
+    private static void runText(Statement once, String sql, Terms.Sort sort, List<String[]> rows)
             throws SQLException {
-        if (sort == Workload.Sort.ROWS) {
+        if (sort == Terms.Sort.ROWS) {
             try (ResultSet answer = once.executeQuery(sql)) {
                 read(answer, rows);
             }
-        } else if (sort == Workload.Sort.CHANGE) {
+        } else if (sort == Terms.Sort.CHANGE) {
             once.executeUpdate(sql);
         } else {
             once.execute(sql);
@@ -276,34 +254,38 @@ final class Worker {
         }
     }
 
-    private static void bind(PreparedStatement statement, Object[] values) throws SQLException {
-        for (int at = 0; at < values.length; at++) {
-            if (values[at] instanceof Long) {
-                statement.setLong(at + 1, (Long) values[at]);
+    /** Binds the values that come first; the fields behind them. */
+    private static String bind(PreparedStatement statement, String types, String fields) throws SQLException {
+        int start = 0;
+        for (int at = 0; at < types.length(); at++) {
+            int found = fields.indexOf(BETWEEN_FIELDS, start);
+            String field = fields.substring(start, found < 0 ? fields.length() : found);
+            if (types.charAt(at) == 'i') {
+                statement.setLong(at + 1, Long.parseLong(field));
             } else {
-                statement.setString(at + 1, (String) values[at]);
+                statement.setString(at + 1, field);
             }
+            start = found < 0 ? fields.length() : found + 1;
         }
+        return fields.substring(start);
     }
 
     /** All operations in one call of executeBatch. */
-    private void runBatch(Object[][] values) throws SQLException {
-        Workload.Statement statement = workload.statements.get(0);
-        long begin = begin();
-        if (statement.prepared) {
-            for (Object[] drawn : values) {
-                bind(prepared[0], statement.template.inOrder(drawn));
+    private void runBatch(int first, int taken) throws SQLException {
+        Terms.Call call = terms.calls.get(0);
+        if (call.prepared) {
+            for (int at = 0; at < taken; at++) {
+                bind(prepared[0], call.types, operation(first + at));
                 prepared[0].addBatch();
             }
             prepared[0].executeBatch();
-        } else {
-            try (Statement once = connection.createStatement()) {
-                for (Object[] drawn : values) {
-                    once.addBatch(statement.template.literal(drawn));
-                }
-                once.executeBatch();
-            }
+            return;
         }
-        recordQuery(begin);
+        try (Statement once = connection.createStatement()) {
+            for (int at = 0; at < taken; at++) {
+                once.addBatch(operation(first + at));
+            }
+            once.executeBatch();
+        }
     }
 }
