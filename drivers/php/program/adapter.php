@@ -137,7 +137,7 @@ final class Channel
     private function add(int $count, string $body): array
     {
         $fields = typed(explode("\x1F", strtr($body, "\x1E", "\x1F")), $this->allTypes);
-        $this->fields = [...array_slice($this->fields, $this->nextField), ...$fields];
+        $this->fields = $this->stock > 0 ? [...array_slice($this->fields, $this->nextField), ...$fields] : $fields;
         $this->nextField = 0;
         $this->stock += $count;
         return [];

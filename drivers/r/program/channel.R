@@ -65,7 +65,7 @@ channel_of <- function(setup, settings) {
   # Say what is to be said on every connection, and prepare the statement that comes first.
   make_ready <- function() {
     for (sql in setup$on_connect) session$say(sql)
-    if (calls[[1]]$prepared) session$prepare(calls[[1]])
+    for (call in utils::head(calls, 1)) if (call$prepared) session$prepare(call)
   }
   rows <- function(number, body) {
     found <- if (number < 0) {

@@ -26,13 +26,14 @@ open_session <- function(settings) {
 }
 driver_version <- function() "1.0"
 
+CALLS <- list(
+  list(pieces = list("a=", " b=", ""), types = "is", prepared = TRUE, reads = TRUE),
+  list(pieces = list(""), types = "", prepared = FALSE, reads = TRUE)
+)
+
 # The lines that are answered to these orders.
-answered <- function(reconnect, ...) {
+answered <- function(reconnect, ..., calls = CALLS) {
   notes <<- character()
-  calls <- list(
-    list(pieces = list("a=", " b=", ""), types = "is", prepared = TRUE, reads = TRUE),
-    list(pieces = list(""), types = "", prepared = FALSE, reads = TRUE)
-  )
   files <- c(tempfile(), tempfile())
   writeLines(paste0(...), files[[1]], sep = "")
   from <- file(files[[1]], open = "rb")
@@ -64,6 +65,8 @@ lines <- answered(TRUE, add("7\x1fx\x1fwrong"), far, "report\n", add(operation),
 holds("a failure", grepl('"kind":"server_error"', lines[[2]]) && grepl('"code":1054', lines[[2]]))
 holds("its times are dropped", lines[[3]] == '{"opened":1,"bytes":0}')
 holds("closed each time, and done again", sum(notes == "close") == 2 && lines[[5]] == '{"operations":1}')
+lines <- answered(FALSE, "open\n", add(operation), far, calls = list())
+holds("an operation that calls nothing", identical(notes, c("connect", "hello")) && lines[[3]] == '{"operations":1}')
 holds("empty fields", identical(split_fields("a\x1f\x1eb\x1f"), c("a", "", "b", "")))
 
 settings <- function(...) {

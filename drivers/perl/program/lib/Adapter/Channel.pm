@@ -95,9 +95,10 @@ sub _call ($self, $call, $fields) {
 }
 
 sub _add ($self, $count, $body) {
-    splice @{ $self->{fields} }, 0, $self->{next_field};
+    my $rest = $self->{fields};
+    splice @$rest, 0, $self->{stock} > 0 ? $self->{next_field} : @$rest;
     $self->{next_field} = 0;
-    push @{ $self->{fields} }, @{ _typed([split /[\x1e\x1f]/, $body, -1], $self->{all_types}) };
+    push @$rest, @{ _typed([split /[\x1e\x1f]/, $body, -1], $self->{all_types}) };
     $self->{stock} += $count;
     return {};
 }
