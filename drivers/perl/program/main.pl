@@ -1,11 +1,23 @@
-# A Perl driver behind tlstax's contract: `run NAME` serves one job, in a process that another one watches.
+# The adapter of Perl's drivers (drivers/ADAPTERS.md): `run` serves the job that stands on standard input.
 use v5.36;
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
 
-use DriverContract::Driver;
-use DriverContract::Watch qw(served_by_watched_worker);
+use Adapter::Channel qw(send_line);
+use Adapter::Driver;
+use Adapter::Failure qw(failure_of);
+use JSON::PP ();
 
-my ($name) = @ARGV;
-exit served_by_watched_worker($name, DriverContract::Driver->named($name));
+$SIG{PIPE} = 'IGNORE';
+my $setup = JSON::PP->new->utf8->decode(scalar readline STDIN);
+my $driver = eval { Adapter::Driver->new($setup) };
+if (!$driver) {
+    send_line(\*STDOUT, failure_of($@)->answer);
+    exit 1;
+}
+send_line(\*STDOUT, { takes => [] });
+my ($in_number, $out_number) = @{ $setup->{channels}[0] };
+open my $in, '<&=', $in_number or die "no channel: $!\n";
+open my $out, '>&=', $out_number or die "no channel: $!\n";
+Adapter::Channel->new($driver, $setup, $in, $out)->serve;

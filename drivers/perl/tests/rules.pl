@@ -1,12 +1,9 @@
-# The rules that need no server: statements, sequences, steady warm-ups, failures, lines; then a histogram of what it is given.
+# The rules that need no server: options, values, failures, and the orders over a driver that has none.
 use v5.36;
 
-use DriverContract::Failure qw(failure_of is_failure);
-use DriverContract::Histogram;
-use DriverContract::Job;
-use DriverContract::Laboratory qw(slice_length_s);
-use DriverContract::Statement qw(literal EXHAUSTED);
-use DriverContract::Steady qw(is_steady);
+use Adapter::Channel;
+use Adapter::Driver;
+use Adapter::Failure qw(failure_of);
 use JSON::PP ();
 
 sub holds ($what, $is) {
@@ -15,86 +12,89 @@ sub holds ($what, $is) {
     exit 1;
 }
 
-# The kind of the failure that this dies of; an empty text where it dies of none.
-sub refusal ($made) {
-    return '' if eval { $made->(); 1 };
-    return is_failure($@) ? $@->{kind} : "$@";
+# A driver without a server, which notes what it is asked for; it is its connection, too.
+package Notebook {
+    sub new ($class) { return bless { notes => [] }, $class }
+    sub connect ($self) { push @{ $self->{notes} }, 'connect'; return $self }
+    sub prepare ($self, $sql) { push @{ $self->{notes} }, "prepare $sql" }
+    sub close ($self) { push @{ $self->{notes} }, 'close' }
+    sub version ($self) { return '1.0' }
+    sub given ($self, $text) { return $text }
+    sub given_bytes ($self, $bytes) { return Encode::decode('UTF-8', $bytes) }
+    sub shown ($self, $value) { return defined $value ? "$value" : undef }
+
+    sub say ($self, $sql) {
+        push @{ $self->{notes} }, $sql;
+        die Adapter::Failure->new(kind => 'server_error', words => 'Unknown column', number => 1054) if $sql eq 'wrong';
+        return [[1, undef, 'a']];
+    }
+
+    sub run_prepared ($self, $sql, $types, $values) {
+        push @{ $self->{notes} }, join '|', $sql, @$types, @$values;
+        return [];
+    }
 }
 
-sub slices (@costs_us) {
-    return map { { elapsed_s => 0.1, operations => 100, cpu_us => 100 * $_ } } @costs_us;
+# The lines that are answered to these orders, and what the driver was asked for.
+sub answered ($reconnect, $orders) {
+    my @calls = ({ pieces => ['a=', ' b=', ''], types => 'is', prepared => 1 }, { pieces => [''], types => '', prepared => 0 });
+    my $setup = { calls => \@calls, on_connect => ['hello'], reconnect => $reconnect };
+    open my $in, '<', \$orders or die;
+    # A real file, as answers are written past the buffers.
+    my $out = File::Temp->new;
+    my $driver = Notebook->new;
+    Adapter::Channel->new($driver, $setup, $in, $out)->serve;
+    seek $out, 0, 0;
+    return [map { chomp; $_ } readline $out], $driver->{notes};
 }
 
-sub job_with (%changes) {
-    return DriverContract::Job->new(JSON::PP->new->encode({
-        schema => 2, endpoint => { kind => 'tcp', host => 'h', port => 1 },
-        account => { user => 'u', password => 'p' }, tls => { mode => 'off' },
-        workload => { statements => [{ sql => 'SELECT 1' }] }, connections => 1, duration_s => 1, seed => 1, %changes,
-    }));
+my $far_ns = 1e18;
+my $add = sub ($operation) { 'operations 1 ' . length($operation) . "\n$operation" };
+my $operation = $add->("7\x1fit's\x1ftext");
+my $ends = "work $far_ns\nwork 1\nreport\nclose\n${operation}empty\nwork $far_ns\n";
+my ($lines, $notes) = answered(0, "open\nrows -1 4\nask?$operation$ends");
+holds('orders without reconnecting', "@$notes" eq "connect hello prepare a=? b=? ask? a=? b=?|i|s|7|it's text close");
+my @answers = map { JSON::PP->new->utf8->decode($_) } @$lines[0 .. 5, 7 .. 10];
+holds('the version', $answers[0]{version} eq '1.0');
+holds('rows', $lines->[1] eq q({"rows":[["1",null,"a"]]}));
+holds('one is done, then none is left', "@{[map { $_->{operations} // '-' } @answers[2 .. 4]]}" eq '- 1 0');
+my @times = split ' ', $lines->[6];
+holds('as many bytes as are said', $answers[5]{bytes} == 1 + length $lines->[6] && $answers[5]{opened} == 1);
+holds('six times', @times == 6 && $times[0] == $times[2] && $times[2] <= $times[3] && $times[4] == $times[5]);
+holds('none is left of a stock that was emptied', $answers[-1]{operations} == 0);
+
+my $wrong = $add->("7\x1fx\x1fwrong");
+($lines, $notes) = answered(1, "${wrong}work $far_ns\nreport\n${operation}work $far_ns\n");
+@answers = map { JSON::PP->new->utf8->decode($_) } @$lines;
+holds('a failure', $answers[1]{failure}{kind} eq 'server_error' && $answers[1]{failure}{code} == 1054);
+holds('its times are dropped', $answers[2]{bytes} == 0 && $answers[2]{opened} == 1);
+holds('closed each time', 2 == grep { $_ eq 'close' } @$notes);
+holds('and done again', $answers[4]{operations} == 1);
+
+sub driver (%changes) {
+    return Adapter::Driver->new({
+        name => "$ENV{TLSTAX_DRIVER}-1.0", endpoint => { kind => 'tcp', host => 'h', port => 1 },
+        account => { user => 'u', password => 'p', database => undef }, tls => { mode => 'off' }, options => {}, channels => [[3, 4]],
+        %changes,
+    });
 }
-
-sub statement ($sql, %parameters) {
-    my $document = JSON::PP->new->decode(JSON::PP->new->encode({ sql => $sql, parameters => \%parameters }));
-    return DriverContract::Statement->new($document, 'text');
-}
-
-my $made = statement(
-    q(SELECT '{{?}}' WHERE a BETWEEN {id} AND {high} AND w = {word} AND c = {code}),
-    high => { kind => 'offset', of => 'id', by => 9 }, id => { kind => 'uniform_int', low => 5, high => 5 },
-    word => { kind => 'one_of', values => ["it's"] }, code => { kind => 'digits', template => '##-a-####' },
-);
-my $values = $made->draw;
-holds('values in the order of the placeholders', "@$values[0 .. 2]" eq q(5 14 it's));
-holds('a digit for each mark', $values->[3] =~ /^\d\d-a-\d{4}$/);
-my $literal = $made->literal_with($values);
-holds('literals', $literal =~ /^SELECT '\{\?\}' WHERE a BETWEEN 5 AND 14 AND w = 'it''s' AND c = '\d\d-a-\d{4}'$/);
-holds('a mark for each value', $made->{marked} =~ /BETWEEN \? AND \? AND w = \? AND c = \?$/);
-holds('a backslash in hexadecimal', literal('a\\') eq '_utf8mb4 0x615c');
-holds('a text of digits stays a text', literal('10') eq q('10'));
-
-my $sequence = statement('{id}', id => { kind => 'sequence', first => 1, last => 2 });
-my @given = map { eval { $sequence->draw->[0] } // $@ =~ s/\n//r } 1 .. 3;
-holds('a sequence gives each number once', "@given" eq '1 2 ' . EXHAUSTED);
-for my $sql ('SELECT {id}', 'SELECT {', 'SELECT }') {
-    holds("a bad job: $sql", refusal(sub { statement($sql) }) eq 'bad_job');
-}
-
-holds('nine slices are too few', !is_steady(slices((10) x 9)));
-holds('ten alike are steady', is_steady(slices((10) x 10)));
-holds('falling costs are not', !is_steady(slices((10) x 5, (9.4) x 5)));
-holds('nearly alike are', is_steady(slices((10) x 5, (9.6) x 5)));
-holds('slices in which nothing was done are not', !is_steady(({ operations => 0, cpu_us => 5 }) x 10));
-
-holds('a job', refusal(sub { job_with() }) eq '');
-my %bad = (
-    'two connections' => [connections => 2], 'another schema' => [schema => 1], 'an unknown field' => [new => 1],
-    'a reset' => [reset => ['DELETE']], 'groups' => [tls => { mode => 'on', groups => 'X25519' }],
-    'more than required' => [tls => { mode => 'required', verify => 'ca' }], 'a batch' => [driver => { batch => 2 }],
-    'an open loop' => [schedule => { mode => 'open', rate_per_s => 1 }], 'a port of text' =>
-        [endpoint => { kind => 'tcp', host => 'h', port => '1' }],
-);
-for my $what (sort keys %bad) {
-    holds("a bad job: $what", refusal(sub { job_with(@{ $bad{$what} }) }) eq 'bad_job');
-}
-my $tls = job_with(tls => { mode => 'on', min_version => '1.2' })->{tls};
-holds('the versions that are asked for', "@{ $tls->{versions} }" eq '1.2 1.3');
-
-for my $line ('go', 'go 0', 'go -1', 'go nan', 'go inf', 'go 1 2', 'go 4e7') {
-    holds("a bad line: $line", refusal(sub { slice_length_s(split ' ', $line) }) eq 'bad_job');
-}
-holds('a year is the longest slice', slice_length_s('go', '31557600') == 31557600);
+my $prefix = $ENV{TLSTAX_DRIVER} eq 'dbd-mysql' ? 'mysql' : 'mariadb';
+my $attributes = driver(options => { "${prefix}_compression" => 'true' })->{attributes};
+holds('options', $attributes->{"${prefix}_compression"} == 1 && $attributes->{"${prefix}_ssl"} == 0);
+eval { driver(options => { nonsense => 1 }) };
+holds('an option that it has not', $@->{kind} eq 'bad_job' && $@->{by} eq 'adapter');
+eval { driver(channels => [[3, 4], [5, 6]]) };
+holds('a second connection', $@->{kind} eq 'bad_job' && $@->{by} eq 'adapter');
+my $file = driver(tls => { mode => 'on', verify => 'none', versions => ['1.2', '1.3'] })->{attributes}{"${prefix}_read_default_file"};
+open my $options, '<', $file or die "$file: $!";
+holds('the versions that are asked for', join('', readline $options) =~ /^tls_version=TLSv1\.2,TLSv1\.3$/m);
 
 sub failure ($number, $words) {
-    return failure_of($words, title => 'A driver', secret => 'geheim', number => $number, words => $words);
+    return failure_of("DBD::mysql::db do failed: $words at main.pl line 1.", $number, $words);
 }
-holds('access denied', failure(1045, 'Access denied for geheim')->{kind} eq 'access_denied');
-holds('without the password', failure(1045, 'Access denied for geheim')->{message} !~ /geheim/);
-holds('an error of the server keeps the connection', !failure(1054, 'Unknown column')->{lost});
+holds('access denied', failure(1045, 'Access denied')->{kind} eq 'access_denied');
+holds('an error of the server keeps the connection', !failure(1054, 'Unknown column')->is_lost);
 holds('no TLS', failure(2026, 'SSL is required, but the server does not support it')->{kind} eq 'no_tls');
 holds('what it cannot do', failure(2026, 'Enforcing SSL encryption is not supported')->{kind} eq 'bad_job');
 holds('a certificate', failure(2026, 'self-signed certificate in certificate chain')->{kind} eq 'certificate');
 holds('a server that hangs up', failure(2013, 'Lost connection to server')->{kind} eq 'server_closed');
-
-my $histogram = DriverContract::Histogram->new;
-$histogram->record($_) for split ' ', do { local $/ = undef; readline STDIN };
-say $histogram->encoded;

@@ -1,15 +1,8 @@
-<?php // What went wrong, in the contract's words, from whatever a driver raised or warned of.
+<?php // What went wrong, as a kind of the contract's, from whatever a driver raised or warned of.
 
 declare(strict_types=1);
 
-namespace DriverContract;
-
-/** Where to look, by the kind of a failure. */
-const FAULTS = [
-    'bad_job' => 'job', 'resolve' => 'job', 'connect' => 'network', 'timeout' => 'network', 'not_mysql' => 'server',
-    'server_closed' => 'server', 'server_error' => 'server', 'access_denied' => 'job', 'no_tls' => 'server',
-    'tls_handshake' => 'server', 'certificate' => 'server', 'limits' => 'client', 'internal' => 'client',
-];
+namespace Adapter;
 
 /** Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h). */
 const LOGIN_REFUSED = [1044, 1045, 1130, 1251, 1698, 2049, 2054, 2059, 2061];
@@ -19,32 +12,37 @@ const CR_SERVER_GONE_ERROR = 2006;
 const CR_CANT_READ_CHARSET = 2019;
 const ER_CON_COUNT_ERROR = 1040;
 
-/** A failure as the contract tells it; `lost` says that the connection is of no more use. */
+/** A failure, whose message is the driver's words, or the adapter's own. */
 final class Failure extends \Exception
 {
     public function __construct(
         public readonly string $kind,
-        string $message,
+        string $words,
         public readonly ?int $number = null,
-        public readonly bool $lost = false,
+        private readonly string $by = 'driver',
     ) {
-        parent::__construct($message);
+        parent::__construct($words);
     }
 
-    /** The event that ends the job. */
-    public function event(): array
+    /** Whether the connection is of no more use. */
+    public function isLost(): bool
     {
-        return [
-            'event' => 'error', 'kind' => $this->kind, 'fault' => FAULTS[$this->kind], 'fatal' => true,
-            'message' => $this->getMessage(), 'code' => $this->number, 'count' => 1,
-        ];
+        return $this->kind !== 'server_error';
+    }
+
+    /** What is answered to the host. */
+    public function answer(): array
+    {
+        return ['failure' => [
+            'kind' => $this->kind, 'words' => $this->getMessage(), 'code' => $this->number, 'by' => $this->by,
+        ]];
     }
 }
 
-/** The job asks for what this client cannot do. */
-function badJob(string $message): Failure
+/** The job asks for what this driver cannot do. */
+function badJob(string $words): Failure
 {
-    return new Failure('bad_job', $message);
+    return new Failure('bad_job', $words, by: 'adapter');
 }
 
 /** The warnings that PHP gave since they were last asked for: a TLS failure has its cause in them alone. */
@@ -69,8 +67,8 @@ final class Warnings
     }
 }
 
-/** What a driver raised while connecting (with or without TLS) or later; `$secret` is cut out of its words. */
-function failureOf(\Throwable $error, string $title, string $secret, bool $opening, bool $wantsTls): Failure
+/** What a driver raised while it connected, with TLS in this mode, or later. */
+function failureOf(\Throwable $error, bool $opening = false, string $tls = 'unset'): Failure
 {
     $warnings = Warnings::take();
     if ($error instanceof Failure) {
@@ -81,15 +79,11 @@ function failureOf(\Throwable $error, string $title, string $secret, bool $openi
     if ($warnings !== '' && !str_contains($warnings, $words)) {
         $words .= " ($warnings)";
     }
-    $words = trim(preg_replace('/\s+/', ' ', $words));
-    if ($secret !== '') {
-        $words = str_replace($secret, '(the password)', $words);
-    }
-    $kind = kindOf($error, $number, $words, $opening, $wantsTls);
+    $kind = kindOf($error, $number, $words, $opening, $tls === 'on' || $tls === 'required');
     if ($kind === 'no_tls') {
-        $words .= ', as it does where TLS is asked for and the server has none';
+        $words = trim($words) . ', as it does where TLS is asked for and the server has none';
     }
-    return new Failure($kind, "$title says: $words", $number, $kind !== 'server_error');
+    return new Failure($kind, $words, $number);
 }
 
 function numberOf(\Throwable $error): ?int

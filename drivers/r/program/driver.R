@@ -1,6 +1,6 @@
 # RMariaDB as its users call it: dbConnect, dbGetQuery and dbExecute, dbSendQuery and dbBind.
 
-# A bit of `client.flag` (MySQL's mysql_com.h).
+# Bits of `client.flag` (MySQL's mysql_com.h).
 CLIENT_SSL <- 2048L
 CLIENT_SSL_VERIFY_SERVER_CERT <- bitwShiftL(1L, 30L)
 
@@ -10,15 +10,18 @@ WORDS <- c(
   "ssl.ca", "ssl.capath", "ssl.cert", "ssl.cipher", "ssl.key", "timeout", "timezone", "timezone_out"
 )
 
-# What dbConnect is called with, from the job and its options. Stops with a failure (bad_job).
-settings_of <- function(job) {
-  place <- if (is.null(job$socket_path)) job[c("host", "port")] else list(unix.socket = job$socket_path)
-  account <- list(username = job$user, password = job$password)
-  account$dbname <- job$database
-  unknown <- setdiff(names(job$options), WORDS)
+# What dbConnect is called with, the job's own options last. Stops with a failure (bad_job).
+settings_of <- function(setup) {
+  if (length(setup$channels) != 1) {
+    bad_job("connections: a process of R has one connection at work, so this driver keeps one")
+  }
+  endpoint <- setup$endpoint
+  place <- if (endpoint$kind == "unix") list(unix.socket = endpoint$path) else endpoint[c("host", "port")]
+  account <- list(username = setup$account$user, password = setup$account$password)
+  account$dbname <- setup$account$database
+  unknown <- setdiff(names(setup$options), WORDS)
   if (length(unknown) > 0) bad_job("RMariaDB has no option ", unknown[[1]])
-  settings <- c(place, account, tls_settings(job$tls))
-  utils::modifyList(settings, lapply(job$options, option_of))
+  utils::modifyList(c(place, account, tls_settings(setup$tls)), lapply(setup$options, option_of))
 }
 
 # An option's value: a truth or a number where it reads as one, anything else is text.
@@ -37,7 +40,7 @@ tls_settings <- function(tls) {
   settings$ssl.ca <- tls$ca_file
   settings$ssl.cert <- tls$certificate_file
   settings$ssl.key <- tls$key_file
-  if (length(tls$versions) > 0) settings$default.file <- options_file(tls$versions)
+  if (length(tls$versions) > 0) settings$default.file <- options_file(unlist(tls$versions))
   settings
 }
 
@@ -61,7 +64,6 @@ open_session <- function(settings) {
   handle <- do.call(DBI::dbConnect, c(list(RMariaDB::MariaDB()), settings))
   result <- NULL
   result_sql <- ""
-  is_fresh <- TRUE
   self <- environment()
   # Run this text; the rows that came back, NULL where the statement has none.
   say <- function(sql) {
@@ -70,20 +72,22 @@ open_session <- function(settings) {
     DBI::dbExecute(handle, sql)
     NULL
   }
-  # Run this statement, with `?` for each value, prepared as long as no other was run since; the rows. One without
-  # values cannot be bound, and so is run as text is.
-  run_prepared <- function(statement, values) {
-    if (length(values) == 0) return(say(statement$marked))
-    if (!identical(result_sql, statement$marked)) {
-      drop_result()
-      send <- if (statement$is_select) DBI::dbSendQuery else DBI::dbSendStatement
-      self$result <- send(handle, statement$marked)
-      self$result_sql <- statement$marked
-    }
-    DBI::dbBind(result, lapply(values, bound))
-    if (statement$is_select) DBI::dbFetch(result) else NULL
+  # Prepare this statement, with `?` for each value, unless it is the one that was run last: RMariaDB keeps one result
+  # open on a connection. One without values, which cannot be bound, is run as text is.
+  prepare <- function(call) {
+    if (!nzchar(call$types) || identical(result_sql, call$marked)) return(invisible())
+    drop_result()
+    send <- if (call$reads) DBI::dbSendQuery else DBI::dbSendStatement
+    self$result <- send(handle, call$marked)
+    self$result_sql <- call$marked
   }
-  # RMariaDB keeps one result open on a connection.
+  # Run a prepared statement with these values; the rows.
+  run_prepared <- function(call, values) {
+    if (!nzchar(call$types)) return(say(call$marked))
+    prepare(call)
+    DBI::dbBind(result, values)
+    if (call$reads) DBI::dbFetch(result) else NULL
+  }
   drop_result <- function() {
     if (!is.null(result)) DBI::dbClearResult(result)
     self$result <- NULL
@@ -96,13 +100,10 @@ open_session <- function(settings) {
   self
 }
 
-# A value as it is bound: a number as BIGINT.
-bound <- function(value) if (is.numeric(value)) bit64::as.integer64(value) else value
-
 # The rows of a data frame as the text protocol has them.
 shown_rows <- function(rows) {
   columns <- lapply(rows, shown_column)
-  lapply(seq_len(nrow(rows)), function(row) lapply(unname(columns), function(column) column[[row]]))
+  lapply(seq_len(NROW(rows)), function(row) lapply(unname(columns), function(column) column[[row]]))
 }
 
 shown_column <- function(column) {

@@ -1,32 +1,19 @@
-# What went wrong, in the contract's words, from whatever RMariaDB stopped with.
+# What went wrong, as a kind of the contract's, from whatever RMariaDB stopped with.
 
-# Where to look, by the kind of a failure.
-FAULTS <- c(
-  bad_job = "job", resolve = "job", connect = "network", timeout = "network", not_mysql = "server",
-  server_closed = "server", server_error = "server", access_denied = "job", no_tls = "server",
-  tls_handshake = "server", certificate = "server", limits = "client", internal = "client"
-)
-
-# A failure as the contract tells it; `lost` says that the connection is of no more use.
-failure <- function(kind, message, number = NULL, lost = FALSE) {
+# A failure: the driver's words or (`by`) the adapter's own. `is_lost` says that the connection is of no more use.
+failure <- function(kind, words, number = NULL, by = "driver") {
+  code <- if (is.null(number)) NA else number
   structure(
     class = c("failure", "error", "condition"),
-    list(message = message, call = NULL, kind = kind, number = number, lost = lost)
+    list(
+      message = words, call = NULL, kind = kind, is_lost = kind != "server_error",
+      answer = list(failure = list(kind = kind, words = words, code = code, by = by))
+    )
   )
 }
 
-# Stop: the job asks for what this client cannot do.
-bad_job <- function(...) stop(failure("bad_job", paste0(...)))
-
-# The line of JSON that tells of a failure, which ends the job.
-failure_line <- function(failure) {
-  number <- if (is.null(failure$number)) NA else failure$number
-  event <- list(
-    event = "error", kind = failure$kind, fault = FAULTS[[failure$kind]], fatal = TRUE, message = failure$message,
-    code = number, count = 1L
-  )
-  jsonlite::toJSON(event, auto_unbox = TRUE, na = "null")
-}
+# Stop: the job asks for what RMariaDB cannot do.
+bad_job <- function(...) stop(failure("bad_job", paste0(...), by = "adapter"))
 
 # Kinds by RMariaDB's words, tried in this order: it gives the number of an error within a statement alone.
 KINDS_BY_WORDS <- c(
@@ -42,18 +29,16 @@ KINDS_BY_WORDS <- c(
   bad_job = "argument|invalid|must be|is not supported"
 )
 
-# What RMariaDB stopped with, while a connection was opened or later; `secret` is cut out of its words.
-failure_of <- function(error, secret, opening = FALSE) {
+# What RMariaDB stopped with, as a failure.
+failure_of <- function(error) {
   if (inherits(error, "failure")) return(error)
-  words <- trimws(gsub("[[:space:]]+", " ", conditionMessage(error)))
-  if (nzchar(secret)) words <- gsub(secret, "(the password)", words, fixed = TRUE)
+  words <- trimws(conditionMessage(error))
   number <- regmatches(words, regexpr("[0-9]+(?=\\]$)", words, perl = TRUE))
   number <- if (length(number) == 1) as.integer(number) else NULL
-  kind <- kind_of(tolower(words), number, opening)
-  failure(kind, paste("RMariaDB says:", words), number, lost = kind != "server_error")
+  failure(kind_of(tolower(words), number), words, number)
 }
 
-kind_of <- function(words, number, opening) {
+kind_of <- function(words, number) {
   if (!is.null(number) && (number < 2000 || number >= 3000)) return("server_error")
   if (!is.null(number) && number %in% c(2006, 2013, 2055)) return("server_closed")
   for (kind in names(KINDS_BY_WORDS)) {

@@ -1,6 +1,25 @@
-# An R driver behind tlstax's contract: `run NAME` serves one job, in a process that this one watches.
+# The adapter of R's driver (drivers/ADAPTERS.md): `run` serves the job that stands on standard input.
 parts <- Sys.getenv("TLSTAX_PROGRAM")
-for (part in c("failure", "watch")) source(file.path(parts, paste0(part, ".R")))
+for (part in c("failure", "driver", "channel")) source(file.path(parts, paste0(part, ".R")))
 
-name <- commandArgs(trailingOnly = TRUE)[[1]]
-quit(status = watched_worker(name, Sys.getenv("TLSTAX_R"), file.path(parts, "worker.R")))
+served <- function() {
+  input <- file("stdin", open = "r")
+  setup <- jsonlite::fromJSON(readLines(input, n = 1L, warn = FALSE), simplifyVector = FALSE)
+  answer <- tryCatch(
+    {
+      settings <- settings_of(setup)
+      list(takes = list())
+    },
+    error = function(error) failure_of(error)$answer
+  )
+  cat(json(answer), "\n", sep = "", file = stdout())
+  flush(stdout())
+  if (!is.null(answer$failure)) return(1L)
+  numbers <- setup$channels[[1]]
+  from <- file(paste0("/dev/fd/", numbers[[1]]), open = "rb", raw = TRUE)
+  to <- file(paste0("/dev/fd/", numbers[[2]]), open = "wb", raw = TRUE)
+  serve_channel(channel_of(setup, settings), from, to)
+  0L
+}
+
+quit(status = served())

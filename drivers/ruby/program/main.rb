@@ -1,11 +1,24 @@
-# A Ruby driver behind tlstax's contract: `run NAME` serves one job on standard input.
+# The adapter of Ruby's driver (drivers/ADAPTERS.md): `run` serves the job that stands on standard input.
 # frozen_string_literal: true
 
 $LOAD_PATH.unshift(__dir__)
 
-require "driver_contract/serving"
+require "adapter/channel"
+require "adapter/driver"
+require "json"
 
+setup = JSON.parse($stdin.gets)
+begin
+  driver = Adapter::Driver.new(setup)
+rescue StandardError => e
+  Adapter.tell($stdout, Adapter.failure_of(e).answer)
+  exit!(1)
+end
+Adapter.tell($stdout, { takes: [] })
+setup["channels"].each do |numbers|
+  from, to = numbers.zip(%w[rb wb]).map { |number, mode| IO.for_fd(number, mode, autoclose: false) }
+  Thread.new { Adapter::Channel.new(driver, setup, from, to).serve }
+end
 # A thread that waits in a driver would keep the interpreter.
-status = DriverContract.served(ARGV.fetch(0))
-$stdout.flush
-exit!(status)
+$stdin.read
+exit!(0)

@@ -1,9 +1,11 @@
-# The rules that need no server: statements, sequences, steady warm-ups, failures, lines; then a histogram of what it is given.
+# The rules that need no server: options, values, failures, and the orders over a driver that has none.
 # frozen_string_literal: true
 
-require "driver_contract/serving"
+require "adapter/channel"
+require "adapter/driver"
+require "stringio"
 
-include DriverContract # rubocop:disable Style/MixinUsage
+include Adapter # rubocop:disable Style/MixinUsage
 
 def holds(what, is)
   return if is
@@ -12,102 +14,96 @@ def holds(what, is)
   exit(1)
 end
 
-# The kind of the failure that the block raises; nil where it raises none.
-def refusal
-  yield
-  nil
-rescue Failure => e
-  e.kind
+# A driver without a server, which notes what it is asked for; it is its connection, too.
+class Notebook
+  attr_reader :notes
+
+  def initialize = @notes = []
+  def version = "1.0"
+  def prepare(sql) = @notes << "prepare #{sql}"
+  def close = @notes << "close"
+
+  def connect
+    @notes << "connect"
+    self
+  end
+
+  def say(sql)
+    @notes << sql
+    raise Mysql2::Error.new("Unknown column", nil, 1054) if sql == "wrong"
+
+    [[1, nil, 1.5]]
+  end
+
+  def run_prepared(sql, values)
+    @notes << [sql, *values]
+    []
+  end
 end
 
-def slices(*costs_us) = costs_us.map { |cost| { elapsed_s: 0.1, operations: 100, cpu_us: 100.0 * cost } }
-
-def job_with(**changes)
-  Job.new(
-    JSON.generate(
-      {
-        schema: 2, endpoint: { kind: "tcp", host: "h", port: 1 }, account: { user: "u", password: "p" },
-        tls: { mode: "off" }, workload: { statements: [{ sql: "SELECT 1" }] }, connections: 1, duration_s: 1, seed: 1,
-        **changes
-      }
-    )
-  )
+# The lines that are answered to these orders, and what the driver was asked for.
+def answered(reconnect, orders)
+  calls = [
+    { "pieces" => ["a=", " b=", ""], "types" => "is", "prepared" => true },
+    { "pieces" => [""], "types" => "", "prepared" => false }
+  ]
+  setup = { "calls" => calls, "on_connect" => ["hello"], "reconnect" => reconnect }
+  driver, to = Notebook.new, StringIO.new
+  Channel.new(driver, setup, StringIO.new(orders), to).serve
+  [to.string.lines(chomp: true), driver.notes]
 end
 
-def statement(sql, parameters = {}) = Statement.new({ "sql" => sql, "parameters" => parameters }, "text")
+FAR_NS = 2**62
+def add(*operations) = "operations #{operations.size} #{operations.join("\x1e").bytesize}\n#{operations.join("\x1e")}"
 
-random = Random.new(1)
-made = statement(
-  "SELECT '{{?}}' WHERE a BETWEEN {id} AND {high} AND w = {word} AND c = {code}",
-  {
-    "high" => { "kind" => "offset", "of" => "id", "by" => 9 },
-    "id" => { "kind" => "uniform_int", "low" => 5, "high" => 5 },
-    "word" => { "kind" => "one_of", "values" => ["it's"] }, "code" => { "kind" => "digits", "template" => "##-a-####" }
+operation = "7\x1fit's ü\x1ftext"
+orders = "open\nrows -1 4\nask?#{add(operation)}work #{FAR_NS}\nwork 1\nreport\nclose\n" \
+         "#{add(operation)}empty\nwork #{FAR_NS}\n"
+lines, notes = answered(false, orders)
+asked = ["connect", "hello", "prepare a=? b=?", "ask?", ["a=? b=?", 7, "it's ü"], "text", "close"]
+holds("orders without reconnecting", notes == asked)
+holds("rows", lines[1] == '{"rows":[["1",null,"1.5"]]}')
+holds("one is done, then none is left", lines[2, 3] == ["{}", '{"operations":1}', '{"operations":0}'])
+holds("as many bytes as are said", lines[5] == %({"opened":1,"bytes":#{lines[6].bytesize + 1}}))
+times = lines[6].split.map(&:to_i)
+holds("six times", times.size == 6 && times == times.sort && times[0] == times[2] && times[4] == times[5])
+holds("none is left of a stock that was emptied", lines.last == '{"operations":0}')
+
+lines, notes = answered(true, "#{add("7\x1fx\x1fwrong")}work #{FAR_NS}\nreport\n#{add(operation)}work #{FAR_NS}\n")
+holds("a failure", lines[1].include?('"kind":"server_error"') && lines[1].include?('"code":1054'))
+holds("its times are dropped", lines[2] == '{"opened":1,"bytes":0}')
+holds("closed each time, and done again", notes.count("close") == 2 && lines[4] == '{"operations":1}')
+
+stock = Stock.new(%w[s i])
+stock.add(2, "\x1f1\x1eü\x1f2")
+holds("an empty text and a number", (place = stock.take).zero? && stock.field(place).empty? && stock.field(place + 1) == 1)
+stock.add(1, "c\x1f3")
+fields = Array.new(2) { stock.take }.flat_map { |first| [stock.field(first), stock.field(first + 1)] }
+holds("what comes later stands behind", fields == ["ü", 2, "c", 3] && stock.count.zero?)
+
+def settings(**changes)
+  setup = {
+    endpoint: { kind: "tcp", host: "h", port: 1 }, account: { user: "u", password: "p" }, tls: { mode: "off" },
+    options: {}, **changes
   }
-)
-values = made.draw(random)
-holds("values in the order of the placeholders", values.first(3) == [5, 14, "it's"])
-holds("a digit for each mark", values.last.match?(/\A\d\d-a-\d{4}\z/))
-holds(
-  "literals",
-  made.literal(values).match?(/\ASELECT '\{\?\}' WHERE a BETWEEN 5 AND 14 AND w = 'it''s' AND c = '\d\d-a-\d{4}'\z/)
-)
-holds("a mark for each value", made.marked.end_with?("BETWEEN ? AND ? AND w = ? AND c = ?"))
-holds("a backslash in hexadecimal", Statement.literal_of("a\\") == "_utf8mb4 0x615c")
-
-sequence = statement("{id}", { "id" => { "kind" => "sequence", "first" => 1, "last" => 2 } })
-given = Array.new(3) do
-  sequence.draw(random)
-rescue Exhausted
-  "exhausted"
+  Driver.new(JSON.parse(JSON.generate(setup))).settings
 end
-holds("a sequence gives each number once", given == [[1], [2], "exhausted"])
-["SELECT {id}", "SELECT {", "SELECT }"].each do |sql|
-  holds("a bad job: #{sql}", refusal { statement(sql) } == "bad_job")
-end
+options = settings(options: { reconnect: "true", connect_timeout: "10", ssl_mode: "required" })
+holds("options", options.values_at(:reconnect, :connect_timeout, :ssl_mode) == [true, 10, :required])
+refused =
+  begin
+    settings(options: { nonsense: "1" })
+  rescue Failure => e
+    e.answer[:failure].values_at(:kind, :by)
+  end
+holds("an option that it has not", refused == %w[bad_job adapter])
+options = settings(tls: { mode: "on", verify: "none", versions: %w[1.2 1.3] })
+holds("the versions that are asked for", File.read(options[:default_file]).include?("tls_version=TLSv1.2,TLSv1.3\n"))
 
-holds("nine slices are too few", !DriverContract.steady?(slices(*[10] * 9)))
-holds("ten alike are steady", DriverContract.steady?(slices(*[10] * 10)))
-holds("falling costs are not", !DriverContract.steady?(slices(*[10] * 5, *[9.4] * 5)))
-holds("nearly alike are", DriverContract.steady?(slices(*[10] * 5, *[9.6] * 5)))
-holds("slices in which nothing was done are not", !DriverContract.steady?([{ operations: 0, cpu_us: 5.0 }] * 10))
-
-holds("a job", refusal { job_with }.nil?)
-bad = {
-  "another schema" => { schema: 1 }, "an unknown field" => { new: 1 }, "a reset" => { reset: ["DELETE"] },
-  "groups" => { tls: { mode: "on", groups: "X25519" } }, "a batch" => { driver: { batch: 2 } },
-  "more than required" => { tls: { mode: "required", verify: "ca" } },
-  "an open loop" => { schedule: { mode: "open", rate_per_s: 1 } }
-}
-bad.each { |what, changes| holds("a bad job: #{what}", refusal { job_with(**changes) } == "bad_job") }
-versions = job_with(tls: { mode: "on", min_version: "1.2" }).tls.versions
-holds("the versions that are asked for", versions == %w[1.2 1.3])
-options = job_with(driver: { options: { a: "true", b: "10", c: "required" } }).options
-holds("options", options == { "a" => true, "b" => 10, "c" => "required" })
-
-["go", "go 0", "go -1", "go nan", "go inf", "go 1 2", "go 4e7"].each do |line|
-  holds("a bad line: #{line}", refusal { Laboratory.slice_length_s(line.split) } == "bad_job")
-end
-holds("a year is the longest slice", Laboratory.slice_length_s(%w[go 31557600]) == 31_557_600)
-
-turns = Turns.new
-turns.begin(2)
-holds("two operations", [turns.take, turns.take, turns.take] == [true, true, false])
-turns.begin(nil)
-99.times { turns.failed(Failure.new("server_error", "no")) }
-holds("99 failures in a row", turns.take)
-holds("100 failures in a row", turns.failed(Failure.new("server_error", "no")) && !turns.take && turns.fatal)
-
-failure = ->(number, words) { DriverContract.failure_of(Mysql2::Error.new(words, nil, number), "geheim") }
-holds("access denied", failure.call(1045, "Access denied for geheim").kind == "access_denied")
-holds("without the password", !failure.call(1045, "Access denied for geheim").message.include?("geheim"))
-holds("an error of the server keeps the connection", !failure.call(1054, "Unknown column").lost)
-holds("no TLS", failure.call(2026, "SSL is required, but the server does not support it").kind == "no_tls")
-holds("a certificate", failure.call(2026, "self-signed certificate in chain").kind == "certificate")
+kind = ->(number, words) { Adapter.failure_of(Mysql2::Error.new(words, nil, number)).answer[:failure][:kind] }
+holds("access denied", kind.call(1045, "Access denied") == "access_denied")
+holds("an error of the server keeps the connection", !Adapter.failure_of(Mysql2::Error.new("", nil, 1054)).lost?)
+holds("no TLS", kind.call(2026, "SSL is required, but the server does not support it") == "no_tls")
+holds("a certificate", kind.call(2026, "self-signed certificate in chain") == "certificate")
 shown = [nil, 1.5, 2.0, 1e30, BigDecimal("0.10"), BigDecimal("3"), "a"].map { |value| Session.shown(value) }
 holds("values as text", shown == [nil, "1.5", "2", "1e30", "0.1", "3", "a"])
-
-histogram, other = Histogram.new, Histogram.new
-$stdin.read.split.map(&:to_i).each_with_index { |value, place| (place.even? ? histogram : other).record(value) }
-histogram.add(other)
-puts histogram.encoded

@@ -1,13 +1,13 @@
 # mysql2 as its users call it: `Mysql2::Client.new`, `query` and `prepare`.
 # frozen_string_literal: true
 
+require "adapter/failure"
 require "bigdecimal"
-require "driver_contract/failure"
 require "mysql2"
 require "tempfile"
 
-module DriverContract
-  # How a client is made from a job.
+module Adapter
+  # How a client is made.
   class Driver
     # The words of mysql2's documentation; one that it does not know it ignores.
     WORDS = %w[
@@ -22,15 +22,15 @@ module DriverContract
     attr_reader :settings
 
     # What a client is made with, the job's own options last. Raises Failure (bad_job).
-    def initialize(job)
-      place = job.socket_path ? { socket: job.socket_path } : { host: job.host, port: job.port }
-      account = { username: job.user, password: job.password, database: job.database }.compact
-      unknown = job.options.keys - WORDS
-      raise DriverContract.bad_job("mysql2 has no option #{unknown.first}") unless unknown.empty?
+    def initialize(setup)
+      endpoint, account, tls, words = setup.values_at("endpoint", "account", "tls", "options")
+      place = endpoint["kind"] == "unix" ? { socket: endpoint["path"] } : { host: endpoint["host"], port: endpoint["port"] }
+      login = { username: account["user"], password: account["password"], database: account["database"] }.compact
+      unknown = words.keys - WORDS
+      raise Adapter.bad_job("mysql2 has no option #{unknown.first}") unless unknown.empty?
 
-      options = job.options.transform_keys(&:to_sym)
-      options[:ssl_mode] = options[:ssl_mode].to_sym if options.key?(:ssl_mode)
-      @settings = { **place, **account, **tls_settings(job.tls), **options }
+      options = words.to_h { |name, word| [name.to_sym, name == "ssl_mode" ? word.to_sym : option_of(word)] }
+      @settings = { **place, **login, **tls_settings(tls), **options }
     end
 
     # mysql2's version, and that of the client library.
@@ -41,8 +41,18 @@ module DriverContract
 
     private
 
+    # A truth or a whole number where it reads as one, anything else is text.
+    def option_of(word)
+      case word
+      when /\Atrue\z/i then true
+      when /\Afalse\z/i then false
+      when /\A-?\d+\z/ then word.to_i
+      else word
+      end
+    end
+
     def tls_settings(tls)
-      case tls.mode
+      case tls["mode"]
       when "unset" then {}
       when "off" then TAKES_SSL_MODE ? { ssl_mode: :disabled } : {}
       when "required" then { ssl_mode: :required }
@@ -51,9 +61,9 @@ module DriverContract
     end
 
     def tls_that_is_on(tls)
-      files = { sslca: tls.ca_file, sslcert: tls.certificate_file, sslkey: tls.key_file }.compact
-      files[:default_file] = options_file(tls.versions) unless tls.versions.empty?
-      { **checks(tls.verify), **files }
+      files = { sslca: tls["ca_file"], sslcert: tls["certificate_file"], sslkey: tls["key_file"] }.compact
+      files[:default_file] = options_file(tls["versions"]) unless tls["versions"].empty?
+      { **checks(tls["verify"]), **files }
     end
 
     # `sslverify` makes any version encrypt, whether it is true or false.
@@ -63,7 +73,7 @@ module DriverContract
       return { ssl_mode: :verify_identity } if TAKES_SSL_MODE
       return { sslverify: verify == "ca" } unless verify == "identity"
 
-      raise DriverContract.bad_job("mysql2 #{Mysql2::VERSION} cannot be told to check the host over libmariadb")
+      raise Adapter.bad_job("mysql2 #{Mysql2::VERSION} cannot be told to check the host over libmariadb")
     end
 
     # The path of a file of options without a name, which lasts as long as the process: versions are libmariadb's to be
@@ -79,20 +89,18 @@ module DriverContract
 
   # A connection that is open, with the statements that are prepared on it.
   class Session
-    attr_accessor :fresh
-
     def initialize(client)
-      @client, @prepared, @fresh = client, {}, true
+      @client, @prepared = client, {}
     end
 
-    # Run this text; the rows that came back, nil where the statement has none.
-    def say(sql) = @client.query(sql, as: :array)&.to_a
+    # Run this text; its rows, of which a statement that selects nothing has none.
+    def say(sql) = @client.query(sql, as: :array).to_a
 
-    # Run this statement, with `?` for each value, prepared once on this connection; the rows.
-    def run_prepared(sql, values)
-      statement = @prepared[sql] ||= @client.prepare(sql)
-      statement.execute(*values, as: :array)&.to_a
-    end
+    # Prepare this statement, with `?` for each value, once.
+    def prepare(sql) = @prepared[sql] ||= @client.prepare(sql)
+
+    # Run a prepared statement; its rows.
+    def run_prepared(sql, values) = @prepared[sql].execute(*values, as: :array).to_a
 
     # Hang up as the driver does.
     def close = @client.close

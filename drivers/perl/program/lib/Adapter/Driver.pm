@@ -1,10 +1,11 @@
 # DBD::mysql and DBD::MariaDB over DBI: how each is called. They are alike but for the prefix of their words.
-package DriverContract::Driver;
+package Adapter::Driver;
 use v5.36;
 
+use Adapter::Failure qw(bad_job);
+use Adapter::Session;
 use DBI ();
-use DriverContract::Failure qw(bad_job failure_of);
-use DriverContract::Session;
+use Encode ();
 use File::Temp ();
 
 my %DRIVERS = (
@@ -21,56 +22,51 @@ my %WORDS = map { $_ => 1 } qw(
     ssl_verify_server_cert use_result write_timeout get_server_pubkey server_pubkey
 );
 
-# The driver of this name, which ends in a version.
-sub named ($class, $name) {
-    my $known = $DRIVERS{ $name =~ s/-[0-9.]+$//r };
-    eval "require $known->{module}; 1" or die $@;
-    return bless {%$known}, $class;
-}
-
-# What the driver is called in messages.
-sub title ($self) {
-    return $self->{module};
-}
-
-# The driver's version, and that of the client library under this connection.
-sub version ($self, $session) {
-    return $self->{module}->VERSION . ' (libmariadb ' . $session->client_version . ')';
-}
-
-# What `DBI->connect` is called with, from the job and its options. Dies of a Failure (bad_job).
-sub settings ($self, $job) {
-    my %place = defined $job->{socket_path}
-        ? ("$self->{prefix}_socket" => $job->{socket_path})
-        : (host => $job->{host}, port => $job->{port});
-    $place{database} = $job->{database} if defined $job->{database};
-    my %attributes = (RaiseError => 1, PrintError => 0, $self->_tls($job->{tls}));
-    for my $name (keys %{ $job->{options} }) {
-        my $word = $name =~ s/^\Q$self->{prefix}\E_//r;
+# The driver that the job names, its version behind, and what `DBI->connect` is called with. Dies of a Failure (bad_job).
+sub new ($class, $setup) {
+    die bad_job('connections: a process of Perl has one connection at work, so this driver keeps one')
+        if @{ $setup->{channels} } != 1;
+    my $self = bless { %{ $DRIVERS{ $setup->{name} =~ s/-[0-9.]+$//r } } }, $class;
+    eval "require $self->{module}; 1" or die $@;
+    my ($prefix, $endpoint, $account) = ($self->{prefix}, @$setup{qw(endpoint account)});
+    my %place = $endpoint->{kind} eq 'unix'
+        ? ("${prefix}_socket" => $endpoint->{path})
+        : (host => $endpoint->{host}, port => $endpoint->{port});
+    $place{database} = $account->{database} if defined $account->{database};
+    my %attributes = (RaiseError => 1, PrintError => 0, $self->_tls($setup->{tls}));
+    for my $name (keys %{ $setup->{options} }) {
+        my $word = $name =~ s/^\Q$prefix\E_//r;
         die bad_job("$self->{module} has no option $name") unless $word ne $name && $WORDS{$word};
-        $attributes{$name} = $job->{options}{$name} =~ s/^(true|false)$/$1 eq 'true' ? 1 : 0/er;
+        $attributes{$name} = $setup->{options}{$name} =~ s/^(true|false)$/$1 eq 'true' ? 1 : 0/er;
     }
-    return {
-        dsn => "dbi:$self->{dsn}:" . join(';', map { "$_=$place{$_}" } sort keys %place),
-        user => $job->{user}, password => $job->{password}, attributes => \%attributes,
-    };
+    my $decodes = grep { $attributes{"mysql_enable_$_"} } qw(utf8 utf8mb4);
+    $self->{takes_bytes} = $prefix eq 'mysql' && !$decodes;
+    my $dsn = "dbi:$self->{dsn}:" . join ';', map { "$_=$place{$_}" } sort keys %place;
+    $self->{arguments} = [$dsn, @$account{qw(user password)}];
+    $self->{attributes} = \%attributes;
+    return $self;
 }
 
 # An open connection. Dies of what DBI dies of; its number and words are in $DBI::err and $DBI::errstr.
-sub connect ($self, $settings) {
-    my $handle = DBI->connect(@$settings{qw(dsn user password)}, { %{ $settings->{attributes} } });
-    my $decodes = grep { $settings->{attributes}{"mysql_enable_$_"} } qw(utf8 utf8mb4);
-    my $takes_bytes = $self->{prefix} eq 'mysql' && !$decodes;
-    return DriverContract::Session->new($handle, $self->{prefix}, $takes_bytes);
+sub connect ($self) {
+    my $handle = DBI->connect(@{ $self->{arguments} }, { %{ $self->{attributes} } });
+    return Adapter::Session->new($handle, @$self{qw(module prefix)});
 }
 
-# What it died of just now, in the contract's words.
-sub failure ($self, $error, $secret) {
-    my $is_dbis = $error =~ /^DB[DI]/;
-    return failure_of(
-        $error, title => $self->{module}, secret => $secret, number => $is_dbis ? $DBI::err : undef,
-        words => $is_dbis ? $DBI::errstr : undef,
-    );
+# A text as the driver takes it: DBD::mysql in bytes unless it is told otherwise, DBD::MariaDB in characters.
+sub given ($self, $text) {
+    return $self->{takes_bytes} ? Encode::encode('UTF-8', $text) : $text;
+}
+
+# The same of a text that is bytes already.
+sub given_bytes ($self, $bytes) {
+    return $self->{takes_bytes} ? $bytes : Encode::decode('UTF-8', $bytes);
+}
+
+# A value of a row as text.
+sub shown ($self, $value) {
+    return $value if !defined $value;
+    return $self->{takes_bytes} ? Encode::decode('UTF-8', "$value") : "$value";
 }
 
 # DBD::mysql refuses `mysql_ssl=1` alone, as it cannot enforce it over libmariadb: with `mysql_ssl_optional=1` it encrypts

@@ -1,33 +1,27 @@
-# What went wrong, in the contract's words, from whatever mysql2 raised.
+# What went wrong, as a kind of the contract's, from whatever mysql2 raised.
 # frozen_string_literal: true
 
-module DriverContract
-  # A failure as the contract tells it; `lost` says that the connection is of no more use.
+require "mysql2"
+
+module Adapter
+  # A failure, whose message is the driver's words, or the adapter's own.
   class Failure < StandardError
-    # Where to look, by the kind of a failure.
-    FAULTS = {
-      "bad_job" => "job", "resolve" => "job", "connect" => "network", "timeout" => "network", "not_mysql" => "server",
-      "server_closed" => "server", "server_error" => "server", "access_denied" => "job", "no_tls" => "server",
-      "tls_handshake" => "server", "certificate" => "server", "limits" => "client", "internal" => "client"
-    }.freeze
-
-    attr_reader :kind, :number, :lost
-
-    def initialize(kind, message, number: nil, lost: false)
-      super(message)
-      @kind, @number, @lost = kind, number, lost
+    def initialize(kind, words, number: nil, by: "driver")
+      super(words)
+      @kind, @number, @by = kind, number, by
     end
 
-    # The event that ends the job.
-    def event
-      { event: "error", kind:, fault: FAULTS.fetch(kind), fatal: true, message:, code: number, count: 1 }
-    end
+    # Whether the connection is of no more use.
+    def lost? = @kind != "server_error"
+
+    # What is answered to the host.
+    def answer = { failure: { kind: @kind, words: message, code: @number, by: @by } }
   end
 
   module_function
 
-  # The job asks for what this client cannot do.
-  def bad_job(message) = Failure.new("bad_job", message)
+  # The job asks for what mysql2 cannot do.
+  def bad_job(words) = Failure.new("bad_job", words, by: "adapter")
 
   # Numbers by which a login fails: the server's, and CR_AUTH_PLUGIN_CANNOT_LOAD and its like (errmsg.h).
   LOGIN_REFUSED = [1044, 1045, 1130, 1251, 1698, 2049, 2059, 2061].freeze
@@ -39,16 +33,14 @@ module DriverContract
     2019 => "bad_job"
   }.freeze
 
-  # What mysql2 or Ruby raised, while a connection was opened or later; `secret` is cut out of its words.
-  def failure_of(error, secret, opening: false)
+  # What mysql2 or Ruby raised, while a connection was opened or later.
+  def failure_of(error, opening: false)
     return error if error.is_a?(Failure)
 
-    words = error.message.dup.force_encoding("UTF-8").scrub.gsub(/\s+/, " ").strip
-    words = words.gsub(secret, "(the password)") unless secret.empty?
+    words = error.message.dup.force_encoding("UTF-8").scrub
     number = error.respond_to?(:error_number) ? error.error_number : nil
     number = nil unless number&.positive?
-    kind = kind_of(error, number, words, opening)
-    Failure.new(kind, "mysql2 says: #{words}", number:, lost: kind != "server_error")
+    Failure.new(kind_of(error, number, words, opening), words, number:)
   end
 
   def kind_of(error, number, words, opening)

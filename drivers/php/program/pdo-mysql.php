@@ -1,0 +1,105 @@
+<?php // PDO's driver for MySQL on mysqlnd: a DSN, attributes, query and prepare.
+
+declare(strict_types=1);
+
+namespace Adapter;
+
+function driver(object $setup): Driver
+{
+    return new PdoDriver($setup);
+}
+
+/** `new PDO` with a DSN and attributes by their constants' names. */
+final class PdoDriver implements Driver
+{
+    /** Words of the DSN that are the user's own; where to is the job's. */
+    private const DSN_WORDS = ['charset'];
+
+    private readonly string $dsn;
+    /** @var array<int, bool|int|string> by the constant's number */
+    private array $attributes;
+
+    public function __construct(private readonly object $setup)
+    {
+        $endpoint = $setup->endpoint;
+        $words = $endpoint->kind === 'tcp'
+            ? ['host' => $endpoint->host, 'port' => $endpoint->port]
+            : ['unix_socket' => $endpoint->path];
+        if ($setup->account->database !== null) {
+            $words['dbname'] = $setup->account->database;
+        }
+        $this->attributes = self::tls($setup->tls);
+        foreach (get_object_vars($setup->options) as $name => $word) {
+            if (in_array($name, self::DSN_WORDS, true)) {
+                $words[$name] = $word;
+            } elseif (preg_match('/^(MYSQL_)?ATTR_[A-Z_]+$/', $name) && defined("PDO::$name")) {
+                $this->attributes[constant("PDO::$name")] = optionOf($word);
+            } else {
+                throw badJob("PDO has no option $name: it takes ATTR_… and MYSQL_ATTR_… by their names, and charset");
+            }
+        }
+        $pairs = array_map(static fn ($name, $word) => "$name=$word", array_keys($words), $words);
+        $this->dsn = 'mysql:' . implode(';', $pairs);
+    }
+
+    public function connect(): Session
+    {
+        $account = $this->setup->account;
+        return new PdoSession(new \PDO($this->dsn, $account->user, $account->password, $this->attributes ?: null));
+    }
+
+    /** PDO has no word that only requires TLS: whichever names a file or ciphers does. */
+    private static function tls(object $tls): array
+    {
+        $asks = [\PDO::MYSQL_ATTR_SSL_CIPHER => 'DEFAULT'];
+        if ($tls->mode !== 'on') {
+            return $tls->mode === 'required' ? $asks : [];
+        }
+        $words = [
+            \PDO::MYSQL_ATTR_SSL_CA => $tls->ca_file,
+            \PDO::MYSQL_ATTR_SSL_CERT => $tls->certificate_file,
+            \PDO::MYSQL_ATTR_SSL_KEY => $tls->key_file,
+        ];
+        $files = array_filter($words, static fn (?string $path) => $path !== null);
+        return ($files ?: $asks) + [\PDO::MYSQL_ATTR_SSL_VERIFY_SERVER_CERT => $tls->verify !== 'none'];
+    }
+}
+
+/** A connection of PDO's. */
+final class PdoSession implements Session
+{
+    public function __construct(private ?\PDO $connection)
+    {
+    }
+
+    public function say(string $sql): array
+    {
+        return self::rows($this->connection->query($sql));
+    }
+
+    public function prepare(string $sql): object
+    {
+        return $this->connection->prepare($sql);
+    }
+
+    public function run(object $statement, string $types, array $values): array
+    {
+        for ($place = 0; $place < strlen($types); ++$place) {
+            $type = $types[$place] === 'i' ? \PDO::PARAM_INT : \PDO::PARAM_STR;
+            $statement->bindValue($place + 1, $values[$place], $type);
+        }
+        $statement->execute();
+        return self::rows($statement);
+    }
+
+    /** PDO has no call for it: a connection is closed when nothing refers to it. */
+    public function close(): void
+    {
+        $this->connection = null;
+    }
+
+    private static function rows(\PDOStatement $statement): array
+    {
+        return $statement->columnCount() ? $statement->fetchAll(\PDO::FETCH_NUM) : [];
+    }
+}
