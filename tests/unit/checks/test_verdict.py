@@ -25,7 +25,7 @@ def test_the_heaviest_doubt_decides(
     monkeypatch: pytest.MonkeyPatch, weights: list[str], value: str, reasons: tuple[str, ...]
 ) -> None:
     def doubting(trial: Complete) -> list[Doubt]:
-        assert trial.levels == PLAIN.levels
+        assert trial.case == PLAIN.levels
         return [
             *(Doubt(weight, f"{weight} {place}") for place, weight in enumerate(weights)),
             *(Doubt("note", note) for note in NOTES),
@@ -53,7 +53,7 @@ def test_a_record_has_the_evidence_and_the_verdict() -> None:
 
 def test_a_check_that_breaks_is_told_with_its_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(trial: Complete) -> list[Doubt]:
-        raise KeyError(trial.levels["workload"])
+        raise KeyError(trial.case["workload"])
 
     monkeypatch.setattr(verdict, "CHECKS", (broken,))
     assert judged(record_of(FULL)).verdict == Verdict(

@@ -311,7 +311,7 @@ def test_every_format_has_the_figures() -> None:
 def with_workload(curve: Curve, workload: str) -> Curve:
     def changed(point: RowSet) -> RowSet:
         return RowSet(
-            [row.model_copy(update={"case": {**row.case, "workload": workload}}) for row in point.rows]
+            [row.model_copy(update={"case": row.case | {"workload": workload}}) for row in point.rows]
         )
 
     return Curve({rtt_ms: changed(point) for rtt_ms, point in curve.points.items()}, None)

@@ -71,7 +71,7 @@ def values_of(mix: Mix, connections: int) -> dict[str, float]:
 def row(levels: dict[str, Level], connections: int, block: int) -> BlockRow:
     mix = Mix.of(CaseLevels.of(levels))
     assert mix is not None
-    of_case = {**levels, "connections": connections}
+    of_case = CaseLevels.of({**levels, "connections": connections})
     return BlockRow("treatment", of_case, block, "", values_of(mix, connections), {})
 
 
@@ -342,7 +342,7 @@ def test_a_machine_that_is_slower_for_some_of_the_mixes_changes_nothing() -> Non
 
 def test_of_several_servers_one_is_chosen() -> None:
     named = [
-        BlockRow(own.role, {**own.levels, "server": server}, own.block, "", own.values, {})
+        BlockRow(own.role, own.levels | {"server": server}, own.block, "", own.values, {})
         for server in ("mysql-9.7", "mariadb-11.8")
         for own in rows()
     ]
@@ -357,7 +357,7 @@ def test_predictions_are_set_beside_what_was_measured() -> None:
     off = dict(values_of(NEW, 4))
     off[SERVER_CPU] *= 1.2
     busy = BlockRow("treatment", new, 1, "", off, {})
-    alone = BlockRow("treatment", {**new, "connections": 1}, 1, "", values_of(NEW, 1), {})
+    alone = BlockRow("treatment", new | {"connections": 1}, 1, "", values_of(NEW, 1), {})
     found = validation_of(model(), measured_mixes([busy, alone], STUDY.baseline), run="r", status="complete")
     errors = {own.outcome: own.value for own in found.of("outcome")}
     assert errors == pytest.approx({SERVER_CPU: 0.2, CLIENT_CPU: 0, TIME: 0, SENT: 0, RECEIVED: 0}, abs=1e-6)
