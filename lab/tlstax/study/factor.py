@@ -47,8 +47,8 @@ class Factor:
     nothing. `tlstax run` has an option for it where `has_option`.
 
     `lacks` says why a case cannot be measured with its level of the factor, and nothing where it can.
-    `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a trial to
-    its level, by its module and name in `tlstax.checks`; empty where none does.
+    `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a
+    trial to its level, by its module and name in `tlstax.checks`; empty where none does.
     """
 
     name: str

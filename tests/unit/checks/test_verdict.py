@@ -8,6 +8,7 @@ from test_checks import FULL, PLAIN, record_of
 from tlstax.checks import judge, judged, verdict
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records.trial import Verdict
+from tlstax.study.factors import FACTORS
 
 NOTES = ("it was noted", "and this")
 
@@ -34,6 +35,17 @@ def test_the_heaviest_doubt_decides(
     monkeypatch.setattr(verdict, "CHECKS", (doubting,))
     found = judge(record_of(PLAIN))
     assert (found.value, found.reasons, found.notes) == (value, reasons, NOTES)
+
+
+BY_NOBODY = {"address", "batch", "observers"}
+"""Factors that no trial can be held to: a user's own proxy says nothing of itself, a driver not how it was
+handed its operations, and what watches a trial is the laboratory's own."""
+
+
+def test_every_factor_names_a_check_that_holds_a_trial_to_it() -> None:
+    known = {f"{check.__module__.rpartition('.')[2]}.{check.__name__}" for check in verdict.CHECKS}
+    assert {factor.check for factor in FACTORS.values()} - known == {""}
+    assert {name for name, factor in FACTORS.items() if not factor.check} == BY_NOBODY
 
 
 @pytest.mark.parametrize("missing", ["ready", "done", "server"])
