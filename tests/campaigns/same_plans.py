@@ -21,12 +21,13 @@ from typing import Any
 from tlstax.checks.verdict import judge
 from tlstax.contract import Account, TcpEndpoint
 from tlstax.plan import elsewhere, order, sittings, timing, turns
-from tlstax.plan.jobs import ClientProof, JobTerms, Verification, captured, job_for
+from tlstax.plan.jobs import captured, job_for
 from tlstax.store import Store
 from tlstax.store.pack import opened
 from tlstax.study import Study, built_in_studies, load_study
 from tlstax.study.configuration import AS_IT_COMES
 from tlstax.study.factors import FACTORS
+from tlstax.study.job_parts import ClientProof, JobTerms, Verification
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.study.needs import clients, data_needs, lacking, paths, server_choices, tls_libraries
 from tlstax.study.several_clients import check_shared

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.records.trial import TrialRecord
 from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 
 
 def doubts(
@@ -16,6 +17,6 @@ def doubts(
     assert record.ready is not None
     assert record.done is not None
     assert record.server is not None
-    own = record.trial.case.levels if levels is None else levels
+    own = record.trial.case.levels if levels is None else CaseLevels.of(levels)
     found = check(Complete(own, record.ready, record.done, record.server, record))
     return [(doubt.weight, doubt.reason) for doubt in found]

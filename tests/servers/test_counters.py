@@ -25,7 +25,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import SOFTWARE_EVENTS, TASK_CLOCK, Event
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watch, Watched
-from tlstax.plan.jobs import JobTerms, Verification, job_for
+from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run.bench import Bench
@@ -37,6 +37,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case
 from tlstax.study.factors import CaseLevels
+from tlstax.study.job_parts import JobTerms, Verification
 
 # Software events go by the same way as hardware counters, and almost every machine has them.
 PAGE_FAULTS, SWITCHES, _ = SOFTWARE_EVENTS

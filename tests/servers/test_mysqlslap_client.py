@@ -34,7 +34,7 @@ from tlstax.mysql import connection_log
 from tlstax.mysql.database import Database, TableContent
 from tlstax.mysql.status import read_status, status_delta
 from tlstax.observers.machine import describe_machine
-from tlstax.plan.jobs import JobTerms, Verification, job_for
+from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench
 from tlstax.run.trial import run_trial
@@ -44,6 +44,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
+from tlstax.study.job_parts import JobTerms, Verification
 
 NAME = "mysqlslap-9.7"
 

@@ -25,7 +25,7 @@ from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsO
 from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
 from tlstax.observers.machine import describe_machine
-from tlstax.plan.jobs import JobTerms, Verification, job_for
+from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial
 from tlstax.run.bench import Bench
 from tlstax.run.trial import run_trial
@@ -36,6 +36,7 @@ from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
 from tlstax.study.client_kinds import known
 from tlstax.study.factors import CaseLevels
+from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 

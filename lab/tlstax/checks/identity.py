@@ -2,7 +2,10 @@
 
 Three things go wrong silently. A library directory in which a name is missing makes the loader take the
 program's own library. An old server that has not died yet answers in the new one's place. A path leads to
-another file than it did. So names are not believed: processes, and files by their content, are.
+another file than it did. So names are not believed: processes, and files by their content, are. A planted
+library counts by itself: its calls, what each of them found that it was to burn, and what it burned by its
+own clock. So a page that was set too late, for another case or not at all is found out, and so is a server
+that never calls it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
-from tlstax.study.level_names import NO_FAULT
+from tlstax.study.level_names import BURN, COUNT_LOCKS, NO_FAULT
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 _LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")
@@ -178,3 +181,46 @@ def _numbers(version: str) -> str:
     """The dotted number at the beginning, which servers follow with words of their own."""
     number = _NUMBERS.match(version)
     return number[0] if number else version
+
+
+def burned(trial: Complete) -> Iterator[Doubt]:
+    """Every call was asked to burn what the case says, and burned no less; and there were calls."""
+    if trial.case.fault != BURN:
+        return
+    seen, wanted_ns = trial.evidence.burned, trial.case.burn_ns
+    if seen is None:
+        yield Doubt("unknown", f"it is not known what the fault {BURN} burned")
+        return
+    turns = seen.turns()
+    others = [(calls, asked_ns) for calls, asked_ns, _ in turns if asked_ns != calls * wanted_ns]
+    if others:
+        calls, asked_ns = others[0]
+        yield Doubt(
+            "invalid",
+            f"in {len(others)} of {len(turns)} turns another amount was burned than {wanted_ns} ns a call: "
+            f"{asked_ns} ns in {calls} calls",
+        )
+    if any(burned_ns < asked_ns for _, asked_ns, burned_ns in turns):
+        yield Doubt("invalid", f"the fault {BURN} burned less than it was asked for")
+    if wanted_ns and not sum(seen.calls):
+        yield Doubt("invalid", f"nothing of the server called the fault {BURN}")
+
+
+def counted(trial: Complete) -> Iterator[Doubt]:
+    """Locks were counted over the operations that were watched, and all of them."""
+    if trial.case.fault != COUNT_LOCKS:
+        return
+    seen = trial.evidence.locks
+    if seen is None:
+        yield Doubt("unknown", "it is not known which locks the server took")
+        return
+    if seen.lost:
+        yield Doubt("invalid", f"{seen.lost} calls that take locks found no room where they are counted")
+    if not any(site.calls for site in seen.sites):
+        yield Doubt("invalid", "no connection of the server took a lock that is counted")
+    if seen.operations != trial.evidence.watched_operations:
+        yield Doubt(
+            "invalid",
+            f"locks were counted over {seen.operations} operations, and {trial.evidence.watched_operations} "
+            "were watched",
+        )

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Literal
 
 from tlstax import __version__
 from tlstax.contract import (
-    Account,
     ClosedLoop,
     DriverTerms,
-    Endpoint,
-    Frozen,
     Job,
-    Schedule,
     TlsOff,
     TlsOn,
     TlsRequired,
     TlsUnset,
-    TlsVersion,
     Workload,
 )
-from tlstax.study import legacy_tls
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import EACH, ENGINE, GROUP_LISTS, OWN, REQUIRED, UNSET
-from tlstax.study.workloads import Shape, draws_once, put_back_sql
+from tlstax.study.factors import FACTORS, CaseLevels
+from tlstax.study.job_parts import JobTerms, merged
+from tlstax.study.level_names import ENGINE, REQUIRED, UNSET
+from tlstax.study.workloads import draws_once, put_back_sql
 from tlstax.study.workloads.storm import ROUNDS
-from tlstax.study.workloads.user_defined import UserWorkload, with_table
+from tlstax.study.workloads.user_defined import with_table
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 """Where clients of a private server connect from. A closed connection keeps its port for a minute
@@ -38,60 +32,6 @@ SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
 WARMUP_S = 0.05
 """Unmeasured work before each trial: thousands of operations on kept connections, enough for caches and
 branch predictors; the server itself stays warm from trial to trial."""
-
-
-class Verification(Frozen):
-    """What the load client checks of the server's certificate, and with which files.
-
-    Without TLS there is no certificate: `get_server_public_key` says whether the server's RSA key may be
-    taken for the password, unverified.
-    """
-
-    verify: Literal["none", "ca", "identity"] = "none"
-    ca_file: str | None = None
-    certificate_file: str | None = None
-    key_file: str | None = None
-    get_server_public_key: bool = True
-
-
-class ClientProof(Frozen):
-    """What a client proves itself by, beside its password: files (PEM), and the account that demands them."""
-
-    account: Account
-    certificate_file: str
-    key_file: str
-
-
-class JobTerms(Frozen):
-    """What all jobs of a run on one server have in common.
-
-    `accounts` are those of other levels of `auth` than the server's default.
-    `tables` names the table of each shape, `workloads` are the user's own, by name.
-    `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
-    with a certificate have, None where none has one.
-    `addresses` are those by which an external server is reached besides `endpoint`.
-    `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
-    `counts_lingering` where the server was promised how many connections it gets at once.
-    """
-
-    endpoint: Endpoint
-    addresses: dict[str, Endpoint] = {}
-    account: Account
-    accounts: dict[str, Account] = {}
-    tables: dict[Shape, str]
-    rows: int
-    workloads: dict[str, UserWorkload] = {}
-    verification: Verification
-    client_cpus: tuple[int, ...]
-    source_addresses: tuple[str, ...] = ()
-    schedule: Schedule = ClosedLoop()
-    client_libraries: dict[str, str] = {}
-    trust_files: dict[int, str] = {}
-    client_proof: ClientProof | None = None
-    duration_s: float
-    seed: int
-    timeout_s: float = 10.0
-    counts_lingering: bool = False
 
 
 STORM_CONNECTION_S = 0.5
@@ -134,47 +74,32 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
     what it has negotiated; nor one that makes connections where lingering ones count, since the laboratory
     waits after that for the server to be done with them all.
     """
-    connections = case.connections
+    of_factors = merged(factor.job(case, terms) for factor in FACTORS.values() if factor.job is not None)
     operations, rounds = counted_operations(case), rounds_of(case)
     resolved = CaseWorkload.of(case, terms.workloads)
     writes = resolved.changes_data
     workload = _for_client(case, resolved.over(terms.tables, terms.rows))
     counts = terms.counts_lingering and case.client == ENGINE
     is_cold = (operations and writes) or case.is_storm or (counts and comes_and_goes(workload))
+    connecting_s = STORM_CONNECTION_S if case.is_storm else CONNECTION_S
     return Job(
-        endpoint=terms.addresses.get(case.address, terms.endpoint),
-        account=_account(case, terms),
+        **of_factors,
         tls=_tls(case, terms),
-        compression=case.compression,
         workload=workload,
         schedule=terms.schedule,
-        connections=connections,
-        threads=min(connections, max(1, len(terms.client_cpus))),
         cpus=terms.client_cpus,
         warmup_s=0.0 if is_cold else WARMUP_S,
         duration_s=LONGEST_COUNTED_S if operations else terms.duration_s,
         operations=operations,
         rounds=rounds,
         reset=_reset(resolved, terms) if rounds > 1 and writes and not resolved.can_be_repeated else (),
-        timeout_s=max(terms.timeout_s, (STORM_CONNECTION_S if case.is_storm else CONNECTION_S) * connections),
+        timeout_s=max(terms.timeout_s, connecting_s * case.connections),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
         attributes={"program_name": "tlstax", "_client_version": __version__},
         driver=_driver(case, uses_up=bool(operations) and draws_once(workload)),
-        lingering=(lingering(connections) if workload.reconnect else 0) if counts else None,
+        lingering=(lingering(case.connections) if workload.reconnect else 0) if counts else None,
     )
-
-
-def _account(case: CaseLevels, terms: JobTerms) -> Account:
-    if case.proves_client:
-        return _proof(terms).account
-    return terms.accounts.get(case.auth, terms.account)
-
-
-def _proof(terms: JobTerms) -> ClientProof:
-    if terms.client_proof is None:
-        raise RuntimeError("a client is to have a certificate, and none was made")
-    return terms.client_proof
 
 
 def longest_warmup_s(job: Job) -> float:
@@ -242,51 +167,12 @@ def _reset(workload: CaseWorkload, terms: JobTerms) -> tuple[str, ...]:
 
 
 def _tls(case: CaseLevels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRequired:
-    level = case.tls
-    if level == "off":
+    if case.tls == "off":
         # Others cannot be told not to: `check_clients` asks whether they may (see `run.external`).
         may = terms.verification.get_server_public_key or case.client != ENGINE
         return TlsOff(get_server_public_key=may)
-    if level == UNSET:
+    if case.tls == UNSET:
         return TlsUnset(trusted_ca_file=terms.verification.ca_file)
-    if level == REQUIRED:
+    if case.tls == REQUIRED:
         return TlsRequired(trusted_ca_file=terms.verification.ca_file)
-    version: TlsVersion | None = None if level == "default" else str(level)  # type: ignore[assignment]
-    library, verification = case.client_tls_library, terms.verification
-    own = _proof(terms) if case.proves_client else verification
-    return TlsOn(
-        min_version=version,
-        max_version=version,
-        cipher_list=legacy_tls.cipher_list(
-            version,
-            case.certificate,
-            None if _suites(case) else _cipher(case),
-        ),
-        ciphersuites=_suites(case),
-        groups=_groups(case, version),
-        weak_dh=_cipher(case).startswith("DHE-") and version in {"1.0", "1.1"},
-        verify=verification.verify,
-        ca_file=verification.ca_file if case.trust is None else terms.trust_files[case.trust],
-        certificate_file=own.certificate_file,
-        key_file=own.key_file,
-        resumption=case.resumes,
-        own_context=case.tls_context == EACH,
-        library=None if library == OWN else terms.client_libraries[library],
-    )
-
-
-def _cipher(case: CaseLevels) -> str:
-    """The only cipher suite that the client is to offer; empty for the library's own."""
-    cipher = case.cipher
-    return "" if cipher == "default" else cipher
-
-
-def _suites(case: CaseLevels) -> str | None:
-    """The same where it is one of TLS 1.3, whose names begin alike (RFC 8446, appendix B.4)."""
-    return cipher if (cipher := _cipher(case)).startswith("TLS_") else None
-
-
-def _groups(case: CaseLevels, version: TlsVersion | None) -> str | None:
-    """The groups that the client offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
-    group = case.group
-    return None if group == "default" or version in {"1.0", "1.1"} else GROUP_LISTS.get(group, group)
+    return TlsOn(**merged(factor.tls(case, terms) for factor in FACTORS.values() if factor.tls is not None))

@@ -148,6 +148,10 @@ def types_below(root: type[Frozen]) -> Iterator[type[Frozen]]:
     return iter(seen)
 
 
+_CLOSED = (Frozen, int, float, type(None))
+"""Types in which no text stands but in fields of their own; in any other, such as a case, some may."""
+
+
 def _leaves(annotation: Any) -> Iterator[Any]:
     """What an annotation is made of in the end; the words of a `Literal` are no text."""
     origin = typing.get_origin(annotation)
@@ -159,7 +163,7 @@ def _leaves(annotation: Any) -> Iterator[Any]:
     elif origin is typing.Union or isinstance(annotation, UnionType) or arguments:
         for inner in arguments:
             yield from _leaves(inner)
-    elif annotation is Any or annotation is object:
-        yield str
-    else:
+    elif isinstance(annotation, type) and issubclass(annotation, _CLOSED):
         yield annotation
+    elif annotation is not Ellipsis:
+        yield str

@@ -27,7 +27,7 @@ from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
 from tlstax.paths.route import Route, RunningPath, Span
-from tlstax.plan.jobs import SOURCE_ADDRESSES, JobTerms, Verification
+from tlstax.plan.jobs import SOURCE_ADDRESSES
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
@@ -45,6 +45,7 @@ from tlstax.study import cpu_features, legacy_tls
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factors import CaseLevels
+from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.needs import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape

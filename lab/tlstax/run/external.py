@@ -25,7 +25,6 @@ from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
-from tlstax.plan.jobs import JobTerms
 from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Machine
 from tlstax.run import external_paths
@@ -57,6 +56,7 @@ from tlstax.study.factors import (
     ServerChoice,
     factors_of,
 )
+from tlstax.study.job_parts import JobTerms
 from tlstax.study.level_names import ENGINE, UNSET
 from tlstax.study.needs import data_needs, has_plaintext, server_choices
 from tlstax.study.questions import asking_what_is_there

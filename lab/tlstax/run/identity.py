@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlstax.plan.jobs import ClientProof
 from tlstax.run.bench import Bench
 from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import Study
 from tlstax.study.factors import ServerChoice
+from tlstax.study.job_parts import ClientProof
 
 
 def identity_terms(

@@ -10,16 +10,10 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
-from tlstax.study import (
-    burn_exclusions,
-    client_exclusions,
-    identity_exclusions,
-    path_exclusions,
-    unset_options,
-)
+from tlstax.study import unset_options
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.factors import CaseLevels, Choice, within
+from tlstax.study.factors import CaseLevels, Choice, why_not, within
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
 from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
@@ -247,8 +241,7 @@ class Study(Frozen):
         written = next((each for each in self.exclude if each.matches(wanted)), None)
         if written:
             return written
-        why = client_exclusions.why_not(wanted) or path_exclusions.why_not(case, wanted.server)
-        why = why or burn_exclusions.why_not(case) or identity_exclusions.why_not(case)
+        why = why_not(wanted)
         return Exclusion(levels=dict(case), why=why) if why else None
 
     def wanted(self, case: CaseLevels) -> Wanted:

@@ -6,9 +6,11 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tlstax.study import configuration as configured
+from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.job_parts import JobTerms, Part
 from tlstax.study.level_names import Level
 from tlstax.study.workloads import by_numbers
 from tlstax.study.workloads.bulk import FORM as BULK_FORM
@@ -16,6 +18,9 @@ from tlstax.study.workloads.sessions import FORM
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, integer
+
+if TYPE_CHECKING:
+    from tlstax.study.factors import CaseLevels
 
 Of = Literal["server", "state", "connection", "client", "load", "way", "distance", "observation"]
 """What a factor is of. Cases that agree in those of the server share one, unless only one is observed; those
@@ -40,6 +45,10 @@ class Factor:
     name and the level have to do or labels put several factors in words together. `unsaid` is the level that
     goes without saying beside a TLS version, `encrypted` whether none does in the clear, where it means
     nothing. `tlstax run` has an option for it where `has_option`.
+
+    `lacks` says why a case cannot be measured with its level of the factor, and nothing where it can.
+    `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a
+    trial to its level, by its module and name in `tlstax.checks`; empty where none does.
     """
 
     name: str
@@ -54,6 +63,10 @@ class Factor:
     unsaid: Level | None = None
     encrypted: bool = False
     has_option: bool = False
+    lacks: Callable[[Wanted], str] | None = None
+    job: Callable[[CaseLevels, JobTerms], Part] | None = None
+    tls: Callable[[CaseLevels, JobTerms], Part] | None = None
+    check: str = ""
 
     @property
     def is_number(self) -> bool:

@@ -18,7 +18,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from tlstax.contract import Compression
 from tlstax.study import configuration as configured
-from tlstax.study import level_words, workloads
+from tlstax.study import exclusions, job_parts, level_words, workloads
+from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.client_kinds.known import KINDS, client_words
 from tlstax.study.cpu_features import HIDDEN, OWN_FEATURES
 from tlstax.study.factor import Factor, Of
@@ -141,9 +142,17 @@ class CaseLevels(Mapping[str, Level]):
         f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver, {REQUIRED} nothing else",
         levels=("off", "1.0", "1.1", "1.2", "1.3", "default", *LEFT_TO_THE_DRIVER),
         has_option=True,
+        lacks=exclusions.of_tls,
+        tls=job_parts.of_tls,
+        check="treatment.encryption",
     )
     resumption: str = _factor(
-        "off", "connection", "does a new connection resume an earlier TLS session?", levels=("off", "on")
+        "off",
+        "connection",
+        "does a new connection resume an earlier TLS session?",
+        levels=("off", "on"),
+        tls=job_parts.of_resumption,
+        check="treatment.resumption",
     )
     group: str = _factor(
         "default",
@@ -153,6 +162,9 @@ class CaseLevels(Mapping[str, Level]):
         words=level_words.offered_words,
         named="where varied",
         unsaid="default",
+        lacks=exclusions.of_group,
+        tls=job_parts.of_group,
+        check="treatment.key_exchange",
     )
     cipher: str = _factor(
         "default",
@@ -163,6 +175,8 @@ class CaseLevels(Mapping[str, Level]):
         named="unless plain",
         unsaid="default",
         encrypted=True,
+        tls=job_parts.of_cipher,
+        check="treatment.cipher",
     )
     compression: Compression = _factor(  # noqa: RUF009 (it is a field)
         "off",
@@ -171,6 +185,9 @@ class CaseLevels(Mapping[str, Level]):
         levels=COMPRESSIONS,
         words=level_words.compression_words,
         named="unless plain",
+        lacks=exclusions.of_compression,
+        job=job_parts.of_compression,
+        check="compressed.compressed",
     )
     workload: str = _factor(
         POINT_SELECT,
@@ -180,6 +197,8 @@ class CaseLevels(Mapping[str, Level]):
         form="workload",
         words=lambda level: workloads.in_words(str(level)),
         has_option=True,
+        lacks=exclusions.of_workload,
+        check="treatment.work",
     )
     protocol: str = _factor(
         "default",
@@ -187,6 +206,7 @@ class CaseLevels(Mapping[str, Level]):
         "how statements travel",
         levels=("default", "text", "prepared"),
         words=level_words.protocol_words,
+        check="statements.statements_counted",
     )
     connections: int = _factor(
         1,
@@ -195,6 +215,8 @@ class CaseLevels(Mapping[str, Level]):
         form="whole",
         words=lambda level: counted(level, "connection"),
         has_option=True,
+        job=job_parts.of_connections,
+        check="treatment.connected",
     )
     client: str = _factor(
         ENGINE,
@@ -204,6 +226,8 @@ class CaseLevels(Mapping[str, Level]):
         words=lambda level: f"by {client_words(level)}",
         named="where varied",
         has_option=True,
+        lacks=exclusions.of_client,
+        check="drivers.connections",
     )
     tls_switch: str = _factor(
         "client",
@@ -212,6 +236,7 @@ class CaseLevels(Mapping[str, Level]):
         levels=("client", "server"),
         words=level_words.tls_switch_words,
         named="where varied",
+        check="settings.tls_switch",
     )
     certificate: str = _factor(
         DEFAULT_CERTIFICATE,
@@ -221,6 +246,8 @@ class CaseLevels(Mapping[str, Level]):
         words=lambda level: f"{level_words.key_of(level)} certificate",
         named="where varied",
         encrypted=True,
+        lacks=exclusions.of_certificate,
+        check="settings.certificate",
     )
     chain: int | None = _factor(
         None,
@@ -231,6 +258,7 @@ class CaseLevels(Mapping[str, Level]):
         named="where varied",
         unsaid=1,
         encrypted=True,
+        check="settings.chain",
     )
     trust: int | None = _factor(
         None,
@@ -240,6 +268,8 @@ class CaseLevels(Mapping[str, Level]):
         words=lambda level: f"trusting {level_words.trust_words(level)}",
         named="where varied",
         encrypted=True,
+        tls=job_parts.of_trust,
+        check="settings.trust",
     )
     tls_context: str = _factor(
         SHARED,
@@ -247,6 +277,9 @@ class CaseLevels(Mapping[str, Level]):
         "have all connections of the engine one TLS context, or does each make its own?",
         levels=CONTEXTS,
         words=level_words.tls_context_words,
+        lacks=exclusions.of_tls_context,
+        tls=job_parts.of_tls_context,
+        check="settings.context",
     )
     client_certificate: str = _factor(
         "off",
@@ -257,6 +290,9 @@ class CaseLevels(Mapping[str, Level]):
         named="where varied",
         unsaid="off",
         encrypted=True,
+        lacks=exclusions.of_client_certificate,
+        tls=job_parts.of_client_certificate,
+        check="settings.client_certificate",
     )
     auth: str = _factor(
         DEFAULT_AUTH,
@@ -264,6 +300,9 @@ class CaseLevels(Mapping[str, Level]):
         "the plugin by which the client's account is proved",
         levels=(DEFAULT_AUTH, *AUTH_PLUGINS),
         words=lambda level: "" if level == DEFAULT_AUTH else f"by {level}",
+        lacks=exclusions.of_auth,
+        job=job_parts.of_auth,
+        check="treatment.logins",
     )
     batch: int = _factor(
         1,
@@ -271,6 +310,7 @@ class CaseLevels(Mapping[str, Level]):
         "how many operations a driver is handed at once, to be sent as one batch",
         form="whole",
         words=lambda level: "" if level == 1 else f"in batches of {level}",
+        lacks=exclusions.of_batch,
     )
     durability: str | None = _factor(
         None,
@@ -278,6 +318,7 @@ class CaseLevels(Mapping[str, Level]):
         "when a commit is on the disk",
         levels=tuple(DURABILITY),
         words=level_words.durability_words,
+        check="settings.durability",
     )
     queries: int | None = _factor(
         None,
@@ -286,6 +327,7 @@ class CaseLevels(Mapping[str, Level]):
         form="whole",
         words=lambda level: f"{counted(level, 'operation')} a round",
         named="where varied",
+        check="rows_changed.came_to_its_number",
     )
     rounds: int | None = _factor(
         None,
@@ -294,6 +336,7 @@ class CaseLevels(Mapping[str, Level]):
         form="whole",
         words=lambda level: counted(level, "round"),
         named="where varied",
+        check="rows_changed.came_to_its_number",
     )
     slice_ms: float | None = _factor(
         None,
@@ -303,6 +346,8 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         words=lambda level: f"slices of {float(level):.10g} ms" if level else "one window",
         named="where varied",
+        lacks=exclusions.of_slice_ms,
+        check="settings.slices",
     )
     path: str = _factor(
         DIRECT,
@@ -313,6 +358,8 @@ class CaseLevels(Mapping[str, Level]):
         named="unless plain",
         unsaid=DIRECT,
         has_option=True,
+        lacks=exclusions.of_path,
+        check="paths.way",
     )
     address: str = _factor(
         DIRECT,
@@ -322,6 +369,7 @@ class CaseLevels(Mapping[str, Level]):
         words=lambda level: "by its own address" if level == DIRECT else f"by way of {level}",
         named="unless plain",
         unsaid=DIRECT,
+        job=job_parts.of_address,
     )
     rtt_ms: float = _factor(
         0.0,
@@ -331,6 +379,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         has_option=True,
+        check="distance.distance",
     )
     jitter_ms: float = _factor(
         0.0,
@@ -339,6 +388,7 @@ class CaseLevels(Mapping[str, Level]):
         form="decimal",
         least=0,
         named="unless plain",
+        check="distance.distance",
     )
     rate_mbit: int = _factor(
         0,
@@ -347,9 +397,16 @@ class CaseLevels(Mapping[str, Level]):
         form="whole",
         least=0,
         named="unless plain",
+        check="distance.distance",
     )
     server: str | None = _factor(
-        None, "server", "which server", form="specimen", named="where varied", has_option=True
+        None,
+        "server",
+        "which server",
+        form="specimen",
+        named="where varied",
+        has_option=True,
+        check="identity.answering",
     )
     configuration: str = _factor(
         configured.AS_IT_COMES,
@@ -358,6 +415,7 @@ class CaseLevels(Mapping[str, Level]):
         levels=(configured.AS_IT_COMES,),
         form="configuration",
         named="where varied",
+        check="settings.configuration",
     )
     tls_library: str = _factor(
         OWN,
@@ -366,6 +424,7 @@ class CaseLevels(Mapping[str, Level]):
         form="specimen",
         named="where varied",
         has_option=True,
+        check="identity.server_library",
     )
     client_tls_library: str = _factor(
         OWN,
@@ -374,6 +433,8 @@ class CaseLevels(Mapping[str, Level]):
         form="specimen",
         named="where varied",
         has_option=True,
+        tls=job_parts.of_client_tls_library,
+        check="identity.client_library",
     )
     instance: int = _factor(
         1,
@@ -381,6 +442,7 @@ class CaseLevels(Mapping[str, Level]):
         "which process of the same server: 2 is a second one, a twin",
         form="whole",
         named="where varied",
+        check="identity.answering",
     )
     fault: str = _factor(
         NO_FAULT,
@@ -388,6 +450,7 @@ class CaseLevels(Mapping[str, Level]):
         "a fault or variant of our own, planted in the server",
         levels=(NO_FAULT, *FAULTS),
         named="unless plain",
+        check="identity.planted",
     )
     burn: str = _factor(
         NO_BURN,
@@ -396,6 +459,8 @@ class CaseLevels(Mapping[str, Level]):
         levels=(NO_BURN,),
         form="nanoseconds",
         words=level_words.burn_words,
+        lacks=exclusions.of_burn,
+        check="identity.burned",
     )
     cpu_features: str = _factor(
         OWN_FEATURES,
@@ -403,9 +468,15 @@ class CaseLevels(Mapping[str, Level]):
         "which instructions OpenSSL finds, at the server and at the client: those of older processors",
         levels=tuple(HIDDEN),
         named="where varied",
+        check="settings.cpu_features",
     )
     server_cpus: int | None = _factor(
-        None, "server", "how many processors the server may use", form="whole", named="where varied"
+        None,
+        "server",
+        "how many processors the server may use",
+        form="whole",
+        named="where varied",
+        check="settings.server_cpus",
     )
     observers: str = _factor(
         "all",
@@ -557,6 +628,24 @@ FACTORS: dict[str, Factor] = {
     each.name: Factor(each.name, **each.metadata["factor"]) for each in fields(CaseLevels) if each.metadata
 }
 """By their names, in the order in which options, tables and documents have them."""
+
+
+_LACKS: dict[str, Callable[[Wanted], str]] = {"options": exclusions.of_options} | {
+    factor.name: factor.lacks for factor in FACTORS.values() if factor.lacks is not None
+}
+
+_TOLD_FIRST = (
+    *("auth", "compression", "tls", "options", "batch", "slice_ms", "workload", "tls_context", "client"),
+    *("path", "burn", "certificate", "group", "client_certificate"),
+)
+"""In which order it is said what a case lacks. What is not here comes after these, as factors do."""
+
+_REASONS = tuple(_LACKS[name] for name in dict.fromkeys((*_TOLD_FIRST, *_LACKS)))
+
+
+def why_not(wanted: Wanted) -> str:
+    """Why nobody can measure the case; empty where somebody can."""
+    return next(filter(None, (lacks(wanted) for lacks in _REASONS)), "")
 
 
 def factors_of(*of: Of) -> tuple[str, ...]:

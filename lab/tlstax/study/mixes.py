@@ -9,8 +9,10 @@ from pydantic import Field, PositiveInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from tlstax.contract import Compression, Frozen
+from tlstax.study import exclusions
+from tlstax.study.case_workload import CaseWorkload
+from tlstax.study.client_kinds.kind import Wanted
 from tlstax.study.factors import CaseLevels
-from tlstax.study.identity_exclusions import why_not
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     DEFAULT_AUTH,
@@ -20,7 +22,7 @@ from tlstax.study.level_names import (
     PATHS,
     Level,
 )
-from tlstax.study.path_exclusions import BEGINS_TLS, ENDS_TLS
+from tlstax.study.path_tls import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
@@ -38,6 +40,9 @@ CURVES = {"ec-p256": P256, "ec-p384": "P-384"}
 CARRYING = tuple(path for path in PATHS if path not in ENDS_TLS | BEGINS_TLS)
 """The paths that take bytes as they come and hand them on so."""
 
+
+_IDENTITY = (exclusions.of_certificate, exclusions.of_group, exclusions.of_client_certificate)
+"""What nobody can prove themselves by."""
 
 LOGINS = (DEFAULT_AUTH, *AUTH_PLUGINS)
 """The plugins of the clients' account."""
@@ -77,7 +82,9 @@ class Mix(Frozen):
             yield "resumption", "without TLS there is no session to resume"
         if self.tls == "off" and self.client_certificate == "on":
             yield "client_certificate", "without TLS nobody is asked for a certificate"
-        if impossible := why_not(CaseLevels.of(self.levels())):
+        case = CaseLevels.of(self.levels())
+        wanted = Wanted(case, CaseWorkload.of(case, {}))
+        if impossible := next(filter(None, (lacks(wanted) for lacks in _IDENTITY)), ""):
             yield "certificate", impossible
         if self.auth not in LOGINS:
             yield "auth", f"{self.auth} is not among {', '.join(LOGINS)}"

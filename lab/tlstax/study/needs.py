@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tlstax.study.case_workload import Own
-from tlstax.study.client_exclusions import what_it_lacks
 from tlstax.study.client_kinds import floor
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.design import Study
+from tlstax.study.exclusions import of_auth, of_compression
 from tlstax.study.factors import ServerChoice
 from tlstax.study.level_names import DIRECT, NO_FAULT, OWN, UNIX_SOCKET
 from tlstax.study.workloads import Shape
@@ -71,7 +71,7 @@ def needs_distance(study: Study) -> bool:
 
 def lacking(study: Study) -> dict[str, int]:
     """What servers of the study lack that cases are about, and how many cases are left out for it."""
-    reasons = (what_it_lacks(study.wanted(case)) for case in study.product())
+    reasons = (of_auth(wanted) or of_compression(wanted) for wanted in map(study.wanted, study.product()))
     return dict(Counter(reason for reason in reasons if reason))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from test_settings_checks import PLAIN, trial
 
-from tlstax.checks.burned import burned
 from tlstax.checks.complete import Doubt
+from tlstax.checks.identity import burned
 from tlstax.records.burned import Burned
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from check_by_check import doubts
 from fake_trials import fake_record, tax_truth
-from tlstax.checks import credentials
+from tlstax.checks import settings
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import ProcessUse, Window
@@ -48,25 +48,25 @@ def levels(case: Any = TLS, **more: Level) -> dict[str, Level]:
 def test_the_chain_that_came_is_the_cases(
     sent: int | None, wanted: int, weights: list[tuple[str, str]]
 ) -> None:
-    assert doubts(credentials.chain, record(certificates_sent=sent), levels(chain=wanted)) == weights
+    assert doubts(settings.chain, record(certificates_sent=sent), levels(chain=wanted)) == weights
 
 
 def test_a_resumed_session_shows_no_chain() -> None:
-    assert doubts(credentials.chain, record(certificates_sent=None, resumed=True), levels(chain=3)) == []
+    assert doubts(settings.chain, record(certificates_sent=None, resumed=True), levels(chain=3)) == []
 
 
 def test_what_the_client_trusts_is_the_cases() -> None:
-    assert doubts(credentials.trust, record(authorities=128), levels(trust=128)) == []
-    assert doubts(credentials.trust, record(authorities=1), levels(trust=128)) == [
+    assert doubts(settings.trust, record(authorities=128), levels(trust=128)) == []
+    assert doubts(settings.trust, record(authorities=1), levels(trust=128)) == [
         ("invalid", "the client trusted one authority, where the case has a file of 128 authorities")
     ]
-    ((weight, _),) = doubts(credentials.trust, record(authorities=None), levels(trust=128))
+    ((weight, _),) = doubts(settings.trust, record(authorities=None), levels(trust=128))
     assert weight == "unknown"
 
 
 def test_a_driver_does_not_tell_and_was_given_no_other_file() -> None:
     by_driver = levels(trust=128, chain=2, client="pymysql-1.2")
-    for check in (credentials.trust, credentials.chain):
+    for check in (settings.trust, settings.chain):
         ((weight, words),) = doubts(check, record(), by_driver)
         assert weight == "note"
         assert "does not report" in words
@@ -90,12 +90,12 @@ def test_how_often_the_authorities_were_read_is_counted_by_the_kernel(
     read = {} if bytes_per_op is None else {"read_bytes": bytes_per_op * operations}
     window = Window(client=ProcessUse(counters=read), took_s=0.1, cpus=(), operations=operations)
     asked = levels(trust=128, tls_context=context, workload="reconnect")
-    found = doubts(credentials.context, made.model_copy(update={"window": window}), asked)
+    found = doubts(settings.context, made.model_copy(update={"window": window}), asked)
     assert [weight for weight, _ in found] == weights
 
 
 def client_certificate(wanted: str, **made: Any) -> list[str]:
-    found = doubts(credentials.client_certificate, record(**made), levels(client_certificate=wanted))
+    found = doubts(settings.client_certificate, record(**made), levels(client_certificate=wanted))
     return [weight for weight, _ in found]
 
 
@@ -112,7 +112,7 @@ def test_the_client_proves_itself_where_the_case_has_it_and_the_server_demands_i
 
 
 def test_where_the_case_names_none_of_it_nothing_is_asked() -> None:
-    for check in (credentials.chain, credentials.trust, credentials.client_certificate):
+    for check in (settings.chain, settings.trust, settings.client_certificate):
         assert doubts(check, record(), levels()) == []
         plain = levels(PLAIN, chain=3, trust=16, client_certificate="on")
         assert doubts(check, record(PLAIN), plain) == []

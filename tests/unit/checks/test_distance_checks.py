@@ -49,9 +49,7 @@ def doubts(levels: dict[str, Level], observed: DistanceObservation | None, host:
     if host:
         job = job.model_copy(update={"endpoint": TcpEndpoint(host=host, port=1)})
     evidence = record.model_copy(update={"distance": observed, "claim": SERVER, "job": job})
-    return list(
-        distance(Complete({**CASE.levels, **levels}, record.ready, record.done, record.server, evidence))
-    )
+    return list(distance(Complete(CASE.levels | levels, record.ready, record.done, record.server, evidence)))
 
 
 FAR: dict[str, Level] = {"rtt_ms": 45}

@@ -25,7 +25,7 @@ def of_driver(case: Case, *, tls: str | None = None, **counted: int) -> TrialRec
     assert record.ready is not None
     assert record.done is not None
     assert record.server is not None
-    levels = {**case.levels, "client": DRIVER, "tls": tls or case.levels["tls"]}
+    levels = case.levels | {"client": DRIVER, "tls": tls or case.levels.tls}
     seen = tuple(
         one.model_copy(update={"client": None, "client_tells": False}) for one in record.ready.negotiated
     )
@@ -240,9 +240,9 @@ def test_the_sentences_on_resumption_are_whole() -> None:
     assert doubts(resumption, record) == [("invalid", f"{said}, where every handshake is to be full")]
     left = counting(of_driver(FULL, tls="unset"), Connections=9, Ssl_session_cache_hits=4)
     assert doubts(resumption, left) == [("note", said)]
-    unasked = {name: level for name, level in record.trial.case.levels.items() if name != "resumption"}
+    unasked = record.trial.case.levels.without("resumption")
     assert doubts(resumption, record, unasked) == [("note", said)]
-    nameless = {name: level for name, level in record.trial.case.levels.items() if name != "tls"}
+    nameless = record.trial.case.levels.without("tls")
     assert [weight for weight, _ in doubts(resumption, record, nameless)] == ["invalid"], (
         "no level is plaintext"
     )

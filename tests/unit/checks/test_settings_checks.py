@@ -41,7 +41,7 @@ def trial(
         for one in record.ready.negotiated
     )
     return Complete(
-        {**case.levels, **levels},
+        case.levels | levels,
         record.ready.model_copy(update={"negotiated": seen}),
         record.done,
         record.server.model_copy(update=server),
@@ -84,8 +84,8 @@ def test_a_client_that_does_not_tell_the_key_must_have_verified() -> None:
         told = job.model_copy(update={"tls": TlsOn(verify=verify, ca_file="/ca.pem")})
         evidence = asked.evidence.model_copy(update={"job": told})
         assert [doubt.weight for doubt in settings.certificate(asked._replace(evidence=evidence))] == [weight]
-        slap = {**asked.levels, "client": "mysqlslap-8.0.33"}
-        (doubt,) = settings.certificate(asked._replace(evidence=evidence, levels=slap))
+        slap = asked.case | {"client": "mysqlslap-8.0.33"}
+        (doubt,) = settings.certificate(asked._replace(evidence=evidence, case=slap))
         assert doubt == Doubt("unknown", "it is not known whether the certificate's key was RSA 4096")
     assert certificate(key=None, levels={}) == []
 
@@ -175,12 +175,10 @@ def test_one_resumed_connection_is_enough_for_a_key_to_stay_hidden() -> None:
 
 
 def test_without_a_level_of_tls_there_is_none() -> None:
-    nameless = {name: level for name, level in TLS.levels.items() if name != "tls"}
-    asked = trial(levels={"certificate": "rsa-4096"})._replace(levels={**nameless, "certificate": "rsa-4096"})
+    nameless = TLS.levels.without("tls")
+    asked = trial(levels={})._replace(case=nameless | {"certificate": "rsa-4096"})
     assert list(settings.certificate(asked)) == []
-    took = trial(PLAIN, levels={}, tls_versions="TLSv1.3")._replace(
-        levels={**nameless, "tls_switch": "server"}
-    )
+    took = trial(PLAIN, levels={}, tls_versions="TLSv1.3")._replace(case=nameless | {"tls_switch": "server"})
     assert [doubt.weight for doubt in settings.tls_switch(took)] == ["invalid"]
 
 

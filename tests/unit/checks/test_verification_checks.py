@@ -28,7 +28,7 @@ def asked(
     assert record.server is not None
     tls = TlsOff() if verify is None else TlsOn(verify=verify, ca_file="/ca.pem")
     return Complete(
-        {**TLS.levels, "client": client},
+        TLS.levels | {"client": client},
         record.ready.model_copy(update={"client": client.partition("-")[0], "client_version": version}),
         record.done,
         record.server,
@@ -68,9 +68,9 @@ def test_an_unverified_certificate_is_noted(client: str, version: str, note: str
 
 def test_nothing_is_noted_of_a_case_in_the_clear() -> None:
     trial = asked("sysbench", SYSBENCH_3_4)
-    assert list(verification.unverified(trial._replace(levels={**trial.levels, "tls": "off"}))) == []
-    without = {name: level for name, level in trial.levels.items() if name != "tls"}
-    assert list(verification.unverified(trial._replace(levels=without))) == []
+    assert list(verification.unverified(trial._replace(case=trial.case | {"tls": "off"}))) == []
+    without = trial.case.without("tls")
+    assert list(verification.unverified(trial._replace(case=without))) == []
 
 
 def test_a_trial_without_its_job_shows_nothing() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from left_out import why_no_client
+from left_out import why_left_out
 from tlstax.clients.adapter import Refusal
 from tlstax.clients.sysbench import demand, failures, messages
 from tlstax.clients.sysbench.messages import MESSAGE, Reported
@@ -103,7 +103,7 @@ def test_a_plan_leaves_out_exactly_what_sysbench_refuses(name: str, protocol: st
     asked = workloads.built_in(name, table, 1000)
     if protocol != "default":
         asked = asked.model_copy(update={"protocol": protocol})
-    if why_no_client(levels):
+    if why_left_out(levels):
         with pytest.raises(Refusal):
             demand.demand_of(job(workload=asked))
     else:

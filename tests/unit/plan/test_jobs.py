@@ -22,8 +22,6 @@ from tlstax.contract import (
 )
 from tlstax.plan.jobs import (
     STEADY_WITHIN_S,
-    JobTerms,
-    Verification,
     captured,
     counted_operations,
     job_for,
@@ -35,6 +33,7 @@ from tlstax.records.trial import LibraryClaim, Trial
 from tlstax.run.gathering import _client_claim
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.factors import CaseLevels
+from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.study.workloads import put_back_sql
 from tlstax.study.workloads.user_defined import UserWorkload
 

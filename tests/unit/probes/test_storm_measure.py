@@ -21,13 +21,13 @@ from tlstax.contract import (
     OpenLoop,
     TcpEndpoint,
 )
-from tlstax.plan.jobs import JobTerms, Verification
 from tlstax.probes.storms import measure, tries
 from tlstax.probes.storms.limits import LIMIT, TRY, Sought
 from tlstax.probes.storms.measure import KINDS, StormRequest
 from tlstax.probes.storms.tries import falls_behind, is_up_in_time
 from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
+from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.support.errors import Interrupted, MachineFault
 
 

@@ -13,6 +13,7 @@ from tlstax.records.burned import Burned
 from tlstax.run.burning import Burning
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.study.factors import CaseLevels
 
 WORDS = struct.Struct("Q56xQQQQ")
 
@@ -48,9 +49,15 @@ def page(tmp_path: Path) -> BurnPage:
     return BurnPage(tmp_path / "burn")
 
 
+def burn(level: str) -> CaseLevels:
+    return CaseLevels.of({"fault": "burn", "burn": level})
+
+
 def test_a_turn_has_its_amount_and_nothing_is_burned_between_turns(page: BurnPage) -> None:
     library = Library(page.path)
-    dear, cheap = (Burning({"fault": "burn", "burn": level}, bench(page)) for level in ("400ns", "off"))
+    dear, cheap = (
+        Burning(CaseLevels.of({"fault": "burn", "burn": level}), bench(page)) for level in ("400ns", "off")
+    )
     library.called(3)
     with dear.turn():
         library.called(10)
@@ -66,7 +73,10 @@ def test_a_turn_has_its_amount_and_nothing_is_burned_between_turns(page: BurnPag
 
 
 def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) -> None:
-    library, burning = Library(page.path), Burning({"fault": "burn", "burn": "400ns"}, bench(page))
+    library, burning = (
+        Library(page.path),
+        Burning(burn("400ns"), bench(page)),
+    )
     with pytest.raises(OSError, match="gone"), burning.turn():
         raise OSError("gone")
     assert burning.record() is None
@@ -78,7 +88,7 @@ def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) 
 
 def test_where_nothing_is_planted_there_is_nothing_to_tell() -> None:
     for served in (bench(None), type("Bench", (), {"server": object()})()):
-        burning = Burning({}, served)
+        burning = Burning(CaseLevels.of({}), served)
         with burning.turn():
             pass
         assert burning.record() is None

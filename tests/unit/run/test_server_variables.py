@@ -14,7 +14,7 @@ from tlstax.study import Level, parse_study
 from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.support.errors import MachineFault, UserMistake
 
-OFF: dict[str, Level] = {"tls": "off", "tls_switch": "server", "durability": "none"}
+OFF = CaseLevels.of({"tls": "off", "tls_switch": "server", "durability": "none"})
 HAD = ("TLSv1.2,TLSv1.3", 1)
 
 
@@ -110,7 +110,7 @@ def test_a_server_that_cannot_be_put_back_makes_the_trial_fail() -> None:
 )
 def test_a_server_is_left_alone_where_there_is_nothing_to_set(levels: dict[str, Level]) -> None:
     server = FakeServer()
-    with server_variables.applied(levels, bench(server)):
+    with server_variables.applied(CaseLevels.of(levels), bench(server)):
         assert server.said == []
 
 

@@ -22,6 +22,7 @@ from tlstax.records.trial import Changes, LoadMachines, Specimen, StoredRun, Ver
 from tlstax.store import anonymise
 from tlstax.store.anonymise import anonymous
 from tlstax.study import load_study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 
 RUN = fake_run(number_of_blocks=2)
@@ -68,11 +69,13 @@ def test_a_field_that_is_not_classified_is_left_out_and_noticed() -> None:
         said: str
         maybe: str | None
         many: tuple[str, ...]
+        case: CaseLevels
         number: int
 
-    kept = Public({}).of(New(said="jd", maybe="jd", many=("jd",), number=3))
-    assert kept == New(said="", maybe=None, many=(), number=3)
-    assert Public({}).unclassified(New) == ["New.many", "New.maybe", "New.said"]
+    case = CaseLevels.of({"server": "jd"})
+    kept = Public({}).of(New(said="jd", maybe="jd", many=("jd",), case=case, number=3))
+    assert kept == New(said="", maybe=None, many=(), case=CaseLevels(), number=3)
+    assert Public({}).unclassified(New) == ["New.case", "New.many", "New.maybe", "New.said"]
 
 
 def holding(annotation: Any, text: str) -> Any:

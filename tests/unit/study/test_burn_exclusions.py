@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from left_out import why_left_out
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import sittings
 from tlstax.study import Study
-from tlstax.study.burn_exclusions import why_not
 from tlstax.study.factor import check_level
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label
@@ -55,12 +55,12 @@ def test_a_case_without_the_factor_burns_nothing() -> None:
 
 
 def test_nothing_burns_without_the_fault_or_over_tls() -> None:
-    assert why_not(LEVELS) == ""
-    assert why_not(LEVELS | {"burn": "off", "fault": "none", "tls": "1.3"}) == ""
-    assert why_not(LEVELS | {"fault": "none"}) == (
+    assert why_left_out(LEVELS) == ""
+    assert why_left_out(LEVELS | {"burn": "off", "fault": "none", "tls": "1.3"}) == ""
+    assert why_left_out(LEVELS | {"fault": "none"}) == (
         "burn = 400ns needs a server with fault = burn, not with fault = none"
     )
-    assert why_not(LEVELS | {"burn": "0ns", "tls": "1.3"}) == (
+    assert why_left_out(LEVELS | {"burn": "0ns", "tls": "1.3"}) == (
         "burn = 0ns needs tls = off: the fault burn reaches answers in plaintext alone"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import whole_tax
-from left_out import why_no_client
+from left_out import why_left_out
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import plan
 from tlstax.study import load_study, override
@@ -58,10 +58,10 @@ OWN = {
     ],
 )
 def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word: str) -> None:
-    why = why_no_client(levels, OWN, CLOSED)
+    why = why_left_out(levels, OWN, CLOSED)
     assert why.startswith(str(levels["client"]))
     assert word in why
-    assert why_no_client({**levels, "client": "engine"}, OWN, CLOSED) == ""
+    assert why_left_out({**levels, "client": "engine"}, OWN, CLOSED) == ""
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_what_a_client_cannot_do_has_a_reason(levels: dict[str, str | int], word
     ],
 )
 def test_what_a_client_can_do_is_left_in(levels: dict[str, str | int]) -> None:
-    assert why_no_client(levels, OWN, CLOSED) == ""
+    assert why_left_out(levels, OWN, CLOSED) == ""
 
 
 def test_a_rate_is_the_engines_alone() -> None:
-    assert "rate" in why_no_client(
+    assert "rate" in why_left_out(
         {"client": "sysbench", "workload": "point-select"}, {}, OpenLoop(rate_per_s=10)
     )
 
@@ -102,22 +102,22 @@ def test_a_study_of_which_nothing_is_left_says_why() -> None:
 
 @pytest.mark.parametrize("client", ["sysbench", SLAP])
 def test_only_the_engine_makes_a_storm(client: str) -> None:
-    assert "storm" in why_no_client({"client": client, "workload": "storm"}, {}, CLOSED)
-    assert why_no_client({"workload": "storm"}, {}, CLOSED) == ""
+    assert "storm" in why_left_out({"client": client, "workload": "storm"}, {}, CLOSED)
+    assert why_left_out({"workload": "storm"}, {}, CLOSED) == ""
 
 
 @pytest.mark.parametrize("client", ["sysbench", "mysqlslap-9.7"])
 def test_a_client_that_cannot_stop_in_the_middle_takes_no_turns(client: str) -> None:
-    assert "middle of a run" in why_no_client({"client": client, "slice_ms": 5}, {}, CLOSED)
-    assert why_no_client({"client": client, "slice_ms": 0, "protocol": "text"}, {}, CLOSED) == ""
-    assert why_no_client({"slice_ms": 5}, {}, CLOSED) == ""
+    assert "middle of a run" in why_left_out({"client": client, "slice_ms": 5}, {}, CLOSED)
+    assert why_left_out({"client": client, "slice_ms": 0, "protocol": "text"}, {}, CLOSED) == ""
+    assert why_left_out({"slice_ms": 5}, {}, CLOSED) == ""
 
 
 def test_a_storm_has_no_rate_no_queries_and_no_slices_of_a_length() -> None:
-    assert "rate" in why_no_client({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
-    assert "queries" in why_no_client({"workload": "storm", "queries": 5}, {}, CLOSED)
-    assert "slice_ms" in why_no_client({"workload": "storm", "slice_ms": 5}, {}, CLOSED)
-    assert why_no_client({"workload": "storm", "slice_ms": 0}, {}, CLOSED) == ""
+    assert "rate" in why_left_out({"workload": "storm"}, {}, OpenLoop(rate_per_s=100))
+    assert "queries" in why_left_out({"workload": "storm", "queries": 5}, {}, CLOSED)
+    assert "slice_ms" in why_left_out({"workload": "storm", "slice_ms": 5}, {}, CLOSED)
+    assert why_left_out({"workload": "storm", "slice_ms": 0}, {}, CLOSED) == ""
 
 
 DRIVER = "pymysql-1.1"
@@ -137,7 +137,7 @@ DRIVER = "pymysql-1.1"
 )
 def test_what_no_driver_is_told_has_a_reason(levels: dict[str, str | int], word: str) -> None:
     mixed = mine().model_copy(update={"transactions": mine().transactions * 2})
-    why = why_no_client({**levels, "client": DRIVER}, {"mine-mixed": mixed}, CLOSED)
+    why = why_left_out({**levels, "client": DRIVER}, {"mine-mixed": mixed}, CLOSED)
     assert why.startswith(DRIVER)
     assert word in why
 
@@ -147,10 +147,10 @@ def test_a_driver_does_as_much_as_its_line_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(DRIVERS, DRIVER, line)
     monkeypatch.setitem(KINDS, DRIVER, kind_of_driver(DRIVER))
     levels = {"client": DRIVER, "workload": "point-select", "protocol": "text"}
-    assert why_no_client({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
-    assert "keeps only 1 connection" in why_no_client({**levels, "connections": 2}, {}, CLOSED)
-    assert "prepares nothing" in why_no_client({**levels, "protocol": "default"}, {}, CLOSED)
-    assert "only over TCP" in why_no_client({**levels, "path": "unix-socket"}, {}, CLOSED)
+    assert why_left_out({**levels, "tls": "unset", "option.useSSL": "false", "batch": 1}, {}, CLOSED) == ""
+    assert "keeps only 1 connection" in why_left_out({**levels, "connections": 2}, {}, CLOSED)
+    assert "prepares nothing" in why_left_out({**levels, "protocol": "default"}, {}, CLOSED)
+    assert "only over TCP" in why_left_out({**levels, "path": "unix-socket"}, {}, CLOSED)
 
 
 @pytest.mark.parametrize("client", ["engine", "sysbench", SLAP])
@@ -161,8 +161,8 @@ def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
         ({"option.useSSL": "false"}, "has no option useSSL"),
         ({"batch": 10}, "sends no batches"),
     ):
-        assert word in why_no_client({**levels, **told}, OWN, CLOSED)
-    assert "driver" not in why_no_client({**levels, "option.useSSL": "unset", "batch": 1}, OWN, CLOSED)
+        assert word in why_left_out({**levels, **told}, OWN, CLOSED)
+    assert "driver" not in why_left_out({**levels, "option.useSSL": "unset", "batch": 1}, OWN, CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,6 @@ def test_what_only_drivers_are_told_leaves_the_others_out(client: str) -> None:
     ],
 )
 def test_accounts_that_a_server_cannot_have_are_left_out(server: str, plugin: str, left_out: bool) -> None:
-    why = why_no_client({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
+    why = why_left_out({"workload": "reconnect", "server": server, "auth": plugin}, {}, CLOSED)
     assert bool(why) == left_out
     assert not why or (server in why and plugin in why)

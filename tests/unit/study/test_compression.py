@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.contract import ClosedLoop
+from left_out import why_left_out, why_no_path
 from tlstax.plan.order import cases
-from tlstax.study import Level, load_study, override, path_exclusions
-from tlstax.study.client_exclusions import why_not
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.factors import CaseLevels
+from tlstax.study import Level, load_study, override
 from tlstax.study.labels import group_label, label, label_levels
 from tlstax.support.errors import UserMistake
 
@@ -41,23 +38,20 @@ def test_any_study_takes_it_and_names_it_where_it_is_not_off() -> None:
 @pytest.mark.parametrize("client", ["sysbench", "mysqlslap-9.7", "pymysql-1.2", "libmariadb-3.4"])
 def test_clients_that_are_not_told_of_it_are_left_out_with_a_reason(client: str) -> None:
     levels: dict[str, Level] = {"tls": "off", "client": client, "compression": "zlib"}
-    wanted = Wanted(CaseLevels.of(levels), {}, ClosedLoop())
-    assert why_not(wanted) == f"{client} is not told by tlstax to compress, nor asked whether it does"
-    engine = Wanted(CaseLevels.of({**levels, "client": "engine"}), {}, ClosedLoop())
-    assert why_not(engine) == ""
+    assert why_left_out(levels) == f"{client} is not told by tlstax to compress, nor asked whether it does"
+    assert why_left_out({**levels, "client": "engine"}) == ""
 
 
 def test_what_repeats_one_value_is_not_compressed() -> None:
     levels: dict[str, Level] = {"tls": "off", "compression": "zlib", "workload": "connect-rows-1x5000"}
-    words = why_not(Wanted(CaseLevels.of(levels), {}, ClosedLoop()))
+    words = why_left_out(levels)
     assert words == "connect-rows-1x5000 repeats one value, of which compression would leave nothing"
-    plain = Wanted(CaseLevels.of({**levels, "compression": "off"}), {}, ClosedLoop())
-    assert why_not(plain) == ""
+    assert why_left_out({**levels, "compression": "off"}) == ""
 
 
 def test_a_path_that_speaks_for_the_client_is_left_out() -> None:
     def why(path: str) -> str:
-        return path_exclusions.why_not(CaseLevels.of({"tls": "1.3", "path": path, "compression": "zlib"}))
+        return why_no_path({"tls": "1.3", "path": path, "compression": "zlib"})
 
     assert why("router-reencrypt") == "router-reencrypt compresses towards the server as it sees fit"
     assert why("router-passthrough") == why("stunnel") == ""

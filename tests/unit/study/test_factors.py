@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 
 import pytest
+from pydantic import TypeAdapter
 
 from tlstax.study import built_in_studies, load_study
 from tlstax.study.factor import check_level
@@ -33,14 +35,32 @@ def test_every_level_has_words_where_its_factor_has() -> None:
 
 @pytest.mark.parametrize("name", built_in_studies())
 def test_every_level_of_a_case_is_read_as_it_is(name: str) -> None:
-    for levels in load_study(name).product():
-        case = CaseLevels.of(levels)
-        assert case.named == tuple(levels)
+    for case in load_study(name).product():
+        levels = dict(case)
+        assert (case, json.loads(TypeAdapter(CaseLevels).dump_json(case))) == (levels, levels)
         options = {key: level for key, level in levels.items() if key not in FACTORS}
         assert all(getattr(case, factor) == levels[factor] for factor in levels.keys() - options.keys())
         assert dict(case.options) == {
             key.removeprefix("option."): level for key, level in options.items() if level != "unset"
         }
+
+
+def test_a_study_that_is_changed_has_other_cases() -> None:
+    study = load_study("tax")
+    before = list(study.included())
+    changed = study.model_copy(update={"factors": {**study.factors, "connections": (3,)}})
+    assert {case.connections for case in changed.included()} == {3}
+    assert list(study.included()) == before
+    assert changed.workload_of(before[0]) is not study.workload_of(before[0])
+
+
+def test_a_case_is_read_once_and_changed_as_a_whole() -> None:
+    case = CaseLevels.of({"tls": "1.3", "connections": 8})
+    assert CaseLevels.of(case) is case
+    assert (case | {"tls": "off"}).is_encrypted is False
+    assert case.without("connections") == {"tls": "1.3"}
+    assert len({case, CaseLevels.of({"connections": 8, "tls": "1.3"})}) == 1
+    assert case != CaseLevels.of({"tls": "1.3"})
 
 
 def test_what_is_not_named_is_as_it_comes() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from left_out import why_left_out
 from tlstax.study import Level
-from tlstax.study.factors import CaseLevels
-from tlstax.study.identity_exclusions import why_not
 
 
 @pytest.mark.parametrize(
@@ -27,6 +26,6 @@ from tlstax.study.identity_exclusions import why_not
     ],
 )
 def test_why_a_case_is_left_out(levels: dict[str, Level], words: str) -> None:
-    found = why_not(CaseLevels.of(levels))
+    found = why_left_out(levels)
     assert words in found
     assert bool(found) == bool(words)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from left_out import why_no_client
+from left_out import why_left_out
 from tlstax.cli.measuring import knowing_added
 from tlstax.plan.order import plan
 from tlstax.probes import specimen, specimen_list
@@ -124,5 +124,5 @@ def test_a_study_of_the_catalogue_says_nothing_of_servers() -> None:
 @pytest.mark.parametrize("name", sorted(CATALOGUED))
 def test_accounts_of_the_catalogue_are_those_that_its_servers_have(name: str) -> None:
     for plugin in ("caching_sha2_password", "mysql_native_password"):
-        why = why_no_client({"workload": "reconnect", "server": name, "auth": plugin})
+        why = why_left_out({"workload": "reconnect", "server": name, "auth": plugin})
         assert bool(why) == (plugin not in CATALOGUED[name].account_plugins)

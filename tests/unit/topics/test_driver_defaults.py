@@ -155,7 +155,7 @@ def test_a_driver_in_the_clear_negotiated_plaintext() -> None:
 def test_what_a_driver_does_elsewhere_is_told_with_the_server() -> None:
     (here,) = told(series_of(LEFT_ALONE, values={}))
     there = here.model_copy(
-        update={"case": {**here.case, "server": "mysql-9.7"}, "negotiated": "TLSv1.2 OLD, TLSv1.3 X"}
+        update={"case": here.case | {"server": "mysql-9.7"}, "negotiated": "TLSv1.2 OLD, TLSv1.3 X"}
     )
     assert list(sentences([here, there], STUDY)) == [
         "Connector/J 8.0.16 encrypts by default "

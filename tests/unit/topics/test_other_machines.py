@@ -285,7 +285,7 @@ def recorded(name: str) -> list[MeasuredMix]:
                 continue
             values = {SERVER_CPU: float(row[SERVER_CPU])}
             ratios = {SERVER_CPU: float(row[f"{SERVER_CPU}_ratio"])}
-            rows.append(BlockRow(row["role"], levels, int(row["block"]), "", values, ratios))
+            rows.append(BlockRow(row["role"], CaseLevels.of(levels), int(row["block"]), "", values, ratios))
     return list(measured_mixes(rows, STUDY.baseline))
 
 

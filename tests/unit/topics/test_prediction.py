@@ -71,7 +71,7 @@ def values_of(mix: Mix, connections: int) -> dict[str, float]:
 def row(levels: dict[str, Level], connections: int, block: int) -> BlockRow:
     mix = Mix.of(CaseLevels.of(levels))
     assert mix is not None
-    of_case = {**levels, "connections": connections}
+    of_case = CaseLevels.of({**levels, "connections": connections})
     return BlockRow("treatment", of_case, block, "", values_of(mix, connections), {})
 
 
@@ -327,7 +327,7 @@ def test_a_machine_that_is_slower_for_some_of_the_mixes_changes_nothing() -> Non
 
 def test_of_several_servers_one_is_chosen() -> None:
     named = [
-        BlockRow(own.role, {**own.levels, "server": server}, own.block, "", own.values, {})
+        BlockRow(own.role, own.levels | {"server": server}, own.block, "", own.values, {})
         for server in ("mysql-9.7", "mariadb-11.8")
         for own in rows()
     ]

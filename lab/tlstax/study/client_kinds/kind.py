@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tlstax.contract import Schedule
+from tlstax.contract import ClosedLoop, Schedule
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.server_abilities import ServerAbilities
 
@@ -27,7 +27,7 @@ class Wanted:
 
     case: CaseLevels
     workload: CaseWorkload
-    schedule: Schedule
+    schedule: Schedule = field(default_factory=ClosedLoop)
     server: ServerAbilities | None = None
 
 

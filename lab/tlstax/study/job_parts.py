@@ -1,0 +1,164 @@
+"""What each factor does to the job of a load client, and what all jobs on one server have in common.
+
+A factor's declaration names its function of these (`factors.py`): from the case and the terms to fields of
+`Job` or, where the case encrypts as it says, of `TlsOn`. `plan/jobs.py` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from tlstax.contract import Account, ClosedLoop, Endpoint, Frozen, Schedule, TlsVersion
+from tlstax.study import legacy_tls
+from tlstax.study.level_names import EACH, GROUP_LISTS, OWN
+from tlstax.study.workloads import Shape
+from tlstax.study.workloads.user_defined import UserWorkload
+
+if TYPE_CHECKING:
+    from tlstax.study.factors import CaseLevels
+
+Part = Mapping[str, object]
+"""Fields of a job, or of its TLS, by their names."""
+
+
+def merged(parts: Iterable[Part]) -> dict[str, Any]:
+    """All fields of these parts."""
+    return {name: value for part in parts for name, value in part.items()}
+
+
+class Verification(Frozen):
+    """What the load client checks of the server's certificate, and with which files.
+
+    Without TLS there is no certificate: `get_server_public_key` says whether the server's RSA key may be
+    taken for the password, unverified.
+    """
+
+    verify: Literal["none", "ca", "identity"] = "none"
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    get_server_public_key: bool = True
+
+
+class ClientProof(Frozen):
+    """What a client proves itself by, beside its password: files (PEM), and the account that demands them."""
+
+    account: Account
+    certificate_file: str
+    key_file: str
+
+
+class JobTerms(Frozen):
+    """What all jobs of a run on one server have in common.
+
+    `accounts` are those of other levels of `auth` than the server's default.
+    `tables` names the table of each shape, `workloads` are the user's own, by name.
+    `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
+    with a certificate have, None where none has one.
+    `addresses` are those by which an external server is reached besides `endpoint`.
+    `client_libraries` maps the levels of `client_tls_library` to the libssl that each stands for.
+    `counts_lingering` where the server was promised how many connections it gets at once.
+    """
+
+    endpoint: Endpoint
+    addresses: dict[str, Endpoint] = {}
+    account: Account
+    accounts: dict[str, Account] = {}
+    tables: dict[Shape, str]
+    rows: int
+    workloads: dict[str, UserWorkload] = {}
+    verification: Verification
+    client_cpus: tuple[int, ...]
+    source_addresses: tuple[str, ...] = ()
+    schedule: Schedule = ClosedLoop()
+    client_libraries: dict[str, str] = {}
+    trust_files: dict[int, str] = {}
+    client_proof: ClientProof | None = None
+    duration_s: float
+    seed: int
+    timeout_s: float = 10.0
+    counts_lingering: bool = False
+
+
+def of_address(case: CaseLevels, terms: JobTerms) -> Part:
+    """Where the client connects to."""
+    return {"endpoint": terms.addresses.get(case.address, terms.endpoint)}
+
+
+def of_auth(case: CaseLevels, terms: JobTerms) -> Part:
+    """Whom it logs in as; with a certificate as the account that demands one."""
+    if case.proves_client:
+        return {"account": _proof(terms).account}
+    return {"account": terms.accounts.get(case.auth, terms.account)}
+
+
+def of_connections(case: CaseLevels, terms: JobTerms) -> Part:
+    """How many connections it opens, and the threads that share them, one for each of its processors."""
+    threads = min(case.connections, max(1, len(terms.client_cpus)))
+    return {"connections": case.connections, "threads": threads}
+
+
+def of_compression(case: CaseLevels, _: JobTerms) -> Part:
+    """How it compresses what it sends."""
+    return {"compression": case.compression}
+
+
+def of_tls(case: CaseLevels, terms: JobTerms) -> Part:
+    """The one version that it offers, and what it checks of the server."""
+    version = _version(case)
+    return {"min_version": version, "max_version": version, "verify": terms.verification.verify}
+
+
+def of_cipher(case: CaseLevels, _: JobTerms) -> Part:
+    """The only cipher suite that it offers; those of TLS 1.3 begin alike (RFC 8446, appendix B.4)."""
+    version, only = _version(case), "" if case.cipher == "default" else case.cipher
+    suites = only if only.startswith("TLS_") else None
+    return {
+        "cipher_list": legacy_tls.cipher_list(version, case.certificate, None if suites else only),
+        "ciphersuites": suites,
+        "weak_dh": only.startswith("DHE-") and version in {"1.0", "1.1"},
+    }
+
+
+def of_group(case: CaseLevels, _: JobTerms) -> Part:
+    """The groups that it offers; TLS 1.0 and 1.1 are spoken here without a key exchange by groups."""
+    unsaid = case.group == "default" or _version(case) in {"1.0", "1.1"}
+    return {"groups": None if unsaid else GROUP_LISTS.get(case.group, case.group)}
+
+
+def of_trust(case: CaseLevels, terms: JobTerms) -> Part:
+    """The file of authorities by which it verifies the server."""
+    return {"ca_file": terms.verification.ca_file if case.trust is None else terms.trust_files[case.trust]}
+
+
+def of_client_certificate(case: CaseLevels, terms: JobTerms) -> Part:
+    """What it proves itself by."""
+    own = _proof(terms) if case.proves_client else terms.verification
+    return {"certificate_file": own.certificate_file, "key_file": own.key_file}
+
+
+def of_resumption(case: CaseLevels, _: JobTerms) -> Part:
+    """Whether it resumes a session."""
+    return {"resumption": case.resumes}
+
+
+def of_tls_context(case: CaseLevels, _: JobTerms) -> Part:
+    """Whether each of its connections has a TLS context of its own."""
+    return {"own_context": case.tls_context == EACH}
+
+
+def of_client_tls_library(case: CaseLevels, terms: JobTerms) -> Part:
+    """The libssl that it loads in place of its own."""
+    library = case.client_tls_library
+    return {"library": None if library == OWN else terms.client_libraries[library]}
+
+
+def _version(case: CaseLevels) -> TlsVersion | None:
+    return None if case.tls == "default" else case.tls  # type: ignore[return-value]
+
+
+def _proof(terms: JobTerms) -> ClientProof:
+    if terms.client_proof is None:
+        raise RuntimeError("a client is to have a certificate, and none was made")
+    return terms.client_proof
