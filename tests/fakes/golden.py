@@ -132,7 +132,7 @@ def numbers(row: Row) -> Iterator[str]:
         yield f"{row.blocks} blocks"
     for name, value in row.more.items():
         if value not in (None, ""):
-            yield f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={text_of(value)}"
+            yield f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={text_of(value)}"
 
 
 def interval(known: Interval, of: str) -> str:

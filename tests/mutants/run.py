@@ -37,6 +37,8 @@ ROOMS = ("checks", "findings", "plan", "topics")
 NEEDED_SHARE = 0.95
 MEMORY_BYTES = 4 << 30
 FILE_TIMEOUT_S = 3600
+"""So long that only what waits for nothing is ended by it: on a busy machine any shorter one ends tests."""
+
 LIVED = {0: "survived", 5: "no test", 33: "no test"}
 NO_TEST = "could not find any test case for any mutant"
 SPINNER = tuple("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
@@ -161,7 +163,7 @@ def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
             "pytest_timeout",
             "-p",
             "_hypothesis_pytestplugin",
-            "--timeout=120",
+            f"--timeout={FILE_TIMEOUT_S // 2}",
         ],
     }
     lines = [

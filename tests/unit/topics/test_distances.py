@@ -556,8 +556,9 @@ def test_a_claim_holds_where_every_curve_says_so(trends: list[str], verdict: str
 
 def with_workload(curve: Curve, workload: str) -> Curve:
     def changed(point: RowSet) -> RowSet:
-        named = ({"case": {**row.case, "workload": workload}} for row in point.rows)
-        return RowSet([row.model_copy(update=n) for row, n in zip(point.rows, named, strict=True)])
+        return RowSet(
+            [row.model_copy(update={"case": row.case | {"workload": workload}}) for row in point.rows]
+        )
 
     return Curve({rtt_ms: changed(point) for rtt_ms, point in curve.points.items()}, None)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from itertools import combinations
+from pathlib import Path
 
+import golden
 from tlstax.report.run_tables import FINDINGS
 from tlstax.topics.index import TOPICS, own_columns
 
@@ -35,3 +37,9 @@ def test_no_column_of_a_topic_is_one_that_all_have() -> None:
     names = [column.name for column in FINDINGS.columns]
     assert len(set(names)) == len(names)
     assert {column.name for column in own_columns()} <= set(names)
+
+
+def test_every_golden_document_is_a_tests() -> None:
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    named = re.findall(r'golden\.check(?:_series)?\(\s*"([^"]+)"', tests)
+    assert sorted(named) == sorted(path.stem for path in golden.FOLDER.iterdir())

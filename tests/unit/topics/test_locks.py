@@ -7,6 +7,7 @@ import json
 import jsonschema
 import pytest
 
+import golden
 from fake_trials import fake_run
 from tlstax.cli.documents import PRINTED, schema_of
 from tlstax.findings.core.outcomes import outcomes
@@ -19,7 +20,7 @@ from tlstax.results.rows import Row, Told, ToldOfRun
 from tlstax.study import Case, Study, load_study
 from tlstax.study.changes import override
 from tlstax.support.errors import UserMistake
-from tlstax.topics.core.section import Folded, OnPage, Roomy, Words
+from tlstax.topics.core.section import Folded, OnPage, Roomy
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run
 from tlstax.topics.locks import ALL_OF_THEM, TOPIC, explained, explained_section
@@ -136,23 +137,11 @@ def shown(run: StoredRun, *, roomy: bool) -> list[object]:
     return list(blocks_of(section, roomy=roomy))
 
 
-def test_a_table_has_the_locks_of_each_case_by_library() -> None:
-    table, _, who = shown(counted(), roomy=False)
-    assert isinstance(table, Table)
-    (row,) = table.lines(roomy=False)
-    assert row[1:] == ["5.0", "2.00", "0.01", "0.20", "–", "0.33", row[-1]]
-    assert isinstance(who, Words)
+def test_what_a_run_shows_that_counted() -> None:
+    golden.check("locks", counted(), TOPIC)
 
 
-def test_takers_are_shown_where_there_is_room_and_not_what_is_next_to_nothing() -> None:
-    _, _, table = shown(counted(), roomy=True)
-    assert isinstance(table, Table)
-    assert [row[:3] for row in table.lines(roomy=True)] == [
-        ["mysqld: do_command", "mutex", "3.00"],
-        ["libcrypto.so.3: store_get", "read lock", "2.00"],
-        ["mysqld: block", "wait", "0.33"],
-        ["libssl.so.3: ssl_session", "mutex", "0.01"],
-    ]
+def test_a_case_without_takers_has_none_to_show() -> None:
     _, _, table = shown(counted_once(of_operations(1000, site("mutex", "mysqld", "", 4))), roomy=True)
     assert isinstance(table, Table)
     assert table.rows == []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from io import StringIO
 
 import pytest
 
+import golden
 from fake_trials import fake_run
 from machine_runs import OTHER_KIND, machine_run, machine_study
 from report_runs import with_document
@@ -247,16 +246,8 @@ def test_it_says_where_machines_do_not_differ_or_where_that_is_not_known() -> No
         assert said in " ".join(render(*with_document(run), "md").split())
 
 
-def test_a_sheet_has_a_row_for_each_machine() -> None:
-    rows = list(csv.DictReader(StringIO(render(*with_document(apart), "csv"))))
-    own = [row for row in rows if row["role"] == OWN]
-    assert [(row["outcome"], row[MACHINE], row[DIFFER]) for row in own] == [
-        (outcome, machine, "1")
-        for outcome in ("ops_per_s", "server_cpu_us_per_op")
-        for machine in ("head", "node-b")
-    ]
-    assert [row["blocks"] for row in own] == ["6"] * 4
-    assert float(own[0]["ratio"]) / float(own[1]["ratio"]) == pytest.approx(1.2, abs=0.03)
+def test_what_a_run_on_two_machines_shows() -> None:
+    golden.check("machines", apart(), TOPIC)
 
 
 def test_one_machine_is_told_as_ever() -> None:

@@ -138,7 +138,9 @@ def test_coverage_is_samples_by_those_that_the_cpu_time_should_have_given() -> N
 
 
 def test_what_is_covered_of_no_cpu_time_is_not_told() -> None:
-    assert coverage(found(sampled(PLAIN, 0, profile({USER: 9}), server=None, done=None))) == {"server": None}
+    lost: dict[str, Any] = {"server": None, "done": None}
+    assert coverage(found(sampled(PLAIN, 0, profile({USER: 9}), **lost))) == {"server": None}
+    assert coverage(found(sampled(PLAIN, 0, profile(None, {USER: 9}), **lost))) == {"client": None}
 
 
 def test_a_cost_is_pooled_over_cases_and_its_interval_is_over_blocks() -> None:

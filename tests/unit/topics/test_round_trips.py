@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
 from typing import Any
 
 import pytest
 
-from counted_runs import FULL as COUNTED_FULL
+import golden
 from counted_runs import PLAIN as COUNTED_PLAIN
 from counted_runs import Crossings, counted_run
 from counted_runs import far as far_away
@@ -18,7 +16,7 @@ from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
-from tlstax.report.formats.render import FORMATS, render
+from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
 from tlstax.study import Case, Study, load_study, override
 from tlstax.support.grouping import grouped
@@ -336,26 +334,10 @@ def test_over_a_distance_the_time_stands_beside_the_counted_round_trips() -> Non
     assert "Connecting over a distance" in render(stored, document(stored), "md")
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_it(name: str) -> None:
-    stored = counted_run()
-    text = render(stored, document(stored), name, verbose=True)
-    assert "ound trips" in text or "round_trips" in text
+def test_what_a_run_shows_that_counted() -> None:
+    golden.check("round-trips", counted_run(), TOPIC)
     without = fake_run(noise=0.0, invalid=False)
-    if name != "json":
-        assert "Round trips: how often" not in render(without, document(without), name, verbose=True)
-
-
-def test_a_csv_has_a_row_for_each_count() -> None:
-    stored = counted_run()
-    rows = list(csv.DictReader(StringIO(render(stored, document(stored), "csv"))))
-    (handshake,) = (
-        row
-        for row in rows
-        if (row["role"], row["outcome"], row["case_tls"], row["case_resumption"])
-        == ("counted", "TLS: round trips", "1.3", "off")
-    )
-    assert float(handshake["value"]) == COUNTED_FULL["tls_handshake"][0]
+    assert TOPIC.name not in document(without).topics
 
 
 def test_a_client_that_counts_nothing_has_none_of_these_outcomes() -> None:

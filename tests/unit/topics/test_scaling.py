@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+import golden
 from tlstax.contract import OpenLoop
 from tlstax.findings.core.series import Series, frozen
 from tlstax.results.rows import Row, Told
@@ -150,6 +151,10 @@ def test_an_open_loop_and_a_storm_have_no_law() -> None:
     }
     values = {frozen({**dict(at), "workload": "storm"}): one for at, one in series.values.items()}
     assert laws(Series(STUDY, storms, values, {})) == []
+
+
+def test_what_a_ladder_shows() -> None:
+    golden.check_series("scaling", series_of({"off": Law(1000.0, 0.9, 0.0), "1.3": PLANTED}), TOPIC)
 
 
 def test_a_table_has_each_law_with_what_is_not_told_from_nothing_marked() -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+import golden
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
 from tlstax.findings.core.limits import Limit, Limits, verdict_of
@@ -116,6 +117,11 @@ def test_sides_on_one_server_are_compared_without_twins() -> None:
 def test_a_study_without_sides_has_no_effects_of_them() -> None:
     plain = study().model_copy(update={"sides": None})
     assert sides_of(planted_series(plain, with_luck(1, 0))) == []
+
+
+def test_what_two_sides_show() -> None:
+    series = planted_series(study(), lambda levels, _: {CPU: 100.0 if is_a(levels) else 120.0})
+    golden.check_series("two-sides", series, TOPIC)
 
 
 def test_a_table_has_both_sides_the_change_and_what_nothing_changes() -> None:

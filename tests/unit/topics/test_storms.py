@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+import golden
 from counted_runs import storm_run
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.checks import judge
@@ -19,7 +20,7 @@ from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import cases
 from tlstax.plan.timing import counted_s
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
-from tlstax.report.formats.render import FORMATS, render
+from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
 from tlstax.study import Published, Study, load_study, override
 from tlstax.study.factors import CaseLevels
@@ -238,11 +239,8 @@ def test_the_answer_is_in_connections_a_second() -> None:
     assert any("connection storms" in sentence and "slower" in sentence for sentence in said)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_it(name: str) -> None:
-    stored = storm_run(rounds)
-    text = render(stored, document(stored), name)
-    assert "torm" in text
+def test_what_a_run_shows() -> None:
+    golden.check("storms", storm_run(rounds), TOPIC)
 
 
 def test_a_storm_has_a_hundred_connections_unless_told() -> None:

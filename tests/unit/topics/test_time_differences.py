@@ -1,17 +1,68 @@
-"""Whether times differ the way that was published: ratios given by hand, and what is said of each line."""
+"""Whether times differ the way that was published: right, wrong or not told, and what is said of a line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pytest
+
 from intervals import known
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.study import Column, Part, TimeRow, TimeTable
 from tlstax.support.grouping import grouped
-from tlstax.topics.tables.differences import said, sentence_of, time_differences, verdict_of
+from tlstax.topics.tables.differences import answer_to, said, sentence_of, time_differences, verdict_of
 from tlstax.topics.tables.measured import RATIO, Shown
+
+INCONCLUSIVE = "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("ends", "floor", "published", "answer"),
+    [
+        ((1.2, 1.1, 1.3), None, 1.01, "right"),
+        ((1.2, 1.1, 1.3), None, 0.99, "wrong"),
+        ((0.8, 0.7, 0.9), None, 0.99, "right"),
+        ((1.0, 0.9, 1.1), None, 1.1, INCONCLUSIVE),
+        ((1.0, 0.9, 1.1), None, 0.9, INCONCLUSIVE),
+        ((1.0, 0.9, 1.1), None, 1.1001, "wrong"),
+        ((1.0, 0.9, 1.1), None, 0.8999, "wrong"),
+        ((1.0, 0.9, 1.1), 0.25, 1.25, INCONCLUSIVE),
+        ((1.0, 0.9, 1.1), 0.2499, 1.25, "wrong"),
+        ((1.0, 0.9, 1.1), 0.25, 0.8, INCONCLUSIVE),
+        ((1.2, 1.1, 1.3), 0.25, 1.3, INCONCLUSIVE),
+        ((1.0, None, None), None, 5.0, INCONCLUSIVE),
+    ],
+)
+def test_a_ratio(
+    ends: tuple[float, float | None, float | None], floor: float | None, published: float, answer: str
+) -> None:
+    assert answer_to(known(*ends, 3), floor, published=published, is_ratio=True) == answer
+
+
+@pytest.mark.parametrize(
+    ("ends", "floor", "published", "answer"),
+    [
+        ((0.5, 0.25, 0.75), None, 9.0, "right"),
+        ((0.5, 0.25, 0.75), None, 0.5, "right"),
+        ((0.5, 0.25, 0.75), None, -0.5, "wrong"),
+        ((-0.5, -0.75, -0.25), None, -9.0, "right"),
+        ((0.5, 0.25, 0.75), 0.5, 0.5, INCONCLUSIVE),
+        ((0.5, 0.25, 0.75), 0.5, 0.8, "wrong"),
+        ((0.0, -1.0, 1.0), None, 1.0, INCONCLUSIVE),
+        ((0.0, -1.0, 1.0), None, -1.0, INCONCLUSIVE),
+        ((0.0, -1.0, 1.0), None, 1.1, "wrong"),
+        ((0.0, -1.0, 1.0), 1.1, 1.1, INCONCLUSIVE),
+        ((0.0, -1.0, 1.0), 1.0, -1.1, "wrong"),
+        ((2.0, None, None), None, 5.0, INCONCLUSIVE),
+    ],
+)
+def test_a_difference(
+    ends: tuple[float, float | None, float | None], floor: float | None, published: float, answer: str
+) -> None:
+    assert answer_to(known(*ends, 3), floor, published=published, is_ratio=False) == answer
+
 
 PLAIN, TLS, OLD = "plain", "TLS", "old TLS"
 VALID, NOT_RUN = Shown(standing="valid", trials=3, ran="TLSv1.3"), Shown(standing="not run")

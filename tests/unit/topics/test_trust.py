@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import golden
 from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import TrustFile
 from tlstax.results.rows import Told
 from tlstax.specimens.certificates import issue, requested, write_authorities
 from tlstax.study import Case, Level, load_study, override
-from tlstax.topics.core.table import Table
 from tlstax.topics.trust import AUTHORITY_BYTES, CLIENT_CPU, READS, TIME, TOPIC, rows, sentences
-from told_runs import blocks_of, run_of, shown
+from told_runs import run_of
 
 STUDY = load_study("trust")
 EACH_US = 20.0
@@ -69,16 +69,6 @@ def test_planted_costs_and_reads_are_found() -> None:
         assert row.interval is not None
         assert row.interval.point == pytest.approx(times * EACH_US * (float(str(size)) - 1), abs=1e-6)
         assert row.blocks == 3
-
-
-def test_a_sentence_says_who_reads_them_how_often_and_what_that_costs() -> None:
-    assert told(series()).sentences == (
-        "MariaDB Connector/C 3.4 reads its authorities on every connect: 128 of them take 2.54 ms "
-        "(2.54 to 2.54) more than a file with one",
-        "PyMySQL 1.2.4 reads its authorities once: a connect with 128 of them takes as long as with one",
-        "mysql2 3.24.6 reads its authorities 2 times on every connect: 128 of them take 5.08 ms "
-        "(5.08 to 5.08) more than a file with one",
-    )
 
 
 def test_an_interval_that_holds_nothing_and_much_is_inconclusive() -> None:
@@ -178,20 +168,8 @@ def test_without_the_factor_there_is_nothing() -> None:
     assert told(replace(series(), cases={})) == Told(title=TOPIC.title)
 
 
-def test_sentences_are_for_all_and_tables_for_those_with_room() -> None:
-    found = told(series())
-    (section,) = shown(TOPIC, found, series())
-    assert len(blocks_of(section, roomy=False)) == 1
-    time, _, read, _ = (block for block in blocks_of(section, roomy=True)[1:])
-    assert isinstance(time, Table)
-    assert isinstance(read, Table)
-    assert time.heads == ("16", "128")
-    assert time.lines(roomy=True)[0] == [
-        "MariaDB Connector/C 3.4",
-        "0.30 [0.30 … 0.30]",
-        "2.54 [2.54 … 2.54]",
-    ]
-    assert read.lines(roomy=True)[2][1:] == ["2.0", "2.0"]
+def test_what_the_study_shows() -> None:
+    golden.check_series("trust", series(), TOPIC)
 
 
 def test_an_authority_is_as_long_as_is_reckoned_with(tmp_path: Path) -> None:
