@@ -60,7 +60,7 @@ class ProgressLine:
         place, left = f"{when}, trial {step.place} of {step.of}", time_left(step.left_s)
         share = step.share if step.block >= 0 else None
         self._show(
-            Moment(f"{place}: {step.label}", share, left, step.so_far),
+            Moment(f"{place}: {step.label}", share, left, step.progress),
             f"{place} · {_known(step.progress)}{left} left · {step.label}",
         )
 

@@ -14,8 +14,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.core.stopping import RatioSoFar, SoFar, most_telling
+from tlstax.findings.core.stopping import Progress, most_telling
 from tlstax.findings.core.wording import percent
+from tlstax.results.live import KnownRatio
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed
 from tlstax.topics.core.untrusted import printable
@@ -92,7 +93,7 @@ class Moment:
     words: str
     share: float | None = None
     left: str = ""
-    so_far: SoFar | None = None
+    progress: Progress | None = None
 
 
 def view(moment: Moment, elapsed: str, size: terminal_size, *, colour: bool) -> list[str]:
@@ -107,8 +108,8 @@ def view(moment: Moment, elapsed: str, size: terminal_size, *, colour: bool) -> 
     else:
         parts = [_bar(elapsed, moment.share, moment.left, width)]
         parts.append(_cut(Text(f"{indent}{printable(moment.words)}"), width))
-    if moment.so_far is not None:
-        parts += _ratios(moment.so_far, indent, width, room - len(parts))
+    if moment.progress is not None:
+        parts += _ratios(moment.progress, indent, width, room - len(parts))
     return printed(parts, width=width, colour=colour).splitlines()
 
 
@@ -129,28 +130,27 @@ def _bar(elapsed: str, share: float, left: str, width: int) -> RenderableType:
     return line
 
 
-def _ratios(so_far: SoFar, indent: str, width: int, room: int) -> Iterator[RenderableType]:
+def _ratios(progress: Progress, indent: str, width: int, room: int) -> Iterator[RenderableType]:
     """The ratios below their heading, and how many more there are, in at most `room` lines."""
     most = min(MOST_RATIOS, room - 1)
-    if len(so_far.ratios) > most:
+    if len(progress.known) > most:
         most = min(MOST_RATIOS, room - 2)
-    shown = most_telling(so_far.ratios, most)
+    shown = most_telling(progress.known, most)
     if not shown:
         return
-    blocks = "1 block" if so_far.blocks == 1 else f"{so_far.blocks} blocks"
-    heading = Text(f"{indent}{so_far.outcome} against {so_far.baseline}, {blocks}", style="bold")
-    wanted = Text(f" (wanted: ±{percent(so_far.wanted)})")
+    blocks = "1 block" if progress.blocks == 1 else f"{progress.blocks} blocks"
+    heading = Text(f"{indent}{progress.outcome} against {progress.baseline}, {blocks}", style="bold")
+    wanted = Text(f" (wanted: ±{percent(progress.wanted)})")
     fits = heading.cell_len + wanted.cell_len <= width
     yield _cut(heading + wanted if fits else heading, width)
-    yield from _rows(shown, so_far.wanted, indent, width)
-    if more := len(so_far.ratios) - len(shown):
+    yield from _rows(shown, progress.wanted, indent, width)
+    if more := len(progress.known) - len(shown):
         yield _cut(Text(f"{indent}and {more:,} more"), width)
 
 
-def _rows(shown: Sequence[RatioSoFar], wanted: float, indent: str, width: int) -> Iterator[Text]:
+def _rows(shown: Sequence[KnownRatio], wanted: float, indent: str, width: int) -> Iterator[Text]:
     cells = [
-        (change(entry.ratio), _known_to(entry), _lacks(entry, wanted, is_wide=width >= WIDE))
-        for entry in shown
+        (change(entry.now), _known_to(entry), _lacks(entry, wanted, is_wide=width >= WIDE)) for entry in shown
     ]
     widths = [max(cell_len(row[column]) for row in cells) for column in range(3)]
     numbers = sum(GAP + column for column in widths if column)
@@ -179,17 +179,17 @@ def _shortened(label: str, room: int) -> str:
     )
 
 
-def _lacks(one: RatioSoFar, wanted: float, *, is_wide: bool) -> str:
+def _lacks(one: KnownRatio, wanted: float, *, is_wide: bool) -> str:
     """Why a ratio is not yet known as is wanted; empty for one that is."""
     if one.precise:
         return ""
-    if one.ratio.half_width is None or one.ratio.half_width <= wanted:
+    if one.now.half_width is None or one.now.half_width <= wanted:
         return FEW if is_wide else FEW_SHORT
     return WIDER if is_wide else WIDER_SHORT
 
 
-def _known_to(one: RatioSoFar) -> str:
-    half_width = one.ratio.half_width
+def _known_to(one: KnownRatio) -> str:
+    half_width = one.now.half_width
     if half_width is None:
         return ""
     return f"±{percent(half_width)}" if half_width <= 1 else ">±100 %"

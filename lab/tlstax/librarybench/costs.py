@@ -205,7 +205,7 @@ def sections(told: Told, document: BenchDocument) -> Iterator[Section]:
     counts = _counted_heads(row for own in subjects.values() for row in own)
     heads = ("library", *("server", "change", "client", "change"), *counts)
     all_lines = [
-        (label, library, *_costs(own, library, SIDES, with_ends=True), *_counts(own, library, counts))
+        (label, library, *_costs(own, library, SIDES), *_counts(own, library, counts))
         for label, own in subjects.items()
         for library in _libraries(own)
     ]
@@ -233,8 +233,7 @@ def _subject(label: str, own: Sequence[Row]) -> Iterator[Block]:
     sides: Sequence[Side] = SIDES if len(set(done_by.values())) > 1 else SIDES[:1]
     heads = [head for side in sides for head in (done_by[side], "change")]
     lines = [
-        (library, *_costs(own, library, sides, with_ends=False), *_counts(own, library, counts))
-        for library in _libraries(own)
+        (library, *_costs(own, library, sides), *_counts(own, library, counts)) for library in _libraries(own)
     ]
     yield Table(label, (*heads, *counts), lines, ())
     yield Items(tuple(_takers(own)), all_of_them=True)
@@ -249,8 +248,8 @@ def _libraries(own: Iterable[Row]) -> Iterable[str]:
     return dict.fromkeys(str(row.case["library"]) for row in own)
 
 
-def _costs(own: Sequence[Row], library: str, sides: Iterable[Side], *, with_ends: bool) -> Iterator[Cell]:
-    """What either side costs, and its change: with both ends, or with half of the distance between them."""
+def _costs(own: Sequence[Row], library: str, sides: Iterable[Side]) -> Iterator[Cell]:
+    """What either side costs, and its change with its interval."""
     for side in sides:
         known = {
             row.role: row for row in own if (row.case["library"], row.outcome) == (library, OUTCOMES[side])
@@ -259,11 +258,7 @@ def _costs(own: Sequence[Row], library: str, sides: Iterable[Side], *, with_ends
         if RATIO not in known:
             yield "" if COST in known else NOTHING
             continue
-        cell = ratio(known[RATIO].ratio)
-        half = known[RATIO].ratio.half_width
-        if not with_ends and half is not None:
-            cell = replace(cell, ends="±", is_whole=True, between=percent(half))
-        yield cell
+        yield replace(ratio(known[RATIO].ratio), is_whole=True)
 
 
 _us = partial(quantity, unit="us")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import hypot
 
-from tlstax.findings.core.wording import percent
+from tlstax.findings.core.wording import each, percent, with_ends
 from tlstax.librarybench.subjects import Subject
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
@@ -109,8 +109,8 @@ def _sentence(row: Row) -> str:
     added, library_us = row.difference, row.number("library_us") or 0.0
     more = "more" if added.point > 0 else "less"
     size = added if added.point > 0 else -added
-    ends = "" if size.low is None or size.high is None else f" ({_us(size.low)} to {_us(size.high)})"
-    beginning = f"{row.label} costs {_us(size.point)} {more}{ends} than over {row.baseline[LIBRARY]}"
+    costs = with_ends(size, each(_us), f" {more}")
+    beginning = f"{row.label} costs {costs} than over {row.baseline[LIBRARY]}"
     if not added.excludes_zero:
         return f"{beginning}, which cannot be told from nothing"
     share = library_us / added.point

@@ -107,7 +107,7 @@ class _Measuring:
         self.dispatch = Dispatch(blocks(study, self.header.seed, done), begun_on)
         self.stop: Stop | None = None
         self.answered = False
-        self.taken: Taken = {}
+        self.taken = Taken.of(study)
         self.blocks_done = len({record.trial.block for record in self.records})
         self.next_look = self.blocks_done + 1
 

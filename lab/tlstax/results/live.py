@@ -1,4 +1,4 @@
-"""What can be shown of a run while it goes on: its ratios block after block, its trials, what is next."""
+"""What is known of a run while it goes on: its ratios block after block, its trials, what is next."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from pydantic import Field
 
 from tlstax.contract.frozen import Frozen
 from tlstax.results.interval import Interval
+from tlstax.study import Level
 from tlstax.study.published import ALIKE_WITHIN
 
 LiveStatus = Literal["preparing", "running", "complete", "interrupted", "failed"]
 
 
-class LiveRatio(Frozen):
+class KnownRatio(Frozen):
     """A case's ratio to its baseline, as it was known after some of the blocks, the oldest first.
 
     `precise` once it is as well known as the study wants; `noise_floor` is that of the nearest control,
-    relative, None where there is none yet. Of a control `is_control` is true.
+    relative, None where there is none yet, or nobody asked. Of a control `is_control` is true. `label` leaves
+    out what all cases say.
     """
 
     label: str
     history: tuple[Interval, ...] = Field(min_length=1)
     precise: bool
+    levels: dict[str, Level] = {}
     is_control: bool = False
     noise_floor: float | None = None
 
@@ -64,7 +67,7 @@ class LiveRun(Frozen):
     blocks: int = 0
     share: float | None = None
     left_s: float | None = None
-    ratios: tuple[LiveRatio, ...] = ()
+    ratios: tuple[KnownRatio, ...] = ()
     more_ratios: int = 0
     trials: LiveTrials = LiveTrials()
     warnings: tuple[str, ...] = ()

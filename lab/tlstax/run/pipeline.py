@@ -92,7 +92,7 @@ def _measure(request: Request, header: RunHeader, benches: Benches, store: Store
     if outlook.warning:
         watcher.warn(outlook.warning)
     account = Account(header, records)
-    taken: Taken = {}
+    taken = Taken.of(study)
     if before:
         known = decide(study, before.measured, outlook.spent_s(time.monotonic()), taken)
         outlook.decided(known.progress, time.monotonic())

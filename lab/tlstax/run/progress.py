@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tlstax.findings.core.stopping import Progress, SoFar, short_labels, so_far
+from tlstax.findings.core.stopping import Progress
 from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
 from tlstax.plan.timing import block_s
@@ -18,7 +18,7 @@ class Step:
     """A trial that begins: the `place`-th of the `of` in its block (both from 1), and what is known so far.
 
     `progress` is what was known after the last block, `left_s` how long the run may still take, `share` how
-    much of the whole is done. `so_far` holds the ratios that were known after the last block.
+    much of the whole is done.
     """
 
     block: int
@@ -28,7 +28,6 @@ class Step:
     progress: Progress | None
     left_s: float
     share: float = 0.0
-    so_far: SoFar | None = None
 
     def on(self, machine: str) -> Step:
         """The same on one of several machines."""
@@ -44,7 +43,6 @@ class Outlook:
 
     def __init__(self, study: Study, shortest_s: float, spent_s: float, now_s: float) -> None:
         self._study = study
-        self._labels = short_labels(study)
         self._spent_before_s, self._started_s = spent_s, now_s
         self._estimated_block_s = block_s(study, cases(study), shortest_s)
         self.trials_in_block = trials_per_block(study)
@@ -53,7 +51,6 @@ class Outlook:
         self._begun = 0
         self._block, self._place = -1, 0
         self._progress: Progress | None = None
-        self._so_far: SoFar | None = None
         self._decided_s = now_s
 
     @property
@@ -69,7 +66,6 @@ class Outlook:
     def decided(self, progress: Progress, now_s: float) -> None:
         """A block has ended and another is to follow; `progress` says what is known."""
         self._progress, self._decided_s = progress, now_s
-        self._so_far = so_far(progress, self._study, self._labels) if progress.known else None
 
     def turns(self, last: Trial, clients: int, now_s: float) -> Step:
         """The client of the trial begun last is ready, and takes turns with those before it."""
@@ -132,5 +128,4 @@ class Outlook:
             progress=self._progress,
             left_s=left_s,
             share=self._share(left_s, now_s),
-            so_far=self._so_far,
         )

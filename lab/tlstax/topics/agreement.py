@@ -27,14 +27,14 @@ from tlstax.findings.core.outcomes import UNITS, is_of_load_client
 from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
 from tlstax.findings.core.stats import relative_difference
 from tlstax.findings.core.wording import (
-    alike,
     capitalised,
     microseconds,
     number,
+    per_cent,
     percent,
     signed,
+    signed_alike,
     signed_percent,
-    with_sign,
 )
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
@@ -406,8 +406,7 @@ def _interval_words(row: Row) -> str:
         return f"{signed_percent(ratio.point - 1)} in one block alone"
     if not ratio.is_telling:
         return f"{signed_percent(ratio.point - 1)} in {counted(ratio.blocks, 'block')}, which are too few"
-    ends = alike(*(100 * (value - 1) for value in (ratio.point, ratio.low, ratio.high)))
-    point, low, high = (with_sign(text) for text in ends)
+    point, low, high = signed_alike(*map(per_cent, (ratio.point, ratio.low, ratio.high)))
     return f"{point} %, {low} to {high} % at {percent(ratio.confidence)}"
 
 

@@ -350,7 +350,7 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
     for side, name in SIDES.items():
         of_a_mib, further = OF_A_MIB.format(side), OF_A_FURTHER_MIB.format(side)
         costs: list[tuple[Cell, ...]] = [
-            (curve.label, *_cells(curve, of_a_mib), number(curve.interval(further), ends="±"))
+            (curve.label, *_cells(curve, of_a_mib), number(curve.interval(further)))
             for curve in curves
             if side != "path" or curve.by_size(of_a_mib)
         ]
@@ -359,7 +359,7 @@ def _tables(curves: Sequence[Curve]) -> Iterator[Table]:
 
 def _cells(curve: Curve, outcome: str) -> list[Number]:
     known = curve.by_size(outcome)
-    return [number(known.get(size), ends="±") for size in curve.sizes]
+    return [number(known.get(size)) for size in curve.sizes]
 
 
 SIZE_LABEL = (

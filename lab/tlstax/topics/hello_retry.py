@@ -23,9 +23,11 @@ from tlstax.findings.core.wording import (
     MINUS,
     alike,
     capitalised,
+    each,
     mode_label,
     percent,
     subject_label,
+    with_ends,
     with_sign,
 )
 from tlstax.records.trial import TrialRecord
@@ -569,10 +571,8 @@ def _cost_cell(cost: Row) -> str:
     if cost.unit != "us":
         return f"{value} ({with_sign(_amount(less.point, cost.unit))})"
     scale = figures.column_scale([less.point], cost.unit)
-    ends = (less.point, less.low, less.high)
-    said, *between = (with_sign(figures.significant(us / scale.divisor)) for us in ends if us is not None)
-    interval = f" [{' … '.join(between)}]" if between else ""
-    return f"{value} ({said} {scale.unit}{interval})"
+    said = each(lambda us: with_sign(figures.significant(us / scale.divisor)))
+    return f"{value} ({with_ends(less, said, f' {scale.unit}', form='[…]')})"
 
 
 def _amount(value: float | None, unit: str) -> str:

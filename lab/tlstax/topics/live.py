@@ -11,18 +11,16 @@ from itertools import accumulate
 
 from tlstax.findings.core import stats
 from tlstax.findings.core.contrasts import nearest
-from tlstax.findings.core.series import frozen
+from tlstax.findings.core.series import Frozen, frozen
 from tlstax.findings.core.stopping import (
     Progress,
     Taken,
     decide,
     most_telling,
-    short_labels,
-    so_far,
 )
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.results.interval import Interval
-from tlstax.results.live import LiveRatio, LiveRun, LiveTrials
+from tlstax.results.live import KnownRatio, LiveRun, LiveTrials
 from tlstax.study.labels import label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
@@ -41,8 +39,7 @@ class Account:
 
     def __init__(self, header: RunHeader, records: Iterable[TrialRecord] = ()) -> None:
         self._header = header
-        self._labels = short_labels(header.study)
-        self._histories: dict[str, list[Interval]] = {}
+        self._histories: dict[Key, list[Interval]] = {}
         self._progress: Progress | None = None
         self._verdicts: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
@@ -64,10 +61,10 @@ class Account:
         """A block has ended, and `progress` says what is known; without a valid pair that is as before."""
         self._progress = progress
         for known in progress.known:
-            history = self._histories.setdefault(known.case.key(), [])
-            if history and history[-1].blocks == known.ratio.blocks:
+            history = self._histories.setdefault(_key(known), [])
+            if history and history[-1].blocks == known.now.blocks:
                 history.pop()
-            history.append(known.ratio)
+            history.append(known.now)
             if len(history) > MOST_POINTS:
                 history[:] = [*history[:-1:2], history[-1]]
 
@@ -102,23 +99,22 @@ class Account:
             warnings=tuple(self._warnings),
         )
 
-    def _ratios(self, progress: Progress) -> Iterator[LiveRatio]:
-        """The most telling ones, in the plan's order."""
-        controls = {
-            frozen(known.case.levels): known.ratio for known in progress.known if known.case.role == "control"
-        }
-        in_short = so_far(progress, self._header.study, self._labels).ratios
-        shown = most_telling(in_short, MOST_RATIOS)
-        for known, short in zip(progress.known, in_short, strict=True):
-            if short in shown:
-                control = nearest(known.case.levels, controls)
-                yield LiveRatio(
-                    label=short.label,
-                    history=tuple(self._histories[known.case.key()]),
-                    precise=known.precise,
-                    is_control=known.case.role == "control",
-                    noise_floor=stats.noise_floor(control) if control is not None else None,
-                )
+    def _ratios(self, progress: Progress) -> Iterator[KnownRatio]:
+        """The most telling ones with their histories, in the plan's order."""
+        controls = {frozen(known.levels): known.now for known in progress.known if known.is_control}
+        for known in most_telling(progress.known, MOST_RATIOS):
+            control = nearest(known.levels, controls)
+            floor = stats.noise_floor(control) if control is not None else None
+            history = tuple(self._histories[_key(known)])
+            yield known.model_copy(update={"history": history, "noise_floor": floor})
+
+
+Key = tuple[Frozen, bool]
+
+
+def _key(known: KnownRatio) -> Key:
+    """The control has the levels of its baseline."""
+    return frozen(known.levels), known.is_control
 
 
 def ended(stored: StoredRun, at: str) -> LiveRun:
@@ -130,7 +126,7 @@ def ended(stored: StoredRun, at: str) -> LiveRun:
     study = stored.header.study
     account = Account(stored.header, stored.trials)
     by_block = list(grouped(stored.measured, lambda record: record.trial.block).values())
-    taken: Taken = {}
+    taken = Taken.of(study)
     each = -(-len(by_block) // MOST_POINTS) or 1
     for number, records in enumerate(accumulate(by_block), 1):
         if number % each == 0 or number == len(by_block):

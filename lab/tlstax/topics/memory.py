@@ -365,8 +365,7 @@ def _with_two_decimals(value: float) -> str:
 def _times(known: Interval | None) -> Cell:
     if known is None:
         return ""
-    low, high = (None if end is None else _with_two_decimals(end) for end in (known.low, known.high))
-    between = f"{low} … {high}"
+    between = figures.ends(known, _with_two_decimals)
     said = f"{figures.TIMES}{_with_two_decimals(known.point)}"
     return Number(known.point, known.low, known.high, lambda _: said, is_whole=True, between=between)
 

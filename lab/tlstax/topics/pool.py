@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from tlstax.findings.core.series import LADDER, Series, frozen, pooled
-from tlstax.findings.core.wording import alike, percent, subject_label, tls_label
+from tlstax.findings.core.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
@@ -121,12 +121,9 @@ def _side(row: Row) -> str:
 
 def rounded(operations: Interval) -> str:
     """A number of operations and its interval: "12.3 (11.8 to 12.9)"."""
-    if operations.low is None or operations.high is None:
-        return f"{alike(operations.point)[0]} in one block alone"
     if not operations.is_telling:
         return "not known to a factor of ten"
-    point, low, high = alike(operations.point, operations.low, operations.high)
-    return f"{point} ({low} to {high})"
+    return with_ends(operations, alike, alone=alike(operations.point)[0])
 
 
 def whole(operations: float) -> str:

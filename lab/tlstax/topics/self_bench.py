@@ -15,10 +15,9 @@ from tlstax.findings.core.contrasts import nearest
 from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.outcomes import UNITS, is_of_load_client
 from tlstax.findings.core.series import Frozen, Series, frozen
-from tlstax.findings.core.wording import capitalised, negotiated, tls_label
+from tlstax.findings.core.wording import capitalised, each, negotiated, tls_label, with_ends
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
-from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.study import workloads
 from tlstax.study.client_kinds.floor import NAME as FLOOR
@@ -28,7 +27,7 @@ from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core.section import Section
-from tlstax.topics.core.table import Cell, Line, Lines, Number
+from tlstax.topics.core.table import Cell, Line, Lines, Number, number
 from tlstax.topics.core.topic import Run, Topic
 
 CLIENT_CPU, RATE = "client_cpu_us_per_op", "ops_per_s"
@@ -141,7 +140,7 @@ def _sentence(client: str, compared: Sequence[Row]) -> str:
     for workload, own in grouped(at_shown, lambda row: row.case.workload).items():
         on_what = f" on {OPERATIONS.get(workload, workload)}"
         for row in own:
-            parts.append(f"{_with_ends(row.ratio)}{of_whom}{on_what} {_under(row.case)}")
+            parts.append(f"{with_ends(row.ratio, each(ratio_text))}{of_whom}{on_what} {_under(row.case)}")
             of_whom = on_what = ""
     return f"at {counted(shown, 'connection')} the engine spends {enumerated(parts)}"
 
@@ -173,14 +172,6 @@ def ratio_text(value: float) -> str:
     """Two decimals, fewer where the ratio is large: 0.47, 12.3, 140."""
     decimals = 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:.{decimals}f}" if value < 1000 else ">999"
-
-
-def _with_ends(ratio: Interval) -> str:
-    """A ratio with its interval: "0.47 [0.45, 0.49]"; without brackets where there is none."""
-    point = ratio_text(ratio.point)
-    if ratio.low is None or ratio.high is None:
-        return point
-    return f"{point} [{ratio_text(ratio.low)}, {ratio_text(ratio.high)}]"
 
 
 def sections(told: Told, _: RunDocument) -> Iterator[Section]:
@@ -219,11 +210,7 @@ def _line(own: Sequence[Row], in_rate: Sequence[str], rivals: Sequence[str]) -> 
 
 
 def _ratio(row: Row | None) -> Number:
-    if row is None:
-        return Number(None)
-    point, low, high = row.ratio.point, row.ratio.low, row.ratio.high
-    between = "" if low is None or high is None else f"{ratio_text(low)}–{ratio_text(high)}"
-    return Number(point, low, high, ratio_text, is_whole=True, between=between)
+    return number(row.ratio if row is not None else None, ratio_text, is_whole=True)
 
 
 TOPIC = Topic("self_bench", "What the load engine costs itself", rows, sections, sentences)

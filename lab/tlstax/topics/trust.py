@@ -8,7 +8,7 @@ from statistics import fmean
 
 from tlstax.findings.core.judgements import judge_difference
 from tlstax.findings.core.series import Series
-from tlstax.findings.core.wording import MINUS, capitalised, percent
+from tlstax.findings.core.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.study import Levels
@@ -125,8 +125,7 @@ def _sentence(row: Row) -> str:
     if row.judgement == "alike":
         return f"{row.label} {how}: a connect with {many} takes as long as with {few}"
     ms = row.interval.each(lambda us: us / 1000)
-    ends = "" if ms.low is None or ms.high is None else f" ({ms.low:.3g} to {ms.high:.3g})"
-    more = f"{ms.point:.3g} ms{ends} more".replace("-", MINUS)
+    more = f"{with_ends(ms, each('{:.3g}'.format), ' ms')} more".replace("-", MINUS)
     if row.judgement == "higher":
         return f"{row.label} {how}: {many} take {more} than a file with {few}"
     blocks = f" by {counted(ms.blocks, 'block')}" if ms.blocks < FEWEST_BLOCKS else ""

@@ -109,22 +109,22 @@ def test_one_block_alone_has_ratios_and_no_interval() -> None:
 @pytest.mark.parametrize("lines", [1, 2, 3, 4, 5, 6, 8, 12, 24])
 def test_of_many_ratios_the_most_telling_are_shown_as_the_height_allows(lines: int) -> None:
     step = _step("large")
-    assert step.so_far is not None
-    moment = Moment("block 5", 0.5, "29 s", step.so_far)
+    assert step.progress is not None
+    moment = Moment("block 5", 0.5, "29 s", step.progress)
     shown = view(moment, "  0:25", os.terminal_size((80, lines)), colour=False)
     assert len(shown) <= max(1, lines - 1)
     assert "block 5" in "".join(shown)
     rows = [row for row in shown if "noisy" in row]
     if lines >= 6:
         assert len(rows) == min(MOST_RATIOS, lines - 5)
-        assert shown[-1].strip() == f"and {len(step.so_far.ratios) - len(rows)} more"
+        assert shown[-1].strip() == f"and {len(step.progress.known) - len(rows)} more"
         assert all("÷" in row for row in rows)
 
 
 def test_the_most_telling_are_those_surely_farthest_from_none_in_their_order() -> None:
     step = _step()
-    assert step.so_far is not None
-    ratios = step.so_far.ratios
+    assert step.progress is not None
+    ratios = step.progress.known
     chosen = most_telling(ratios, 3)
     assert [one.label for one in chosen] == [
         "TLS 1.3, reconnecting for every point select",

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fake_trials import fake_run
 from intervals import known
-from tlstax.findings.core.stopping import (
-    Known,
-    Progress,
-    RatioSoFar,
-    SoFar,
-    most_telling,
-    short_labels,
-    so_far,
-)
+from tlstax.findings.core.stopping import decide, most_telling, short_labels
 from tlstax.plan.order import cases
+from tlstax.results.live import KnownRatio
 from tlstax.study import Study, load_study, override
 
 TAX = load_study("tax")
@@ -28,8 +22,8 @@ LADDER = Study(
 )
 
 
-def ratio(label: str, point: float, low: float | None, high: float | None) -> RatioSoFar:
-    return RatioSoFar(label, known(point, low, high, 5), precise=False)
+def ratio(label: str, point: float, low: float | None, high: float | None) -> KnownRatio:
+    return KnownRatio(label=label, history=(known(point, low, high, 5),), precise=False)
 
 
 def test_labels_leave_out_what_all_cases_say() -> None:
@@ -83,30 +77,19 @@ def test_cases_are_called_by_what_their_study_compares() -> None:
 
 def test_progress_is_told_in_the_words_of_the_study() -> None:
     study = RECONNECT.model_copy(update={"deciding_outcome": "server_cpu_us_per_op"})
-    control, tls = cases(study)[1:3]
-    first, second = known(1.001, 0.99, 1.01, 6), known(0.2, 0.19, 0.21, 6)
-    progress = Progress(
-        blocks=6,
-        worst_half_width=0.05,
-        worst="TLS 1.3",
-        wanted=0.03,
-        left_blocks=2,
-        left_s=9.0,
-        known=(Known(control, first, precise=True), Known(tls, second, precise=False)),
-    )
-    labels = {control.key(): "again", tls.key(): "with TLS"}
-    assert so_far(progress, study, labels) == SoFar(
-        outcome="server CPU per operation",
-        baseline="plaintext",
-        blocks=6,
-        wanted=0.03,
-        ratios=(RatioSoFar("again", first, precise=True), RatioSoFar("with TLS", second, precise=False)),
-    )
+    stored = fake_run(study, number_of_blocks=2, invalid=False)
+    progress = decide(study, stored.measured, 9.0).progress
+    assert (progress.outcome, progress.baseline) == ("server CPU per operation", "plaintext")
+    assert [(known.label, known.is_control) for known in progress.known] == [
+        ("plaintext again (control)", True),
+        ("TLS 1.3", False),
+        ("TLS 1.3 resumed", False),
+        ("TLS 1.2", False),
+    ]
 
 
 def test_a_baseline_is_called_as_its_study_calls_it() -> None:
-    progress = Progress(0, None, "", 0.02, 1, 1.0)
-    assert so_far(progress, LADDER, {}).baseline == "8 connections"
+    assert decide(LADDER, (), 0.0).progress.baseline == "8 connections"
 
 
 @pytest.mark.parametrize(

@@ -157,15 +157,17 @@ def test_what_is_known_so_far_is_told_of_each_ratio() -> None:
     """Five blocks scatter by 1, -1, 2, -2 and 0 times 5 % or 0.1 %: a standard error of 0.7071 of that."""
     progress = decide(STUDY, _one_noisy(5), 50.0).progress
     waited_for = [case for case in cases(STUDY) if case.role != "baseline"]
-    assert [known.case for known in progress.known] == waited_for
+    assert [(known.levels, known.is_control) for known in progress.known] == [
+        (case.levels, case.role == "control") for case in waited_for
+    ]
     assert progress.ratios == len(waited_for)
     imprecise = [known for known in progress.known if not known.precise]
-    assert [known.case.levels["tls"] for known in imprecise] == ["1.2"]
-    assert imprecise[0].ratio.half_width == progress.worst_half_width
+    assert [known.levels["tls"] for known in imprecise] == ["1.2"]
+    assert imprecise[0].now.half_width == progress.worst_half_width
     wide, narrow = (exp(3.4954 * size * 0.0158114 / 5**0.5) - 1 for size in (5, 0.1))
     assert progress.worst_half_width == pytest.approx(wide, rel=1e-4)
     assert progress.median_half_width == pytest.approx(narrow, rel=1e-4)
-    assert progress.left_blocks == blocks_needed(imprecise[0].ratio, 0.02, 0.95) - 5
+    assert progress.left_blocks == blocks_needed(imprecise[0].now, 0.02, 0.95) - 5
 
 
 def test_nothing_is_left_of_a_study_that_knows_enough() -> None:
@@ -249,5 +251,6 @@ def test_the_worst_comparison_is_named_in_the_studys_own_words() -> None:
         for r in _records(6, 0.1, study)
     ]
     progress = decide(study, records, 60.0).progress
-    noisy = next(known.case for known in progress.known if not known.precise)
+    levels = next(known.levels for known in progress.known if not known.precise)
+    noisy = next(case for case in cases(study) if case.levels == levels)
     assert progress.worst == full_label(noisy, study) != full_label(noisy)

@@ -28,7 +28,7 @@ def test_it_stops_when_the_interval_over_machines_is_narrow_enough() -> None:
     decision = decided(run, 300.0)
     assert isinstance(decision, Stop)
     assert decision.reason == "precision"
-    known = decision.progress.known[1].ratio
+    known = decision.progress.known[1].now
     (treatment,) = (
         e.ratio
         for e in estimates(run.header.study, run.measured)

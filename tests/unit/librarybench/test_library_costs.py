@@ -139,7 +139,7 @@ def shown(run: Run, width: int) -> list[str]:
 @pytest.mark.parametrize("run", [RUN, COUNTED])
 def test_nothing_is_wider_than_the_terminal_or_cut_off(run: Run, width: int) -> None:
     assert max(map(len, shown(run, width))) <= width
-    assert not [line for line in shown(run, width) if "…" in line]
+    assert not [line for line in shown(run, width) if line.endswith("…")]
 
 
 def test_on_a_terminal_each_subject_has_a_table() -> None:
@@ -147,7 +147,7 @@ def test_on_a_terminal_each_subject_has_a_table() -> None:
     place = text.index("TLS 1.3 handshake, RSA 2048, P-256")
     assert text[place + 2].split() == ["server", "change", "client", "change"]
     assert text[place + 3].split() == ["library-0", "400", "µs", "200", "µs"]
-    assert text[place + 4].startswith("library-1  412 µs  +3.0 % ±0 %")
+    assert text[place + 4].startswith("library-1  412 µs  +3.0 % [+3.0 … +3.0]")
     assert text[text.index("key exchange, X25519") + 2].split() == ["derive", "change"]
     signature = text.index("signature, ED25519")
     assert text[signature + 2].split() == ["sign", "change", "verify", "change"]

@@ -21,7 +21,7 @@ from tlstax.report.page.live import (
     live_parts,
     strips,
 )
-from tlstax.results.live import LiveRatio, LiveRun, LiveStatus
+from tlstax.results.live import KnownRatio, LiveRun, LiveStatus
 
 
 def page(live: LiveRun) -> str:
@@ -76,8 +76,8 @@ def test_a_run_that_has_ended_is_told_as_ended(status: LiveStatus) -> None:
 
 def test_a_ratio_that_is_narrow_and_of_few_blocks_lacks_blocks() -> None:
     live = begun(4)
-    narrow = LiveRatio(label="a", history=(known(1.1, 1.09, 1.11, blocks=3),), precise=False)
-    wide = LiveRatio(label="b", history=(known(1.1, 0.9, 1.3, blocks=3),), precise=False)
+    narrow = KnownRatio(label="a", history=(known(1.1, 1.09, 1.11, blocks=3),), precise=False)
+    wide = KnownRatio(label="b", history=(known(1.1, 0.9, 1.3, blocks=3),), precise=False)
     for ended, state in ((live, "not yet"), (over(), "not reached")):
         rows = words.rows(ended.model_copy(update={"ratios": (narrow, wide), "wanted": 0.02}))
         assert [row["state"] for row in rows] == ["of few blocks", state]
@@ -86,7 +86,7 @@ def test_a_ratio_that_is_narrow_and_of_few_blocks_lacks_blocks() -> None:
 def test_an_axis_fits_its_data() -> None:
     """Two blocks may leave an interval from a hundredth to a hundred times, which tells nothing."""
     (strip,) = strips(
-        (LiveRatio(label="a", history=(known(3.0, 0.04, 240.0, blocks=2),), precise=False),), 0.02
+        (KnownRatio(label="a", history=(known(3.0, 0.04, 240.0, blocks=2),), precise=False),), 0.02
     )
     assert (strip["above"], strip["middle"], strip["below"]) == ("×10", "3×", "÷10")
 
@@ -135,7 +135,7 @@ def places(points: str) -> list[tuple[float, float]]:
 def test_a_strip_narrows_as_its_interval_does_and_stays_within_its_drawing() -> None:
     history = tuple(known(0.7, 0.7 / (1 + width), 0.7 * (1 + width), blocks) for blocks, width in
                     ((2, 5.0), (3, 0.1), (4, 0.05), (5, 0.02)))  # fmt: skip
-    (strip,) = strips((LiveRatio(label="TLS 1.3", history=history, precise=True, noise_floor=0.01),), 0.02)
+    (strip,) = strips((KnownRatio(label="TLS 1.3", history=history, precise=True, noise_floor=0.01),), 0.02)
     outline = places(strip["area"])
     highs, lows = outline[:4], outline[:3:-1]
     heights = [low[1] - high[1] for high, low in zip(highs, lows, strict=True)]
@@ -150,7 +150,7 @@ def test_a_strip_narrows_as_its_interval_does_and_stays_within_its_drawing() -> 
 
 def test_no_difference_and_the_noise_floor_are_drawn_where_they_are_in_sight() -> None:
     history = (known(1.01, 0.97, 1.05, 2), known(1.005, 0.99, 1.02, 3))
-    (strip,) = strips((LiveRatio(label="control", history=history, precise=True, noise_floor=0.015),), 0.02)
+    (strip,) = strips((KnownRatio(label="control", history=history, precise=True, noise_floor=0.015),), 0.02)
     assert strip["none"] is not None
     assert strip["floor"] is not None
     top, height = strip["floor"]
@@ -160,6 +160,6 @@ def test_no_difference_and_the_noise_floor_are_drawn_where_they_are_in_sight() -
 
 def test_one_block_has_no_strip_and_one_interval_is_a_dot() -> None:
     one = known(0.7, None, None, 1)
-    assert strips((LiveRatio(label="a", history=(one,), precise=False),), 0.02) == []
-    (strip,) = strips((LiveRatio(label="a", history=(one, known(0.7, 0.6, 0.8, 2)), precise=False),), 0.02)
+    assert strips((KnownRatio(label="a", history=(one,), precise=False),), 0.02) == []
+    (strip,) = strips((KnownRatio(label="a", history=(one, known(0.7, 0.6, 0.8, 2)), precise=False),), 0.02)
     assert len(strip["dots"]) == 1

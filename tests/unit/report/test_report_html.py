@@ -104,7 +104,7 @@ def test_it_answers_the_question_at_the_top() -> None:
 
 def test_the_planted_figures_are_in_cards_and_tables() -> None:
     text = Outline(page_of(exact_run)).text()
-    assert "TLS 1.3 ÷4.90 1,020/s instead of 5,000/s 95 % interval 4.90 … 4.90" in text
+    assert "TLS 1.3 ÷4.90 1,020/s instead of 5,000/s 95 % interval [4.90 … 4.90]" in text
     assert "26,000 −7.1 % [−7.1 … −7.1]" in text
     assert "1,450 ×7.63 [7.63 … 7.63]" in text
 
@@ -162,7 +162,7 @@ def test_nothing_that_a_server_says_becomes_part_of_the_page(make: Make) -> None
     ("make", "there", "absent"),
     [
         (guest, ["The server’s was out of reach", "Client CPU per operation"], ["Server CPU per operation"]),
-        (one_block, ["One block alone shows no scatter"], ["Block after block", "interval −"]),
+        (one_block, ["One block alone shows no scatter"], ["Block after block", "interval ["]),
         (all_invalid, ["Nothing to show, because none of 20 trials was valid"], ["Against plaintext"]),
         (one_case_lost, ["no valid trial: the server died of signal 9", "Against plaintext"], []),
         (many_levels, ["64 connections", "TLS as the client chooses resumed"], []),

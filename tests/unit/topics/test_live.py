@@ -6,9 +6,10 @@ import pytest
 
 from fake_trials import fake_run
 from intervals import known
-from tlstax.findings.core.stopping import Known, Progress, decide
+from tlstax.findings.core.stopping import Progress, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord, Verdict
+from tlstax.results.live import KnownRatio
 from tlstax.study import load_study, override
 from tlstax.topics.live import (
     MOST_POINTS,
@@ -43,11 +44,11 @@ def test_each_block_adds_a_point_and_the_last_is_what_is_known_now() -> None:
     assert (live.run, live.wanted, live.more_ratios) == (RUN.header.run, TAX.precision, 0)
     assert [point.blocks for point in live.ratios[0].history] == [1, 2, 3]
     for ratio, now in zip(live.ratios, progress(3).known, strict=True):
-        assert ratio.now == now.ratio
+        assert ratio.now == now.now
         places = [point.blocks for point in ratio.history]
         assert places == sorted(set(places))
-        assert places[-1] == now.ratio.blocks
-        assert (ratio.is_control, ratio.precise) == (now.case.role == "control", now.precise)
+        assert places[-1] == now.now.blocks
+        assert (ratio.label, ratio.is_control, ratio.precise) == (now.label, now.is_control, now.precise)
 
 
 def test_nothing_is_known_before_the_first_block() -> None:
@@ -71,7 +72,8 @@ def test_the_noise_floor_is_that_of_the_control_of_the_same_workload() -> None:
 def test_a_long_history_keeps_its_first_and_its_last_point() -> None:
     account, case = Account(RUN.header), cases(TAX)[2]
     for blocks in range(1, 400):
-        ratio = Known(case, known(0.7, 0.6, 0.8, blocks), precise=False)
+        history = (known(0.7, 0.6, 0.8, blocks),)
+        ratio = KnownRatio(label="a", history=history, precise=False, levels=case.levels)
         account.decided(Progress(blocks, 0.1, "", 0.02, 1, 1.0, 1, 0.1, (ratio,)))
         (shown,) = account.between("", "now", share=None, left_s=None).ratios
         places = [point.blocks for point in shown.history]

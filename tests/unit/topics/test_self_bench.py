@@ -76,7 +76,7 @@ def test_the_answer_is_of_64_connections_or_the_nearest_below() -> None:
         run = ran(override(study, "connections", connections.split(",")), noise=0.001)
         sysbench, floor = sorted(sentences(Run(run), list(rows(Run(run)))), reverse=True)
         many = f"at {shown} connection{'' if shown == 1 else 's'} the engine spends "
-        assert sysbench.startswith(f"{many}1.50 [")
+        assert sysbench.startswith(f"{many}1.50 (")
         assert "of sysbench's CPU on a point select in plaintext, " in sysbench
         assert floor.startswith(many)
         assert "of the bare floor's CPU on a point select in plaintext" in floor
@@ -103,7 +103,7 @@ def test_every_format_has_it_as_the_answer_and_within_its_width() -> None:
         text = render(run, told, "terminal", width=width)
         assert max(map(len, text.splitlines())) <= width
         assert "• At 8 connections the engine spends 1.5" in text
-    wide = render(run, told, "terminal", width=100).splitlines()
+    wide = render(run, told, "terminal", width=120).splitlines()
     (line,) = (number for number, text in enumerate(wide) if text.startswith("  resumed 8"))
     assert wide[line].split()[1:] == ["8", "10,000", "–", "16.8", "–", "–", "–", "–"]
     for form in ("md", "html", "csv"):

@@ -16,6 +16,7 @@ from tlstax.records.predicted import PredictedCase, Predictions, Scaling
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told
+from tlstax.store.anonymise import anonymous
 from tlstax.study import Case, load_study
 from tlstax.study.mixes import Mix
 from tlstax.topics.answer.document import document
@@ -221,3 +222,8 @@ def test_every_format_has_the_same_numbers() -> None:
 def test_a_record_refuses_what_is_no_prediction() -> None:
     with pytest.raises(ValueError, match="model"):
         Predictions.model_validate(header().predictions.model_dump() | {"model": 0})  # type: ignore[union-attr]
+
+
+def test_a_packed_run_tells_the_same_of_its_predictions() -> None:
+    run = stored(header())
+    assert told(anonymous(run)) == told(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from statistics import median
 from typing import Literal
@@ -15,22 +15,14 @@ from tlstax.findings.core.wording import known_to, percent
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
-from tlstax.study import Case, Study
+from tlstax.results.live import KnownRatio
+from tlstax.study import Study
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.text import counted
 
 HOPELESS_BLOCKS = 3
 """A comparison that has not given one usable pair in this many blocks is no longer waited for."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """A case's ratio of the deciding outcome so far; `precise` once it is as well known as is wanted."""
-
-    case: Case
-    ratio: Interval
-    precise: bool
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Progress:
     `left_s` is never more than the budget leaves, nor are the blocks of several machines, which may differ by
     more than was asked for. `ratios` are waited for, half of which are known to
     `median_half_width` or better (None as for the widest). `known` has those of them that there are yet, in
-    the plan's order.
+    the plan's order: ratios of the `outcome`, in words, to the `baseline`.
     """
 
     blocks: int
@@ -54,7 +46,9 @@ class Progress:
     left_s: float
     ratios: int = 0
     median_half_width: float | None = None
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownRatio, ...] = ()
+    outcome: str = ""
+    baseline: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,20 @@ class Continue:
     progress: Progress
 
 
-Taken = dict[tuple[tuple[int, int] | None, ...], float | None]
-"""Ln of the ratio of each pair of trials, by the places of the two and of the control."""
+@dataclass(frozen=True)
+class Taken:
+    """What stays from block to block: cases' labels by their keys, and ln of the ratio of each pair.
+
+    A pair of trials is named by the places of the two and of the control.
+    """
+
+    labels: Mapping[str, str]
+    ratios: dict[tuple[tuple[int, int] | None, ...], float | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, study: Study) -> Taken:
+        """Of a study, before its first block."""
+        return cls(short_labels(study))
 
 
 def decide(
@@ -87,17 +93,17 @@ def decide(
     to have at the most; or when another block would not end within the budget; or when no comparison can
     give a ratio at all. The intervals are those of
     `Pooling`, which keep what they promise although the width decides. Histograms are decoded
-    only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`,
-    empty at first, which keeps the ratio of each pair, for stored trials do not change.
+    only where the deciding outcome is a percentile. Who asks after every block hands in the same `taken`, for
+    stored trials do not change.
     """
-    taken = {} if taken is None else taken
+    taken = Taken.of(study) if taken is None else taken
     blocks = len({record.trial.block for record in records})
     pooling = Pooling(study.confidence, machines_of(records))
     compared = [c for c in compare(study, records) if c.case.role != "baseline"]
     ratios = [_ratio(study, comparison, pooling, taken) for comparison in compared]
     waited_for = [r for r in ratios if r.interval or r.comparison.tried_blocks < HOPELESS_BLOCKS]
     time = _Time.of(study, blocks, elapsed_s, machines=len(set(pooling.machines.values())) or 1)
-    progress = _progress(study, blocks, waited_for, time)
+    progress = _progress(study, blocks, waited_for, time, taken.labels)
     if not waited_for:
         why = f"no comparison has a valid pair of trials with {study.deciding_outcome}"
         return Stop("hopeless", why, progress)
@@ -159,9 +165,9 @@ def _log_ratio(name: str, pair: Pair, taken: Taken) -> float | None:
     """The pair's ratio, taken once."""
     trials = (pair.record, pair.baseline, pair.control)
     places = tuple(record.trial.place if record is not None else None for record in trials)
-    if places not in taken:
-        taken[places] = log_ratio_between(pair.record, pair.baseline, name, pair.control)
-    return taken[places]
+    if places not in taken.ratios:
+        taken.ratios[places] = log_ratio_between(pair.record, pair.baseline, name, pair.control)
+    return taken.ratios[places]
 
 
 def _precise(study: Study, ratio: Interval | None) -> bool:
@@ -170,7 +176,9 @@ def _precise(study: Study, ratio: Interval | None) -> bool:
     return ratio.half_width <= study.precision
 
 
-def _progress(study: Study, blocks: int, ratios: Sequence[_Ratio], time: _Time) -> Progress:
+def _progress(
+    study: Study, blocks: int, ratios: Sequence[_Ratio], time: _Time, labels: Mapping[str, str]
+) -> Progress:
     known = [(ratio.comparison.case, ratio.interval) for ratio in ratios if ratio.interval is not None]
     widths = [(r.half_width, case) for case, r in known if r.half_width is not None]
     worst = max(widths, key=lambda width: width[0], default=None) if len(widths) == len(ratios) else None
@@ -186,7 +194,18 @@ def _progress(study: Study, blocks: int, ratios: Sequence[_Ratio], time: _Time) 
         left_s=min(left * time.block_s, time.left_s) if time.block_s else time.left_s,
         ratios=len(ratios),
         median_half_width=median(width for width, _ in widths) if worst else None,
-        known=tuple(Known(case, ratio, _precise(study, ratio)) for case, ratio in known),
+        known=tuple(
+            KnownRatio(
+                label=labels[case.key()],
+                history=(ratio,),
+                precise=_precise(study, ratio),
+                levels=case.levels,
+                is_control=case.role == "control",
+            )
+            for case, ratio in known
+        ),
+        outcome=OUTCOMES[study.deciding_outcome].words,
+        baseline=label_levels(study.baseline, study),
     )
 
 
@@ -198,42 +217,6 @@ def _spent(study: Study, progress: Progress, machines: int) -> str:
     return f"{spent}; the widest ratio is {known_to(progress.worst_half_width)} ({progress.worst})"
 
 
-@dataclass(frozen=True)
-class RatioSoFar:
-    """A case's ratio to its baseline; `precise` once it is as well known as the study wants."""
-
-    label: str
-    ratio: Interval
-    precise: bool
-
-
-@dataclass(frozen=True)
-class SoFar:
-    """What `blocks` blocks have told of the deciding outcome, in words, against the baseline.
-
-    `ratios` are in the plan's order; a ratio is precise once it is known to `wanted`.
-    """
-
-    outcome: str
-    baseline: str
-    blocks: int
-    wanted: float
-    ratios: tuple[RatioSoFar, ...]
-
-
-def so_far(progress: Progress, study: Study, labels: Mapping[str, str]) -> SoFar:
-    """What the progress holds of ratios. `labels` are those of `short_labels`."""
-    return SoFar(
-        outcome=OUTCOMES[study.deciding_outcome].words,
-        baseline=label_levels(study.baseline, study),
-        blocks=progress.blocks,
-        wanted=progress.wanted,
-        ratios=tuple(
-            RatioSoFar(labels[known.case.key()], known.ratio, known.precise) for known in progress.known
-        ),
-    )
-
-
 def short_labels(study: Study) -> dict[str, str]:
     """What each case is called, by its key, without what all of them say."""
     parts = {case.key(): full_label(case, study).split(", ") for case in cases(study)}
@@ -242,9 +225,9 @@ def short_labels(study: Study) -> dict[str, str]:
     return {key: ", ".join([part for part in own if part not in shared] or own) for key, own in parts.items()}
 
 
-def most_telling(ratios: Sequence[RatioSoFar], count: int) -> list[RatioSoFar]:
+def most_telling(ratios: Sequence[KnownRatio], count: int) -> list[KnownRatio]:
     """The `count` ratios that are farthest from 1 beyond doubt, in their order; of equal ones the first."""
-    by_size = sorted(range(len(ratios)), key=lambda place: -_certainly_off(ratios[place].ratio))
+    by_size = sorted(range(len(ratios)), key=lambda place: -_certainly_off(ratios[place].now))
     return [ratios[place] for place in sorted(by_size[: max(0, count)])]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, log10
+from typing import Literal
 
 from tlstax.contract import Handshakes, Negotiated, TlsView
 from tlstax.findings.core.contrasts import INSTANCE
@@ -72,6 +73,48 @@ def alike(*values: float) -> list[str]:
     return [f"{value:.{decimals}f}" for value in values]
 
 
+def signed_alike(*values: float) -> list[str]:
+    """The same, each with its sign."""
+    return [with_sign(text) for text in alike(*values)]
+
+
+Rounding = Callable[..., Sequence[str]]
+"""A figure and the ends of its interval as they are written, for which they are looked at together."""
+
+Form = Literal["to", "[…]"]
+"""How ends stand behind their figure: "(5.9 to 8.2 %)" in a sentence, "[5.9 … 8.2]" beside figures."""
+
+
+def each(said: Callable[[float], str]) -> Rounding:
+    """Figures of which each is written for itself."""
+    return lambda *values: [said(value) for value in values]
+
+
+def set_ends(low: str, high: str, form: Form = "to", *, unit: str = "") -> str:
+    """The ends of an interval behind their figure; of all that is printed, this alone sets them."""
+    return f"({low} to {high}{unit})" if form == "to" else f"[{low} … {high}{unit}]"
+
+
+def with_ends(  # noqa: PLR0913 (a unit and another one behind the ends, by name)
+    found: Interval,
+    rounding: Rounding,
+    unit: str = "",
+    *,
+    last: str = "",
+    form: Form = "to",
+    alone: str | None = None,
+) -> str:
+    """A figure in its unit, and the ends of its interval with what is behind the `last` of them.
+
+    Where there is no interval it is `alone` in the blocks that there are, or the figure where that is None.
+    """
+    if found.low is None or found.high is None:
+        (point,) = rounding(found.point)
+        return f"{point}{unit}" if alone is None else f"{alone} in {without_scatter(found)} alone"
+    point, low, high = rounding(found.point, found.low, found.high)
+    return f"{point}{unit} {set_ends(low, high, form, unit=last)}"
+
+
 def capitalised(text: str) -> str:
     """The text with a capital to begin with, unless its first word is a name: "mysql-9.7", "mysql2"."""
     first = text.split(" ", 1)[0]
@@ -81,16 +124,17 @@ def capitalised(text: str) -> str:
 
 def change_words(ratio: Interval) -> str:
     """A ratio as a change with its interval: "+10.1 % (8.4 to 11.9 %)", "86 times (70 to 105)"."""
-    if ratio.low is None or ratio.high is None:
-        return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
     if not ratio.is_telling:
         return "known to no better than a factor of ten"
+    alone = signed_percent(ratio.point - 1)
     if ratio.point >= MANY_TIMES:
-        point, low, high = alike(ratio.point, ratio.low, ratio.high)
-        return f"{point} times ({low} to {high})"
-    changes = (100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high))
-    point, low, high = (with_sign(text) for text in alike(*changes))
-    return f"{point} % ({low} to {high} %)"
+        return with_ends(ratio, alike, " times", alone=alone)
+    return with_ends(ratio.each(per_cent), signed_alike, " %", last=" %", alone=alone)
+
+
+def per_cent(ratio: float) -> float:
+    """By how many per cent it is more than 1."""
+    return 100 * (ratio - 1)
 
 
 def verdict_words(judgement: str, within: float) -> str:

@@ -110,7 +110,7 @@ def _cell(column: Column, place: int) -> str:
     cell = column.cells[place]
     if not cell.change:
         return cell.value
-    interval = f" [{cell.interval}]" if column.is_answer and cell.interval else ""
+    interval = f" {cell.interval}" if column.is_answer and cell.interval else ""
     mark = f" {cell.mark}" if cell.mark else ""
     return f"{cell.value} ({cell.change}{interval}{mark})"
 

@@ -311,7 +311,7 @@ def _change_cells(column: Column, baseline: str) -> Cells:
 def _change(cell: Cell, column: Column) -> Text:
     if not cell.change:
         return Text("")
-    text = f"{cell.change} [{cell.interval}]" if column.is_answer and cell.interval else cell.change
+    text = f"{cell.change} {cell.interval}" if column.is_answer and cell.interval else cell.change
     if cell.mark:
         return styled(f"{text} {cell.mark}", style="dim")
     known = OUTCOMES.get(column.outcome)

@@ -16,7 +16,7 @@ from tlstax.findings.core.judgements import judge
 from tlstax.findings.core.wording import MINUS, capitalised, known_to, percent
 from tlstax.report.page.html import style, template
 from tlstax.results.interval import Interval
-from tlstax.results.live import LiveRatio, LiveRun
+from tlstax.results.live import KnownRatio, LiveRun
 from tlstax.support.text import counted, duration
 from tlstax.topics.core import figures, palette
 from tlstax.topics.core.charts import STRETCHES
@@ -140,7 +140,7 @@ def rows(live: LiveRun) -> list[dict[str, str]]:
     ]
 
 
-def _state(live: LiveRun, ratio: LiveRatio) -> str:
+def _state(live: LiveRun, ratio: KnownRatio) -> str:
     """Whether a ratio is known as wanted; where it is narrow enough, what it lacks are blocks."""
     if ratio.precise:
         return "as wanted"
@@ -165,7 +165,7 @@ difference, each None where it is out of sight; `wanted` are the precision's two
 """
 
 
-def strips(ratios: tuple[LiveRatio, ...], wanted: float | None) -> list[Strip]:
+def strips(ratios: tuple[KnownRatio, ...], wanted: float | None) -> list[Strip]:
     """A strip for each ratio that has an interval, in its own colour; the controls' are grey."""
     inks = iter(range(len(ratios)))
     drawn = []
@@ -176,7 +176,7 @@ def strips(ratios: tuple[LiveRatio, ...], wanted: float | None) -> list[Strip]:
     return drawn
 
 
-def _strip(ratio: LiveRatio, ink: str, wanted: float | None) -> Strip:
+def _strip(ratio: KnownRatio, ink: str, wanted: float | None) -> Strip:
     history = [known for known in ratio.history if known.half_width is not None]
     plot, floor = _Plot(history), ratio.noise_floor
     ends = (1 + wanted, 1 / (1 + wanted)) if wanted is not None else ()
@@ -253,7 +253,7 @@ def _points(places: list[tuple[float, float]]) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in places)
 
 
-def _in_words(ratio: LiveRatio, history: list[Interval]) -> str:
+def _in_words(ratio: KnownRatio, history: list[Interval]) -> str:
     """What is drawn, for who does not see it."""
     first, now = history[0], history[-1]
     known = f"{ratio.label}: {change_with_interval(now)} after {now.blocks} blocks"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.findings.core.wording import MINUS, capitalised, signed
+from tlstax.findings.core.wording import MINUS, capitalised, each, signed, with_ends
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
 from tlstax.support.text import counted
@@ -146,7 +146,7 @@ def _savings(saving: Saving) -> Iterator[str]:
 
 
 def share_words(saved: Interval) -> str:
-    """A share that is saved, as a change: "-61 % [-63, -58]"."""
+    """A share that is saved, as a change: "-61 % [-63 … -58]"."""
     return _saved_words(
         saved, lambda share: f"{100 * share:+.0f}".replace("-", MINUS).replace("+0", "0"), "%"
     )
@@ -160,9 +160,7 @@ def _micros(saved: Interval) -> str:
 
 
 def _saved_words(saved: Interval, said: Callable[[float], str], unit: str) -> str:
-    point, *ends = (said(-end) for end in (saved.point, saved.high, saved.low) if end is not None)
-    within = f" [{', '.join(ends)}]" if ends else ""
-    return f"{point} {unit}{within}"
+    return with_ends(-saved, each(said), f" {unit}", form="[…]")
 
 
 def _nothing(found: Advice) -> str:

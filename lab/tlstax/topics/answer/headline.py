@@ -10,12 +10,14 @@ from tlstax.findings.core.wording import (
     alike,
     change_words,
     mode_label,
+    per_cent,
     percent,
+    set_ends,
+    signed_alike,
     signed_percent,
     subject_label,
     tls_label,
     verdict_words,
-    with_sign,
     without_scatter,
 )
 from tlstax.results.document import Finding, RunDocument
@@ -221,9 +223,9 @@ def _difference(finding: Finding, within: float) -> str:
     is_many = max(ratio.point, 1 / ratio.point) >= MANY_TIMES
     unit, sign = "×" if is_many else " %", 1 if is_more else -1
     ends = (ratio.point, ratio.low, ratio.high) if is_more else (ratio.point, ratio.high, ratio.low)
-    size, start, end = alike(*(value**sign if is_many else sign * 100 * (value - 1) for value in ends))
+    size, start, end = alike(*(value**sign if is_many else sign * per_cent(value) for value in ends))
     words = WAYS[is_many, of_rate][0 if is_more else 1]
-    sure = f"({start} to {end}{unit} at {percent(ratio.confidence)})"
+    sure = set_ends(start, end, unit=f"{unit} at {percent(ratio.confidence)}")
     if not of_rate:
         return f"{_what(finding)} {size}{unit} {words} {sure}"
     return f"{size}{unit} {words}{'' if is_many else f' {_what(finding)}'} {sure}"
@@ -249,7 +251,7 @@ def _evidence(finding: Finding) -> str:
     ratio = finding.ratio
     if ratio.low is None or ratio.high is None:
         return f"{signed_percent(ratio.point - 1)} in {without_scatter(ratio)} alone"
-    start, end = (with_sign(text) for text in alike(100 * (ratio.low - 1), 100 * (ratio.high - 1)))
+    start, end = signed_alike(per_cent(ratio.low), per_cent(ratio.high))
     floor = f", noise floor {percent(finding.noise_floor)}" if finding.noise_floor is not None else ""
     return f"{start} to {end} % at {percent(ratio.confidence)}{floor}"
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from tlstax.findings.core.wording import MANY_TIMES, MINUS
+from tlstax.findings.core.wording import MANY_TIMES, MINUS, set_ends
 from tlstax.results.interval import Interval
 
 NOTHING = "\N{EN DASH}"
@@ -90,29 +90,29 @@ def change(ratio: Interval) -> str:
 
 
 def interval(ratio: Interval) -> str:
-    """The two ends of the interval in the form of `change`; empty where there is none.
+    """The two ends of the interval in brackets, in the form of `change`; empty where there is none.
 
     An interval over more than an order of magnitude is only said to be too wide.
     """
     if ratio.low is None or ratio.high is None:
         return ""
     if not ratio.is_telling:
-        return "too wide"
+        return "[too wide]"
     sign, _ = _form(ratio.point)
     low, high = (ratio.high, ratio.low) if sign == DIVIDED else (ratio.low, ratio.high)
-    return f"{_in_form(low, sign)} … {_in_form(high, sign)}"
+    return set_ends(_in_form(low, sign), _in_form(high, sign), "[…]")
 
 
 def ends(found: Interval, said: Callable[[float], str], unit: str = "") -> str:
     """The two ends of an interval in brackets, each as it is said; empty where there is none."""
     if found.low is None or found.high is None:
         return ""
-    return f"[{said(found.low)} … {said(found.high)}{unit}]"
+    return set_ends(said(found.low), said(found.high), "[…]", unit=unit)
 
 
 def change_with_interval(ratio: Interval) -> str:
     """The change and, where there is one, its interval in brackets: -18.3 % [-19.4 … -17.0]."""
-    return f"{change(ratio)} [{interval(ratio)}]" if has_interval(ratio) else change(ratio)
+    return f"{change(ratio)} {interval(ratio)}" if has_interval(ratio) else change(ratio)
 
 
 def _form(point: float) -> tuple[str, str]:

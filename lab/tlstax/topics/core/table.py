@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from tlstax.findings.core.wording import capitalised
+from tlstax.findings.core.wording import capitalised, set_ends
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet
 from tlstax.topics.core.columns import GROUP
@@ -24,16 +23,15 @@ INDENT = "  "
 class Number:
     """A cell that is a number, with what is known of it; each format prints it in the room that it has.
 
-    `said` is how a number is written. The ends stand as `[low … high]`, or as `±` half their distance, always
-    (`is_whole`) or where there is room; `between` says them, where they are not said as the number is. One
-    that is not `is_sure` to differ from nothing is marked.
+    `said` is how a number is written. The ends stand beside it always (`is_whole`) or where there is room;
+    `between` has them where they are not said as the number is. One that is not `is_sure` to differ from
+    nothing is marked.
     """
 
     point: float | None
     low: float | None = None
     high: float | None = None
     said: Callable[[float], str] = significant
-    ends: Literal["[…]", "±"] = "[…]"
     is_whole: bool = False
     is_sure: bool = True
     between: str = ""
@@ -45,18 +43,16 @@ class Number:
         point = self.said(self.point) if self.is_sure else f"{UNKNOWN} {self.said(self.point)}"
         if self.low is None or self.high is None or not (roomy or self.is_whole):
             return point
-        if self.ends == "±":
-            return f"{point} ±{self.between or significant((self.high - self.low) / 2, 2)}"
-        return f"{point} [{self.between or f'{self.said(self.low)} … {self.said(self.high)}'}]"
+        return f"{point} {self.between or set_ends(self.said(self.low), self.said(self.high), '[…]')}"
 
 
 def number(
-    found: Interval | None, said: Callable[[float], str] = significant, *, ends: Literal["[…]", "±"] = "[…]"
+    found: Interval | None, said: Callable[[float], str] = significant, *, is_whole: bool = False
 ) -> Number:
     """An interval as a cell; none as a cell without a number."""
     if found is None:
         return Number(None)
-    return Number(found.point, found.low, found.high, said, ends)
+    return Number(found.point, found.low, found.high, said, is_whole)
 
 
 def ratio(found: Interval | None) -> Number:

@@ -8,7 +8,7 @@ from math import log, log10
 
 from tlstax.findings.core.contrasts import INSTANCE
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.wording import MINUS, alike
+from tlstax.findings.core.wording import MINUS, alike, set_ends, with_ends
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study
 from tlstax.study.factors import FACTORS, CaseLevels
@@ -124,17 +124,18 @@ def number(found: Interval) -> str:
         return f"{alike(found.point)[0]} (one block alone)"
     if found.low > 0 and found.high > WIDEST * found.low:
         return "a number that is not known to a factor of ten of"
-    point, low, high = (text.replace("-", MINUS) for text in _alike(found.point, found.low, found.high))
-    return point if point == low == high else f"{point} ({low} to {high})"
+    point, *ends = _alike(found.point, found.low, found.high)
+    return point if ends == [point, point] else with_ends(found, _alike)
 
 
 def _alike(*values: float) -> list[str]:
     """To three digits at most where the interval is narrower than that."""
     largest = max(abs(value) for value in values)
+    texts = alike(*values)
     if max(values) - min(values) < largest / 200:
         decimals = max(0, 2 - int(log10(largest))) if largest >= 1 else 2
-        return [f"{value:.{decimals}f}" for value in values]
-    return alike(*values)
+        texts = [f"{value:.{decimals}f}" for value in values]
+    return [text.replace("-", MINUS) for text in texts]
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Rounded(Number):
         if self.is_sure and not roomy:
             return alone
         mark = "" if self.is_sure else f"{figures.UNKNOWN} "
-        ends = f" [{low} … {high}]" if roomy and low != high else ""
+        ends = f" {set_ends(low, high, '[…]')}" if roomy and low != high else ""
         return f"{mark}{point}{self.sign}{ends}"
 
 

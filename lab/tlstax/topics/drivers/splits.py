@@ -19,7 +19,16 @@ from typing import Any
 
 from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.wording import MANY_TIMES, MINUS, alike, percent, signed_percent
+from tlstax.findings.core.wording import (
+    MANY_TIMES,
+    MINUS,
+    alike,
+    each,
+    per_cent,
+    percent,
+    signed_percent,
+    with_ends,
+)
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet
 from tlstax.study import Case, Published, Study, within
@@ -263,34 +272,29 @@ def _longer(ratio: Interval, extra: Interval) -> str:
             f"no difference in the time of an operation is seen ({low} to {high}, {least_us} to {most_us} µs)"
         )
     if ratio.low is not None and ratio.high is not None and ratio.high < 1:
-        point, low, high = (percent(1 - end) for end in (ratio.point, ratio.high, ratio.low))
-        return f"an operation takes {point} less time ({low} to {high})"
+        less = -ratio.each(lambda end: end - 1)
+        return f"an operation takes {with_ends(less, each(percent), ' less time')}"
     return f"an operation takes {_times(ratio)} and {_us(extra)} more"
 
 
 def _times(ratio: Interval) -> str:
     """How much longer: "2.31 times as long (2.20 to 2.43)", "12.1 % longer (10.8 to 13.4 %)"."""
-    if ratio.low is None or ratio.high is None:
-        return f"{ratio.point:.2f} times as long in one block alone"
+    alone = f"{ratio.point:.2f} times as long"
     if ratio.point >= MANY_TIMES:
-        point, low, high = alike(ratio.point, ratio.low, ratio.high)
-        return f"{point} times as long ({low} to {high})"
-    point, low, high = _rounded(*(100 * (end - 1) for end in (ratio.point, ratio.low, ratio.high)))
-    return f"{point} % longer ({low} to {high} %)"
+        return with_ends(ratio, alike, " times as long", alone=alone)
+    return with_ends(ratio.each(per_cent), _rounded, " % longer", last=" %", alone=alone)
 
 
 def _us(amount: Interval) -> str:
     """A difference in time: "81 µs (75 to 87 µs)"."""
-    if amount.low is None or amount.high is None:
-        return f"{amount.point:.1f} µs in one block alone".replace("-", MINUS)
-    return "{} µs ({} to {} µs)".format(*_rounded(amount.point, amount.low, amount.high))
+    alone = f"{amount.point:.1f} µs".replace("-", MINUS)
+    return with_ends(amount, _rounded, " µs", last=" µs", alone=alone)
 
 
 def _share_words(name: str, share: Interval) -> str:
     if share.low is None or share.high is None:
         return f"{name} is {percent(share.point) if share.point >= 0 else signed_percent(share.point)}"
-    ends = (100 * end for end in (share.point, share.low, share.high))
-    return f"{name} is {{}} % ({{}} to {{}} %)".format(*_rounded(*ends))
+    return f"{name} is {with_ends(share.each(lambda end: 100 * end), _rounded, ' %', last=' %')}"
 
 
 def _rounded(*values: float) -> list[str]:

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.wording import alike, number, percent, signed
+from tlstax.findings.core.wording import alike, each, number, percent, set_ends, signed, with_ends
 from tlstax.records.predicted import Scaling
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
@@ -387,19 +387,15 @@ def _cost_words(costs: Mapping[str, Row]) -> dict[str, str]:
 
 
 def _time_words(time_us: Interval) -> str:
-    """A time with its interval: "1,250 µs [1,200, 1,300]", in ms where it is long."""
+    """A time with its interval: "1,250 µs [1,200 … 1,300]", in ms where it is long."""
     if abs(time_us.point) >= LARGE_US:
-        return f"{_within(time_us.each(lambda us: us / 1000))} ms"
-    if time_us.low is None or time_us.high is None:
-        return f"{number(time_us.point)} µs"
-    return f"{number(time_us.point)} µs [{number(time_us.low)}, {number(time_us.high)}]"
+        return _within(time_us.each(lambda us: us / 1000), " ms")
+    return with_ends(time_us, each(number), " µs", form="[…]")
 
 
-def _within(known: Interval) -> str:
-    if known.low is None or known.high is None:
-        return f"{known.point:.3g}"
-    point, low, high = alike(known.point, known.low, known.high)
-    return f"{point} [{low}, {high}]"
+def _within(known: Interval, unit: str = "") -> str:
+    rounding = each("{:.3g}".format) if known.low is None or known.high is None else alike
+    return with_ends(known, rounding, unit, form="[…]")
 
 
 def _parts(found: Prediction) -> Iterator[tuple[str | Text, ...]]:
@@ -429,7 +425,8 @@ def _saving_words(row: Row, found: Prediction) -> str:
     if low <= 0 <= high:
         judged = f"{'alike' if max(-low, high) <= ALIKE else 'inconclusive'} in"
     time = f"{signed(time_us / 1000)} ms" if abs(time_us) >= 1000 else f"{signed(time_us)} µs"
-    words = [f"{judged} the server's CPU [{_change(low)}, {_change(high)}]", f"{time} a connection"]
+    ends = set_ends(_change(low), _change(high), "[…]")
+    words = [f"{judged} the server's CPU {ends}", f"{time} a connection"]
     if round(round_trips, 1):
         words.append(f"{signed(round_trips)} round trips")
     if found.connects_per_s is not None:

@@ -8,15 +8,16 @@ later.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from statistics import fmean
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tlstax.findings.core.outcomes import UNITS
 from tlstax.findings.core.stats import geometric_mean
-from tlstax.findings.core.wording import percent, signed_percent
+from tlstax.findings.core.wording import each, percent, signed_percent, with_ends
 from tlstax.plan.validation_mixes import DrawnMix
 from tlstax.records.predicted import PredictedCase, PredictedOutcome, Predictions
 from tlstax.records.trial import StoredRun
@@ -184,7 +185,7 @@ def rows(run: Run) -> Iterator[Row]:
     yield Row(
         role=PARTS,
         label=found.server,
-        more={MODEL: found.model, PARTS_RUN: found.run, SCALED_BY: scaled_by},
+        more=_known({MODEL: found.model, PARTS_RUN: found.run, SCALED_BY: scaled_by}),
     )
     for name, speed in speeds.items():
         again = sum(cost.outcome == name for cost in then)
@@ -257,10 +258,7 @@ def _costs(case: _Case, run: Run, speeds: Mapping[str, float]) -> Iterator[Row]:
                 blocks=measured.blocks,
             ),
             of="ratio",
-            more={
-                **_figures(own),
-                IS_WITHIN: None if low is None or high is None else low <= value <= high,
-            },
+            more=_figures(own, is_within=None if low is None or high is None else low <= value <= high),
         )
 
 
@@ -269,23 +267,24 @@ def _row(case: _Case, outcome: str, **fields: Any) -> Row:
     return Row(outcome=outcome, unit=unit, label=case.label, case=case.predicted.levels, **fields)
 
 
-def _figures(own: PredictedOutcome) -> dict[str, More]:
-    return {PREDICTED: own.value, LOW: own.low, HIGH: own.high}
+def _figures(own: PredictedOutcome, *, is_within: bool | None = None) -> dict[str, More]:
+    return _known({PREDICTED: own.value, LOW: own.low, HIGH: own.high, IS_WITHIN: is_within})
+
+
+def _known(more: Mapping[str, More]) -> dict[str, More]:
+    """What there is of these."""
+    return {name: value for name, value in more.items() if value is not None}
 
 
 def _summary(name: str, costs: Sequence[Row]) -> Row:
     errors = np.abs([_error(cost) for cost in costs])
-    within = fmean(bool(cost.more[IS_WITHIN]) for cost in costs)
+    within = None if name in COUNTS else fmean(bool(cost.more[IS_WITHIN]) for cost in costs)
     return Row(
         outcome=name,
         unit="1",
         role=OUTCOME,
         value=float(np.median(errors)),
-        more={
-            MIXES: len(costs),
-            DECILE: float(np.quantile(errors, 0.9)),
-            SHARE: None if name in COUNTS else within,
-        },
+        more=_known({MIXES: len(costs), DECILE: float(np.quantile(errors, 0.9)), SHARE: within}),
     )
 
 
@@ -297,7 +296,7 @@ def _error(cost: Row) -> float:
 def sentences(run: Run, found: Sequence[Row]) -> Iterator[str]:
     """How many predictions held, and of what nothing is known: what was not measured, or not predicted."""
     told = Told(title="", rows=tuple(found))
-    judged = [cost for cost in told.of(role=COST) if cost.more[IS_WITHIN] is not None]
+    judged = [cost for cost in told.of(role=COST) if IS_WITHIN in cost.more]
     if judged:
         held = sum(bool(cost.more[IS_WITHIN]) for cost in judged)
         yield (
@@ -353,12 +352,13 @@ def _errors(own: Row) -> tuple[str, str, str, str]:
 
 
 def _words(cost: Row) -> str:
-    """A cost beside what was expected: "+5.2 %: Server CPU: TLS 1.3, …: 631 µs, expected were 600 µs"."""
-    measured, expected = (
-        figures.quantity(value or 0.0, cost.unit) for value in (cost.value, cost.baseline_value)
-    )
-    of_what = f"{SHORT[cost.outcome]}: {cost.label}"
-    return f"{signed_percent(_error(cost))}: {of_what}: {measured}, expected were {expected}"
+    """A cost beside what was expected: "+5.2 %: Server CPU: …: 631 µs, expected 600 µs [550 µs … 650 µs]"."""
+    value, ratio, said = cost.value or 0.0, cost.ratio, partial(figures.quantity, unit=cost.unit)
+    low, high = (None if end is None else value / end for end in (ratio.high, ratio.low))
+    expected = ratio.model_copy(update={"point": cost.baseline_value, "low": low, "high": high})
+    words = f"{SHORT[cost.outcome]}: {cost.label}: {said(value)}"
+    expected_words = with_ends(expected, each(said), form="[…]")
+    return f"{signed_percent(_error(cost))}: {words}, expected {expected_words}"
 
 
 def _all_of(beside: Sequence[Row]) -> Table:
@@ -371,7 +371,7 @@ def _all_of(beside: Sequence[Row]) -> Table:
                 Number(cost.value),
                 Number(cost.baseline_value),
                 signed_percent(_error(cost)),
-                {True: "yes", False: "no", None: ""}[cast(bool | None, cost.more[IS_WITHIN])],
+                ("yes" if cost.more[IS_WITHIN] else "no") if IS_WITHIN in cost.more else "",
             ),
         )
         for name, own in grouped(beside, lambda cost: cost.outcome).items()

@@ -12,7 +12,14 @@ from tlstax.findings.core import stats
 from tlstax.findings.core.judgements import is_different
 from tlstax.findings.core.pooling import Pooling
 from tlstax.findings.core.series import difference
-from tlstax.findings.core.wording import alike, change_words, percent, signed_percent, with_sign
+from tlstax.findings.core.wording import (
+    change_words,
+    percent,
+    signed_alike,
+    signed_percent,
+    with_ends,
+    with_sign,
+)
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row
@@ -94,10 +101,8 @@ def _judged(
 
 def _points_words(known: Interval) -> str:
     """A difference of percentages with its interval: "+3.4 points (2.9 to 3.9)"."""
-    if known.low is None or known.high is None:
-        return f"{with_sign(f'{known.point:.2f}')} points in one block alone"
-    point, low, high = (with_sign(text) for text in alike(known.point, known.low, known.high))
-    return f"{point} points ({low} to {high})"
+    alone = f"{with_sign(f'{known.point:.2f}')} points"
+    return with_ends(known, signed_alike, " points", alone=alone)
 
 
 def verdict_of(parts: Sequence[Row]) -> str:
