@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from tlstax import __version__
 from tlstax.cli import examples
 from tlstax.cli.benches_app import benches_app
+from tlstax.cli.command import Group
 from tlstax.cli.exit import guarded
 from tlstax.cli.machine_app import machine_app, specimens_app
 from tlstax.cli.measure_app import measure_app, study_app
@@ -45,7 +45,7 @@ _UsageError: Any = typer.BadParameter.__base__
 """The library's own, or click's where an older one is built on that."""
 
 
-class _Program(TyperGroup):
+class _Program(Group):
     """All commands, in the help by what they are for."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -68,14 +68,8 @@ class _Program(TyperGroup):
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (the library's)
-        longest = max(len(name) for names in GROUPS.values() for name in names)
         for title, names in GROUPS.items():
-            with formatter.section(title):
-                shown = [(name, self.commands[name]) for name in names]
-                width = formatter.width - 6 - longest
-                formatter.write_dl(
-                    [(name.ljust(longest), command.get_short_help_str(width)) for name, command in shown]
-                )
+            self.write_list(title, names, formatter)
 
 
 app = typer.Typer(

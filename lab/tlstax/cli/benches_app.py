@@ -65,7 +65,10 @@ class LibraryBenchOptions(BenchOptions):
 
 @command(benches_app, "library-bench")
 def library_bench(options: LibraryBenchOptions) -> int:
-    """TLS libraries alone: handshakes, records, signatures and key exchanges in one process, in turn."""
+    """TLS libraries alone, in one process and in turn.
+
+    Handshakes, records, signatures and key exchanges.
+    """
     from tlstax.cli.library_bench_command import library_bench_command
 
     return library_bench_command(options)
@@ -110,7 +113,10 @@ class StormOptions(BenchOptions):
 
 @command(benches_app)
 def storm(options: StormOptions) -> int:
-    """The largest storm, or rate, of new connections that a server takes in time, by kind of TLS."""
+    """The most new connections that a server takes in time.
+
+    A storm opens them at once; with --steady it is the highest rate of them. By kind of TLS.
+    """
     from tlstax.cli.storm_command import storm_command
 
     return storm_command(options)

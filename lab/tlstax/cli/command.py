@@ -8,11 +8,12 @@ along: that is how several commands have the same ones. Help, completion, manual
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 from typer.models import ArgumentInfo, ParameterInfo
 
 from tlstax.support.errors import UserMistake
@@ -24,6 +25,27 @@ class With:
 
     option: str
     remedy: str = "leave it out"
+
+
+class Group(TyperGroup):
+    """Commands below one word, each with all of its first sentence however narrow a terminal is."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List them; the library would cut the sentences off."""
+        self.write_list("Commands", self.list_commands(ctx), formatter)
+
+    def write_list(self, title: str, names: Sequence[str], formatter: Any) -> None:
+        """A heading and the commands of these names, all groups' in columns that are alike."""
+        longest = max(len(name) for name, command in self.commands.items() if not command.hidden)
+        shown = ((name.ljust(longest), self.commands[name]) for name in names)
+        with formatter.section(title):
+            formatter.write_dl(
+                [
+                    (name, (command.help or "").split("\n\n")[0])
+                    for name, command in shown
+                    if not command.hidden
+                ]
+            )
 
 
 class FromEnvironment:

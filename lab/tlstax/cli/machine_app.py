@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
+from tlstax.cli.command import Group
 from tlstax.cli.options import Json
 
 machine_app = typer.Typer()
 specimens_app = typer.Typer(
-    help="What can be measured: servers and TLS libraries, fetched, built or added.", no_args_is_help=True
+    cls=Group, help="Servers and TLS libraries, fetched, built or added.", no_args_is_help=True
 )
 
 
 @machine_app.command()
 def doctor(json: Json = False) -> None:
-    """What this machine can and cannot measure, and what would help."""
+    """What this machine can measure, and what would help."""
     from tlstax.cli import streams
     from tlstax.doctor.diagnosis import diagnose
     from tlstax.doctor.rendering import to_json, to_text
@@ -32,7 +33,10 @@ def doctor(json: Json = False) -> None:
 
 @specimens_app.command("list")
 def specimens_list(json: Json = False) -> None:
-    """Every specimen that is known: what it is, whether it is here, what its TLS can do."""
+    """Every specimen that is known, and what its TLS can do.
+
+    What it is, and whether it is here.
+    """
     from tlstax.cli.specimens_command import list_command
 
     raise typer.Exit(list_command(as_json=json))
@@ -43,7 +47,10 @@ def specimens_fetch(
     names: Annotated[list[str] | None, typer.Argument(help="Names from the list.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them, which takes a while.")] = False,
 ) -> None:
-    """Fetch or build specimens, checked against their checksums or signatures."""
+    """Fetch or build specimens, and check them.
+
+    By their checksums or signatures.
+    """
     from tlstax.cli.specimens_command import fetch_command
 
     raise typer.Exit(fetch_command(names or [], everything=everything))
@@ -61,7 +68,10 @@ def specimens_verify(
 
 @specimens_app.command("remove")
 def specimens_remove(names: Annotated[list[str], typer.Argument(help="Names from the list.")]) -> None:
-    """Remove specimens from the cache; one that was added is forgotten, and its files stay."""
+    """Remove specimens from the cache.
+
+    One that was added is forgotten, and its files stay.
+    """
     from tlstax.cli.specimens_command import remove_command
 
     raise typer.Exit(remove_command(names))
@@ -75,7 +85,7 @@ def specimens_add(
         Path | None, typer.Option(help="The directory of its libssl, where it does not find that itself.")
     ] = None,
 ) -> None:
-    """Give a server of this machine a name, so that it can be measured like the others."""
+    """Give a server of this machine a name, to be measured by it."""
     from tlstax.cli.specimens_command import add_command
 
     raise typer.Exit(add_command(name, mysqld, libssl))
@@ -91,7 +101,10 @@ def machines(
     ],
     json: Json = False,
 ) -> None:
-    """The machines of a Ray cluster: what each is and can measure, their clocks, how far they are apart."""
+    """The machines of a Ray cluster, and what each can measure.
+
+    With their clocks, and how far they are apart.
+    """
     from tlstax.cli.asked_cluster import check_can_supply
 
     check_can_supply()
@@ -124,7 +137,10 @@ def bundle(
         typer.Option(help="Versions of Python to serve, such as 3.11,3.13. Default: the one that runs this."),
     ] = None,
 ) -> None:
-    """All of tlstax in one file, for machines without a network: `tar xf tlstax.tar && tlstax/tlstax run`."""
+    """All of tlstax in one file, for machines without a network.
+
+    There, `tar xf tlstax.tar && tlstax/tlstax run`.
+    """
     from tlstax.cli.bundle_command import bundle_command
 
     raise typer.Exit(bundle_command(output, server, tls_library, python))
@@ -132,7 +148,10 @@ def bundle(
 
 @machine_app.command()
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """The script by which a shell completes commands, options, names of servers, studies and runs."""
+    """The script by which bash, zsh or fish complete commands.
+
+    Options, names of servers, studies and runs as well.
+    """
     from tlstax.cli.command_tree import command_tree
     from tlstax.cli.completion.scripts import script
     from tlstax.cli.streams import show

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tlstax.cli.command import command
+from tlstax.cli.command import Group, command
 from tlstax.cli.options import (
     AlikeWithin,
     Arrivals,
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from tlstax.records.trial import Changes
 
 measure_app = typer.Typer()
-study_app = typer.Typer(help="Studies: what is compared with what, as files.", no_args_is_help=True)
+study_app = typer.Typer(
+    cls=Group, help="Studies: what is compared with what, as files.", no_args_is_help=True
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +240,7 @@ class StudyRunOptions(MeasuringOptions):
 
 @command(study_app, "run")
 def study_run(options: StudyRunOptions) -> int:
-    """Run a study: start its servers, measure in blocks, report what was found.
+    """Run a study: measure in blocks, report what was found.
 
     Servers that are there already are named by their addresses: --set server=mysql://user@host:port/db.
     """
@@ -277,10 +279,10 @@ class AbOptions(MeasuringOptions):
 
 @command(measure_app)
 def ab(options: AbOptions) -> int:
-    """What B changes beside A: both in one run, in turns, each of two processes that every block has anew.
+    """What B changes beside A, both in one run and in turns.
 
-    A server may be an external one, mysql://user@host:port/db, which goes on as it is. With limits the exit
-    status is that of `compare`.
+    Each is two processes that every block has anew. A server may be an external one,
+    mysql://user@host:port/db, which goes on as it is. With limits the exit status is that of `compare`.
     """
     from tlstax.cli.ab_command import ab_command
 

@@ -76,9 +76,10 @@ class CompareOptions:
 
 @command(read_app)
 def compare(options: CompareOptions) -> int:
-    """Which differences between runs are real, and what is different between them: each beside the first.
+    """Which differences between runs are real; a gate with --max.
 
-    With limits: whether the second run keeps to them beside the first; 0 passed, 4 failed, 5 inconclusive.
+    Each run is set beside the first, with what else is different between them. With limits: whether the
+    second run keeps to them beside the first; 0 passed, 4 failed, 5 inconclusive.
     """
     from tlstax.cli.compare_command import compare_command
 
@@ -100,7 +101,10 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Where the extra cost goes, by component and function: of a run made with --profile or --count."""
+    """Where the extra cost goes, by component and function.
+
+    Of a run made with --profile or --count.
+    """
     from tlstax.cli.explain_command import explain_command
 
     raise typer.Exit(explain_command(run_name, case, against, as_json=json))
@@ -133,7 +137,10 @@ def flames(
         ),
     ] = None,
 ) -> None:
-    """Where CPU time went in a profiled run, function by function: a flame graph (SVG)."""
+    """Where CPU time went, function by function: a flame graph.
+
+    Of a run made with --profile; an SVG, or folded stacks.
+    """
     from tlstax.cli.flames_command import flames_command
 
     raise typer.Exit(flames_command(run_name, case, against, side, folded=folded, output=output))

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.command import command
+from tlstax.cli.command import Group, command
 from tlstax.cli.options import Json, RunName
 
-runs_app = typer.Typer(help="The runs that are kept, and what becomes of them.", no_args_is_help=True)
+runs_app = typer.Typer(
+    cls=Group, help="The runs that are kept, and what becomes of them.", no_args_is_help=True
+)
 
 
 @runs_app.command("list")
@@ -41,7 +43,10 @@ class WatchOptions:
 
 @command(runs_app)
 def watch(options: WatchOptions) -> int:
-    """Show a run as it goes, on a page for a browser of this machine; until Ctrl-C."""
+    """Show a run as it goes, on a page of this machine.
+
+    For a browser, until Ctrl-C.
+    """
     from tlstax.cli.pages_command import watch_command
 
     return watch_command(options.run_name)
@@ -56,7 +61,10 @@ class ExploreOptions:
 
 @command(runs_app)
 def explore(options: ExploreOptions) -> int:
-    """The runs in a browser: views, the README's questions with charts; read-only, on this machine alone."""
+    """The runs in a browser, with charts; read-only.
+
+    Views, and the README's questions; on this machine alone.
+    """
     from tlstax.cli.pages_command import explore_command
 
     return explore_command(options.port)
@@ -78,7 +86,10 @@ class PackOptions:
 
 @command(runs_app)
 def pack(options: PackOptions) -> int:
-    """A run as one file for others: all its trials with their proof, checksummed, without names."""
+    """A run as one file for others, without names.
+
+    All its trials with their proof, checksummed.
+    """
     from tlstax.cli.pack_command import pack_command
 
     return pack_command(options.run, options.output, with_names=options.with_names)
@@ -93,7 +104,10 @@ class OpenOptions:
 
 @command(runs_app, "open")
 def open_(options: OpenOptions) -> int:
-    """Keep a run from a file among one's own, every byte of it checked, and show it."""
+    """Keep a run from a file among one's own, and show it.
+
+    Every byte of it is checked.
+    """
     from tlstax.cli.pack_command import open_command
 
     return open_command(options.file)
@@ -113,7 +127,10 @@ class PublishOptions:
 
 @command(runs_app)
 def publish(options: PublishOptions) -> int:
-    """A static site from packs: servers, libraries and machines, each figure one click from its proof."""
+    """A static site from packs.
+
+    Servers, libraries and machines, each figure one click from its proof.
+    """
     from tlstax.cli.publish_command import publish_command
 
     return publish_command(options.directory, options.packs)
@@ -153,7 +170,7 @@ class ExportOptions:
 
 @command(runs_app, "export")
 def export(options: ExportOptions) -> int:
-    """A run with all its trials: everything as one JSON document, or a table of it."""
+    """A run with all its trials: as one JSON document, or a table."""
     from tlstax.cli.export_command import export_command
 
     return export_command(options)
@@ -161,7 +178,10 @@ def export(options: ExportOptions) -> int:
 
 @runs_app.command("tabulate")
 def runs_tabulate() -> None:
-    """Write the rows of the store's SQL views for runs that have none: of older versions, or cut off."""
+    """Write the rows of the store's views for runs without any.
+
+    These are runs of older versions, or cut off.
+    """
     from tlstax.cli.runs_command import tabulate_command
 
     raise typer.Exit(tabulate_command())

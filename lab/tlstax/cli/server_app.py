@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tlstax.cli.command import command
+from tlstax.cli.command import Group, command
 from tlstax.cli.options import (
     AllowPlaintext,
     BesideOthers,
@@ -21,7 +21,7 @@ from tlstax.cli.options import (
 
 server_app = typer.Typer()
 drivers_app = typer.Typer(
-    help="What database drivers do by default, and what it costs.", no_args_is_help=True
+    cls=Group, help="What database drivers do by default, and what it costs.", no_args_is_help=True
 )
 
 Url = Annotated[
@@ -55,7 +55,10 @@ class InspectOptions:
 
 @command(server_app)
 def inspect(options: InspectOptions) -> int:
-    """How a server's TLS is, seen from outside with a few dozen connections, and what is unsafe about it."""
+    """How a server's TLS is from outside, and what is unsafe.
+
+    That takes a few dozen connections, one at a time.
+    """
     from tlstax.cli.inspect_command import inspect_command
 
     return inspect_command(options)
@@ -101,7 +104,10 @@ class AdviseOptions:
 
 @command(server_app)
 def advise(options: AdviseOptions) -> int:
-    """What to change at a server so that TLS costs less, what each change would save, and how it is made."""
+    """What to change at a server so that TLS costs less.
+
+    With what each change would save, and how it is made.
+    """
     from tlstax.cli.advise_command import advise_command
 
     return advise_command(options)
@@ -109,7 +115,10 @@ def advise(options: AdviseOptions) -> int:
 
 @drivers_app.command("list")
 def drivers_list(json: Json = False) -> None:
-    """Every driver that is known: its version, whether it is built, what building it lacks here."""
+    """Every driver that is known, and whether it is built here.
+
+    With its version, and what building it lacks.
+    """
     from tlstax.cli.drivers_command import list_command
 
     raise typer.Exit(list_command(as_json=json))
@@ -155,7 +164,10 @@ class ProbeOptions:
 
 @command(drivers_app, "probe")
 def probe(options: ProbeOptions) -> int:
-    """What each driver does by default, how it logs in, what it sends by itself, and what that costs."""
+    """What each driver does by default, and what that costs.
+
+    How it logs in, and what it sends by itself.
+    """
     from tlstax.cli.drivers_command import probe_command
 
     return probe_command(options)

@@ -10,9 +10,10 @@ import typer
 from typer.main import get_command
 
 from tlstax.cli import app
-from tlstax.cli.command import FromEnvironment, With, command
+from tlstax.cli.command import FromEnvironment, With, command, words_of
 from tlstax.cli.command_tree import command_tree
 from tlstax.support.errors import UserMistake
+from typed import status_of
 
 
 @dataclass(frozen=True)
@@ -93,3 +94,31 @@ def test_help_is_asked_for_in_every_way(
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     assert "Usage: tlstax run" in said[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a name"],
+        ["n", "--context", "there", "--rate", "5", "--arrivals", "uniform", "--json"],
+        ["n", "--set", "a=1", "--set", "b=2"],
+    ],
+)
+def test_options_are_the_words_that_make_them(words: list[str]) -> None:
+    assert sorted(words_of(typed(*words))) == sorted(words)
+    assert typed(*words_of(typed(*words))) == typed(*words)
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_no_list_of_commands_cuts_a_sentence_off(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is room each has one line, where there is less as many as it takes."""
+    monkeypatch.setenv("COLUMNS", columns)
+    for group in (one for one in command_tree().walk() if one.commands):
+        assert status_of(monkeypatch, *group.words, "--help") == 0
+        shown = capsys.readouterr().out
+        assert "..." not in shown.partition("Options:")[2]
+        flowing = " ".join(shown.split())
+        assert [one.words for one in group.commands if one.summary not in flowing] == []
+        assert max(map(len, shown.splitlines())) <= max(50, int(columns) - 2)
