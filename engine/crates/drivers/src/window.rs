@@ -43,6 +43,8 @@ pub struct Window {
 /// Sums over one slice.
 #[derive(Debug, Default)]
 struct Sums {
+    /// The earliest time that can be told.
+    begun_ns: u64,
     latency_ns: u64,
     last_answer_ns: u64,
 }
@@ -76,11 +78,10 @@ impl Window {
     ) -> Result<Slice, Trouble> {
         let begun_ns = now_ns();
         let before = clock.read();
-        let passed_s = self.elapsed_s;
         let (mut operations, mut errors) = (0, 0);
         let done = crew.work(begun_ns + nanoseconds(length_s), |done| {
             say(&Event::Interval(Interval {
-                elapsed_s: passed_s + seconds(now_ns() - begun_ns),
+                elapsed_s: seconds(now_ns() - begun_ns),
                 operations: done.operations - operations,
                 errors: done.errors() - errors,
             }));
@@ -88,6 +89,7 @@ impl Window {
         })?;
         let cpu_us = self.cpu.add(before, clock.read());
         let mut sums = Sums {
+            begun_ns,
             last_answer_ns: done.last_failure_ns,
             ..Sums::default()
         };
@@ -132,11 +134,20 @@ impl Window {
     /// Reads all times; how many connections were opened until now.
     fn take_reports(&mut self, crew: &mut Crew, sums: &mut Sums) -> Result<u64, Trouble> {
         let mut opened = 0;
-        for (operations, report) in crew.reports()? {
-            opened += report.number("opened");
-            let times = times_of(&report.body);
+        for report in crew.reports()? {
+            let operations = report.operations;
+            opened += report.answer.number("opened");
+            let times = times_of(&report.answer.body);
             let each = self.shape.calls + OTHER_TIMES;
             let expected = operations.div_ceil(self.shape.batch);
+            let now = now_ns();
+            let is_of_slice = |time: &u64| *time >= sums.begun_ns && *time <= now;
+            if !times.iter().all(is_of_slice) {
+                return Err(Trouble::new(
+                    ErrorKind::Internal,
+                    "the adapter tells times of another clock, or of before the slice",
+                ));
+            }
             if times.len() as u64 != expected * each as u64 {
                 return Err(Trouble::new(
                     ErrorKind::Internal,
@@ -147,17 +158,18 @@ impl Window {
                 ));
             }
             let mut left = operations;
-            for times in times.chunks_exact(each) {
+            for (place, times) in times.chunks_exact(each).enumerate() {
                 let together = left.min(self.shape.batch);
                 left -= together;
-                self.record(times, together, sums);
+                let is_first = report.is_first && place == 0;
+                self.record(times, together, is_first, sums);
             }
         }
         Ok(opened)
     }
 
-    /// One operation's times, or a batch's.
-    fn record(&mut self, times: &[u64], together: u64, sums: &mut Sums) {
+    /// One operation's times, or a batch's; whether it `is_first` on a connection that was opened before.
+    fn record(&mut self, times: &[u64], together: u64, is_first: bool, sums: &mut Sums) {
         let (began, connected, ready) = (times[0], times[1], times[2]);
         let closed = times[times.len() - 1];
         let answers = &times[3..times.len() - 1];
@@ -167,7 +179,7 @@ impl Window {
         }
         let mut asked = ready;
         for (place, answered) in answers.iter().enumerate() {
-            let phase = if is_new && place == 0 {
+            let phase = if (is_new || is_first) && place == 0 {
                 Phase::FirstQuery
             } else {
                 Phase::Query
@@ -278,7 +290,7 @@ mod tests {
     #[test]
     fn an_operation_that_reconnects_has_all_phases() {
         let (mut window, mut sums) = (window(true, 1), Sums::default());
-        window.record(&[100, 150, 160, 200, 220, 250], 1, &mut sums);
+        window.record(&[100, 150, 160, 200, 220, 250], 1, false, &mut sums);
         assert_eq!(
             phases(&window),
             ["close", "connect", "first_query", "operation", "query"]
@@ -289,15 +301,22 @@ mod tests {
     #[test]
     fn a_kept_connection_is_not_opened_nor_closed() {
         let (mut window, mut sums) = (window(false, 1), Sums::default());
-        window.record(&[100, 100, 100, 130, 140, 140], 1, &mut sums);
+        window.record(&[100, 100, 100, 130, 140, 140], 1, false, &mut sums);
         assert_eq!(phases(&window), ["operation", "query"]);
         assert_eq!(sums.latency_ns, 40);
     }
 
     #[test]
+    fn the_first_statement_on_a_kept_connection_is_told_apart() {
+        let (mut window, mut sums) = (window(false, 1), Sums::default());
+        window.record(&[100, 100, 100, 130, 140, 140], 1, true, &mut sums);
+        assert_eq!(phases(&window), ["first_query", "operation", "query"]);
+    }
+
+    #[test]
     fn a_batch_counts_as_many_operations_as_it_had() {
         let (mut window, mut sums) = (window(false, 3), Sums::default());
-        window.record(&[100, 100, 100, 130, 140, 140], 3, &mut sums);
+        window.record(&[100, 100, 100, 130, 140, 140], 3, false, &mut sums);
         assert_eq!(sums.latency_ns, 120);
     }
 }
