@@ -290,3 +290,172 @@ fn now() -> i64 {
     let shown = clock_gettime(ClockId::CLOCK_MONOTONIC);
     shown.expect("every Linux has this clock").num_nanoseconds()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _, pipe};
+    use std::os::fd::AsRawFd as _;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::driver::Rows;
+
+    /// A driver that writes down what it is told, and fails at the word `bad`.
+    #[derive(Default)]
+    struct Fake(Mutex<Vec<String>>);
+
+    impl Fake {
+        fn say(&self, words: impl Into<String>) -> Result<(), Failure> {
+            let words = words.into();
+            let is_bad = words.contains("bad");
+            self.0.lock().unwrap().push(words);
+            if is_bad {
+                return Err(Failure::server(1054, false, "no"));
+            }
+            Ok(())
+        }
+    }
+
+    impl Driver for Fake {
+        type Connection = ();
+
+        async fn open(&self) -> Result<(), Failure> {
+            self.say("open")
+        }
+
+        async fn text(&self, (): &mut (), sql: &str, _: bool) -> Result<(), Failure> {
+            self.say(sql)
+        }
+
+        async fn prepared(
+            &self,
+            (): &mut (),
+            sql: &str,
+            values: Vec<Value>,
+            _: bool,
+        ) -> Result<(), Failure> {
+            self.say(format!("{sql} {values:?}"))
+        }
+
+        async fn rows(&self, (): &mut (), sql: &str) -> Result<Rows, Failure> {
+            self.say(sql).map(|()| vec![vec![Some("1".into()), None]])
+        }
+
+        async fn close(&self, (): ()) {
+            self.say("close").unwrap();
+        }
+    }
+
+    /// The host's ends of a channel's pipes, and what its driver was told.
+    struct Host {
+        orders: PipeWriter,
+        answers: BufReader<PipeReader>,
+        shared: Arc<Shared<Fake>>,
+    }
+
+    impl Host {
+        fn new(on_connect: &str, reconnect: bool, calls: &str) -> Self {
+            let setup = Setup::read(&format!(
+                r#"{{"name": "fake-1", "channels": [], "endpoint": {{"kind": "unix", "path": "x"}}, "options": {{}},
+                "account": {{"user": "u", "password": "p"}}, "tls": {{"mode": "off"}}, "calls": [{calls}],
+                "on_connect": [{on_connect}], "reconnect": {reconnect}}}"#
+            ));
+            let setup = setup.unwrap();
+            let shared = Arc::new(Shared::new(setup, Fake::default(), "1".into()));
+            let (input, orders) = pipe().unwrap();
+            let (answers, output) = pipe().unwrap();
+            let number = |fd: i32| u32::try_from(fd).unwrap();
+            let channel = Channel::open(
+                Arc::clone(&shared),
+                number(input.as_raw_fd()),
+                number(output.as_raw_fd()),
+            );
+            tokio::spawn(channel.unwrap().serve());
+            let answers = BufReader::new(answers);
+            Self {
+                orders,
+                answers,
+                shared,
+            }
+        }
+
+        /// The answer to an order: its line, and what stands behind a report's.
+        fn order(&mut self, order: &str) -> (String, String) {
+            self.orders.write_all(order.as_bytes()).unwrap();
+            let mut line = String::new();
+            self.answers.read_line(&mut line).unwrap();
+            let answer: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let bytes = answer["bytes"].as_u64().unwrap_or_default();
+            let mut body = vec![0; usize::try_from(bytes).unwrap()];
+            self.answers.read_exact(&mut body).unwrap();
+            (line.trim_end().into(), String::from_utf8(body).unwrap())
+        }
+
+        fn operations(&mut self, all: &[&str]) {
+            let body = all.join("\x1e");
+            let order = format!("operations {} {}\n{body}", all.len(), body.len());
+            assert_eq!(self.order(&order).0, "{}");
+        }
+
+        fn told(&self) -> String {
+            self.shared.driver.0.lock().unwrap().join(", ")
+        }
+    }
+
+    const TEXT: &str =
+        r#"{"pieces": ["SELECT ", ""], "types": "i", "prepared": false, "reads": true}"#;
+    const BOUND: &str =
+        r#"{"pieces": ["SELECT ", ", ", ""], "types": "is", "prepared": true, "reads": true}"#;
+    const FOREVER: &str = "work 9223372036854775807\n";
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn operations_are_done_as_they_were_handed_over() {
+        let mut host = Host::new(r#""SET x""#, false, &format!("{TEXT}, {BOUND}"));
+        assert_eq!(host.order("open\n").0, r#"{"version":"1"}"#);
+        host.operations(&["SELECT 7\x1f5\x1fit's"]);
+        host.operations(&["SELECT 8\x1f6\x1f"]);
+        assert_eq!(host.order("work 1\n").0, r#"{"operations": 0}"#);
+        assert_eq!(host.order(FOREVER).0, r#"{"operations": 2}"#);
+        let expected = r#"open, SET x, SELECT 7, SELECT ?, ? [Int(5), Text("it's")], SELECT 8, SELECT ?, ? [Int(6), Text("")]"#;
+        assert_eq!(host.told(), expected);
+        let (_, times) = host.order("report\n");
+        let times: Vec<i64> = times
+            .split(' ')
+            .filter_map(|time| time.parse().ok())
+            .collect();
+        assert_eq!(times.len(), 12);
+        assert!(times.is_sorted());
+        assert_eq!(host.order("report\n").0, r#"{"opened": 1, "bytes": 0}"#);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_reconnect_each_operation_has_a_connection() {
+        let mut host = Host::new("", true, TEXT);
+        host.operations(&["SELECT 1", "SELECT 2"]);
+        host.order(FOREVER);
+        assert_eq!(host.told(), "open, SELECT 1, close, open, SELECT 2, close");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_operation_that_fails_leaves_no_times_and_is_not_said_again() {
+        let mut host = Host::new("", false, TEXT);
+        host.operations(&["SELECT bad", "SELECT 2"]);
+        let (answer, _) = host.order(FOREVER);
+        assert!(answer.contains("server_error") && answer.contains("1054"));
+        assert_eq!(host.order(FOREVER).0, r#"{"operations": 1}"#);
+        assert_eq!(host.order("report\n").1.split_whitespace().count(), 5);
+        assert_eq!(
+            host.order("rows -1 8\nSELECT 1").0,
+            r#"{"rows":[["1",null]]}"#
+        );
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_stock_that_is_emptied_is_not_worked() {
+        let mut host = Host::new("", false, TEXT);
+        host.operations(&["SELECT 1"]);
+        host.order("empty\n");
+        host.order("operations 0 0\n");
+        assert_eq!(host.order(FOREVER).0, r#"{"operations": 0}"#);
+    }
+}

@@ -118,7 +118,7 @@ fn driver(setup: &Setup) -> Result<MysqlAsync, Failure> {
         Endpoint::Unix { .. } => "localhost".into(),
     };
     let url = format!("mysql://{host}/{}", query(options));
-    let told = Opts::from_url(&url).map_err(|error| failure(&error.into(), true))?;
+    let told = Opts::from_url(&url).map_err(|error| Failure::new("bad_job", error.to_string()))?;
     let mut builder = OptsBuilder::from_opts(told)
         .user(Some(&setup.account.user))
         .pass(Some(&setup.account.password))
