@@ -20,7 +20,7 @@ const WORDS = [
   ["access_denied", /^(AUTH_SWITCH_|MYSQL_CLEAR_|ER_CANNOT_RETRIEVE_RSA|ER_AUTHENTICATION_)/],
   ["access_denied", /^ER_NOT_SUPPORTED_AUTH/],
   ["server_closed", /^(PROTOCOL_CONNECTION_LOST|ECONNRESET|EPIPE|ER_SOCKET_UNEXPECTED_CLOSE)$/],
-  ["server_closed", /^ER_CONNECTION_ALREADY_CLOSED$/],
+  ["server_closed", /^ER_(CONNECTION_ALREADY_CLOSED|CMD_CONNECTION_CLOSED|CMD_NOT_EXECUTED_DESTROYED)$/],
 ];
 
 /** What cannot be done, in one sentence of this program's own. */
@@ -50,7 +50,9 @@ function classify(error, opening) {
       return [opening && LOGIN_REFUSED.includes(one.errno) ? "access_denied" : "server_error", one.errno];
     }
   }
-  // mysql2 puts this word in place of the runtime's.
+  // mysql2 has no code for a connection that was lost while nothing was asked.
+  if (/connection is in closed state$/.test(error.message)) return ["server_closed", null];
+  // It puts this word in place of the runtime's.
   if (error.code === "HANDSHAKE_SSL_ERROR") {
     return [/certificate|altnames/i.test(error.message) ? "certificate" : "tls_handshake", null];
   }

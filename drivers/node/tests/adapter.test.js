@@ -140,6 +140,12 @@ test("a certificate for another host is a fault of the certificate, whoever find
   }
 });
 
+test("a connection that was lost while nothing was asked is the server's doing", () => {
+  const mysql2s = Object.assign(new Error("Can't add new command when connection is in closed state"), { fatal: true });
+  const mariadbs = Object.assign(new Error("connection closed"), { code: "ER_CMD_CONNECTION_CLOSED" });
+  assert.deepEqual([mysql2s, mariadbs].map((error) => failed(error).failure.kind), ["server_closed", "server_closed"]);
+});
+
 test("a login that is refused is told from a statement that is", () => {
   const error = Object.assign(new Error("no"), { sqlState: "28000", errno: 1045 });
   assert.equal(failed(error).failure.kind, "server_error");

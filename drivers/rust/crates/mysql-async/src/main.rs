@@ -1,11 +1,10 @@
-//! `mysql_async` behind the contract.
+//! The adapter of `mysql_async`.
 
 use std::path::PathBuf;
 
-use client::conversation::converse;
-use client::driver::{Driver, Rows, Value, locked_version, query};
-use client::failure::Failure;
-use client::job::{Endpoint, Job, Tls, TlsTerms, Verify};
+use adapter::driver::{Driver, Rows, Value, locked_version, query};
+use adapter::failure::Failure;
+use adapter::setup::{Endpoint, Setup, Tls, TlsTerms, Verify};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{ClientIdentity, Conn, DriverError, Error, Opts, OptsBuilder, Row, SslOpts};
 
@@ -95,7 +94,7 @@ fn failure(error: &Error, opening: bool) -> Failure {
             );
             Failure::server(refused.code, opening, &words)
         }
-        Error::Url(_) => Failure::bad_job(error.to_string()),
+        Error::Url(_) => Failure::new("bad_job", error.to_string()),
         Error::Driver(DriverError::NoClientSslFlagFromServer) => {
             Failure::new("no_tls", error.to_string())
         }
@@ -111,21 +110,20 @@ fn failure(error: &Error, opening: bool) -> Failure {
 }
 
 /// What the driver is told: its options as parameters of a URL, and beside them the account and encryption.
-fn driver(job: &Job, name: &str) -> Result<MysqlAsync, Failure> {
-    let options = &job.terms.options;
-    let host = match &job.endpoint {
+fn driver(setup: &Setup) -> Result<MysqlAsync, Failure> {
+    let options = &setup.options;
+    let host = match &setup.endpoint {
         Endpoint::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
         Endpoint::Tcp { host, port } => format!("{host}:{port}"),
         Endpoint::Unix { .. } => "localhost".into(),
     };
     let url = format!("mysql://{host}/{}", query(options));
-    let told =
-        Opts::from_url(&url).map_err(|error| Failure::bad_job(error.to_string()).said_by(name))?;
+    let told = Opts::from_url(&url).map_err(|error| Failure::new("bad_job", error.to_string()))?;
     let mut builder = OptsBuilder::from_opts(told)
-        .user(Some(&job.account.user))
-        .pass(Some(&job.account.password))
-        .db_name(job.account.database.as_ref());
-    match &job.endpoint {
+        .user(Some(&setup.account.user))
+        .pass(Some(&setup.account.password))
+        .db_name(setup.account.database.as_ref());
+    match &setup.endpoint {
         Endpoint::Unix { path } => builder = builder.socket(Some(path)),
         Endpoint::Tcp { .. } if !options.contains_key("prefer_socket") => {
             builder = builder.prefer_socket(false);
@@ -136,11 +134,11 @@ fn driver(job: &Job, name: &str) -> Result<MysqlAsync, Failure> {
         .keys()
         .any(|name| TLS_OPTIONS.contains(&name.as_str()))
     {
-        match &job.tls {
+        match &setup.tls {
             Tls::On(terms) => builder = builder.ssl_opts(Some(ssl(terms)?)),
             Tls::Off {} => builder = builder.ssl_opts(None::<SslOpts>),
-            Tls::Required { .. } => builder = builder.ssl_opts(Some(SslOpts::default())),
-            Tls::Unset { .. } => {}
+            Tls::Required {} => builder = builder.ssl_opts(Some(SslOpts::default())),
+            Tls::Unset {} => {}
         }
     }
     Ok(MysqlAsync {
@@ -163,12 +161,12 @@ fn ssl(terms: &TlsTerms) -> Result<SslOpts, Failure> {
             Ok(ssl.with_client_identity(Some(own)))
         }
         (None, None) => Ok(ssl),
-        _ => Err(Failure::bad_job(
+        _ => Err(Failure::refusal(
             "tls.certificate_file and tls.key_file belong together",
         )),
     }
 }
 
 fn main() {
-    converse(locked_version("mysql_async"), driver);
+    adapter::serve(locked_version("mysql_async"), &["server_name"], driver);
 }

@@ -1,11 +1,10 @@
-//! SQLx (its MySQL driver) behind the contract.
+//! The adapter of SQLx (its MySQL driver).
 
 use std::str::FromStr as _;
 
-use client::conversation::converse;
-use client::driver::{Driver, Rows, Value, locked_version, query};
-use client::failure::Failure;
-use client::job::{Endpoint, Job, Tls, TlsTerms, Verify};
+use adapter::driver::{Driver, Rows, Value, locked_version, query};
+use adapter::failure::Failure;
+use adapter::setup::{Endpoint, Setup, Tls, TlsTerms, Verify};
 use sqlx::mysql::{
     MySqlArguments, MySqlConnectOptions, MySqlDatabaseError, MySqlRow, MySqlSslMode,
 };
@@ -119,7 +118,7 @@ fn failure(error: &Error, opening: bool) -> Failure {
             Some(refused) => Failure::server(refused.number(), opening, &refused.to_string()),
             None => Failure::new("server_error", refused.to_string()),
         },
-        Error::Configuration(_) => Failure::bad_job(error.to_string()),
+        Error::Configuration(_) => Failure::new("bad_job", error.to_string()),
         Error::Tls(_) if error.to_string().contains("server does not support TLS") => {
             Failure::new("no_tls", error.to_string())
         }
@@ -134,45 +133,39 @@ fn failure(error: &Error, opening: bool) -> Failure {
 
 /// What the driver is told: its options as parameters of a URL, then the account, and encryption where no
 /// option has a word of it.
-fn driver(job: &Job, name: &str) -> Result<Sqlx, Failure> {
-    let told = &job.terms.options;
+fn driver(setup: &Setup) -> Result<Sqlx, Failure> {
+    let told = &setup.options;
     if let Some(unknown) = told.keys().find(|word| !OPTIONS.contains(&word.as_str())) {
-        let words = format!("{name} has no option {unknown}: it takes no notice of it");
-        return Err(Failure::bad_job(words));
+        let words = format!(
+            "{} has no option {unknown}: it takes no notice of it",
+            setup.name
+        );
+        return Err(Failure::refusal(words));
     }
     let url = format!("mysql://localhost/{}", query(told));
-    let mut options =
-        MySqlConnectOptions::from_str(&url).map_err(|error| failure(&error, true).said_by(name))?;
+    let mut options = MySqlConnectOptions::from_str(&url).map_err(|error| failure(&error, true))?;
     options = options
-        .username(&job.account.user)
-        .password(&job.account.password);
-    if let Some(database) = &job.account.database {
+        .username(&setup.account.user)
+        .password(&setup.account.password);
+    if let Some(database) = &setup.account.database {
         options = options.database(database);
     }
-    options = match &job.endpoint {
+    options = match &setup.endpoint {
         Endpoint::Tcp { host, port } => options.host(host).port(*port),
         Endpoint::Unix { path } => options.socket(path),
     };
     if !told.keys().any(|word| word.starts_with("ssl")) {
-        options = match &job.tls {
-            Tls::Unset { .. } => options,
-            Tls::Required { .. } => options.ssl_mode(MySqlSslMode::Required),
+        options = match &setup.tls {
+            Tls::Unset {} => options,
+            Tls::Required {} => options.ssl_mode(MySqlSslMode::Required),
             Tls::Off {} => options.ssl_mode(MySqlSslMode::Disabled),
-            Tls::On(terms) => encrypted(options, terms)?,
+            Tls::On(terms) => encrypted(options, terms),
         };
     }
     Ok(Sqlx { options })
 }
 
-fn encrypted(
-    options: MySqlConnectOptions,
-    terms: &TlsTerms,
-) -> Result<MySqlConnectOptions, Failure> {
-    if terms.server_name.is_some() {
-        return Err(Failure::bad_job(
-            "this driver cannot be told tls.server_name",
-        ));
-    }
+fn encrypted(options: MySqlConnectOptions, terms: &TlsTerms) -> MySqlConnectOptions {
     let mut options = options.ssl_mode(match terms.verify {
         Verify::None => MySqlSslMode::Required,
         Verify::Ca => MySqlSslMode::VerifyCa,
@@ -187,9 +180,9 @@ fn encrypted(
     if let Some(file) = &terms.key_file {
         options = options.ssl_client_key(file);
     }
-    Ok(options)
+    options
 }
 
 fn main() {
-    converse(locked_version("sqlx"), driver);
+    adapter::serve(locked_version("sqlx"), &[], driver);
 }

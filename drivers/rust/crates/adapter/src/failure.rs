@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use serde::Serialize;
+
 /// The server's errors to a login: 1044 no right to the schema, 1045 wrong password, 1130 host not allowed,
 /// 1251 and 2059 a way of logging in that the client has not, 1698 no password, 1820 and 1862 expired
 /// password, 3118 account locked (MySQL reference manual, "Server Error Message Reference").
@@ -11,31 +13,45 @@ const LOGIN_REFUSED: [u16; 9] = [1044, 1045, 1130, 1251, 1698, 1820, 1862, 2059,
 /// errno of a process that has too many files open, of a system that has, of ports that ran out, of memory.
 const LIMITS: [i32; 4] = [24, 23, 99, 12];
 
-/// One thing that went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One thing that went wrong, as an answer has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// The contract's word for it.
     pub kind: &'static str,
+    /// What was said.
+    pub words: String,
     /// The server's error number, or errno.
     pub code: Option<i32>,
-    /// One sentence.
-    pub message: String,
+    /// Whose words they are.
+    by: &'static str,
 }
 
 impl Failure {
-    /// A failure without a number.
-    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        let (code, message) = (None, message.into());
+    /// A failure without a number, in the driver's words.
+    pub fn new(kind: &'static str, words: impl Into<String>) -> Self {
+        let (code, words, by) = (None, words.into(), "driver");
         Self {
             kind,
+            words,
             code,
-            message,
+            by,
         }
     }
 
-    /// What the job asks for and cannot be done.
-    pub fn bad_job(message: impl Into<String>) -> Self {
-        Self::new("bad_job", message)
+    /// What is asked for and cannot be done, in one sentence of this program's own.
+    pub fn refusal(words: impl Into<String>) -> Self {
+        Self {
+            by: "adapter",
+            ..Self::new("bad_job", words)
+        }
+    }
+
+    /// What the host should not have ordered.
+    pub fn internal(words: impl Into<String>) -> Self {
+        Self {
+            by: "adapter",
+            ..Self::new("internal", words)
+        }
     }
 
     /// The server's answer with an error packet; the connection is as good as before.
@@ -74,25 +90,6 @@ impl Failure {
     #[must_use]
     pub fn loses_connection(&self) -> bool {
         self.kind != "server_error"
-    }
-
-    /// Says who it was that said so.
-    #[must_use]
-    pub fn said_by(mut self, name: &str) -> Self {
-        let words: Vec<&str> = self.message.split_whitespace().collect();
-        self.message = format!("{name} says: {}", words.join(" "));
-        self
-    }
-
-    /// Where to look.
-    #[must_use]
-    pub fn fault(&self) -> &'static str {
-        match self.kind {
-            "bad_job" => "job",
-            "resolve" | "connect" | "timeout" => "network",
-            "limits" | "internal" => "client",
-            _ => "server",
-        }
     }
 }
 
