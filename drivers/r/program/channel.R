@@ -144,8 +144,14 @@ channel_of <- function(setup, settings) {
   self
 }
 
-# The fields of a body, empty ones too.
-split_fields <- function(body) strsplit(paste0(body, "\x1f"), "[\x1e\x1f]", perl = TRUE)[[1]]
+# The fields of a body, empty ones too. As bytes: a regular expression would check what is left of the text at each of
+# them, and take seconds.
+split_fields <- function(body) {
+  text <- paste0(gsub("\x1e", "\x1f", body, fixed = TRUE, useBytes = TRUE), "\x1f")
+  fields <- strsplit(text, "\x1f", fixed = TRUE, useBytes = TRUE)[[1]]
+  Encoding(fields) <- "UTF-8"
+  fields
+}
 
 # Fields as values of these types: a whole number is bound as BIGINT.
 values_of <- function(fields, types) {
