@@ -173,7 +173,13 @@ impl Adapter {
             tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: longest.subsec_nanos().into(),
         };
-        let mut watched = vec![PollFd::from_borrowed_fd(input(), PollFlags::IN)];
+        let said = if laboratory.is_released() {
+            // At its end it could be read for ever.
+            PollFd::from_borrowed_fd(self.output.as_fd(), PollFlags::empty())
+        } else {
+            PollFd::from_borrowed_fd(input(), PollFlags::IN)
+        };
+        let mut watched = vec![said];
         watched.extend(
             of.iter()
                 .map(|number| PollFd::new(&self.channels[*number].from, PollFlags::IN)),
@@ -187,7 +193,7 @@ impl Adapter {
             .map(|file| !file.revents().is_empty())
             .collect();
         drop(watched);
-        self.listen(seen[0], laboratory);
+        self.listen(seen[0] && !laboratory.is_released(), laboratory);
         let mut answers = Vec::new();
         for (number, _) in of.iter().zip(&seen[1..]).filter(|(_, readable)| **readable) {
             let channel = &mut self.channels[*number];

@@ -14,6 +14,7 @@ const LONGEST_LINE_BYTES: usize = 16 << 20;
 pub struct Laboratory {
     unread: Vec<u8>,
     has_ended: bool,
+    is_released: bool,
 }
 
 impl Laboratory {
@@ -53,13 +54,19 @@ impl Laboratory {
         }
     }
 
-    /// Whether it has hung up.
+    /// Whether it has hung up though it wants a result.
     pub fn is_gone(&self) -> bool {
-        self.has_ended
+        self.has_ended && !self.is_released
     }
 
-    /// Returns when it has hung up.
+    /// Whether it has the result.
+    pub fn is_released(&self) -> bool {
+        self.is_released
+    }
+
+    /// Returns when it has hung up, which from now on ends nothing.
     pub fn await_end(&mut self) {
+        self.is_released = true;
         while !self.has_ended {
             self.take_in();
         }

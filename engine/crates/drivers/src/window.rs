@@ -43,6 +43,8 @@ pub struct Window {
 /// Sums over one slice.
 #[derive(Debug, Default)]
 struct Sums {
+    /// The earliest time that can be told.
+    begun_ns: u64,
     latency_ns: u64,
     last_answer_ns: u64,
 }
@@ -76,11 +78,10 @@ impl Window {
     ) -> Result<Slice, Trouble> {
         let begun_ns = now_ns();
         let before = clock.read();
-        let passed_s = self.elapsed_s;
         let (mut operations, mut errors) = (0, 0);
         let done = crew.work(begun_ns + nanoseconds(length_s), |done| {
             say(&Event::Interval(Interval {
-                elapsed_s: passed_s + seconds(now_ns() - begun_ns),
+                elapsed_s: seconds(now_ns() - begun_ns),
                 operations: done.operations - operations,
                 errors: done.errors() - errors,
             }));
@@ -88,6 +89,7 @@ impl Window {
         })?;
         let cpu_us = self.cpu.add(before, clock.read());
         let mut sums = Sums {
+            begun_ns,
             last_answer_ns: done.last_failure_ns,
             ..Sums::default()
         };
@@ -137,6 +139,14 @@ impl Window {
             let times = times_of(&report.body);
             let each = self.shape.calls + OTHER_TIMES;
             let expected = operations.div_ceil(self.shape.batch);
+            let now = now_ns();
+            let is_of_slice = |time: &u64| *time >= sums.begun_ns && *time <= now;
+            if !times.iter().all(is_of_slice) {
+                return Err(Trouble::new(
+                    ErrorKind::Internal,
+                    "the adapter tells times of another clock, or of before the slice",
+                ));
+            }
             if times.len() as u64 != expected * each as u64 {
                 return Err(Trouble::new(
                     ErrorKind::Internal,
