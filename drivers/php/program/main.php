@@ -31,4 +31,6 @@ function served(): int
 
 error_reporting(E_ALL);
 ini_set('display_errors', 'stderr');
+// As php.ini has it for the command line: a long slice's stock and times take more than the 128 MB that are PHP's default.
+ini_set('memory_limit', '-1');
 exit(served());

@@ -48,10 +48,9 @@ channel_of <- function(setup, settings) {
   stock <- 0L
   fields <- character()
   next_field <- 1L
-  # Times in columns, an operation each; doubled where it is full.
+  # Times in columns, an operation each; doubled where it is full. `<<-` writes into it, an assignment by `$` would copy it.
   times <- matrix(0, nrow = 4L + length(calls), ncol = 1024L)
   done <- 0L
-  self <- environment()
 
   open <- function() {
     connect()
@@ -59,8 +58,8 @@ channel_of <- function(setup, settings) {
     list(version = driver_version())
   }
   connect <- function() {
-    self$session <- open_session(settings)
-    self$opened <- opened + 1L
+    session <<- open_session(settings)
+    opened <<- opened + 1L
   }
   # Say what is to be said on every connection, and prepare the statement that comes first.
   make_ready <- function() {
@@ -68,84 +67,87 @@ channel_of <- function(setup, settings) {
     for (call in utils::head(calls, 1)) if (call$prepared) session$prepare(call)
   }
   rows <- function(number, body) {
-    found <- if (number < 0) {
-      session$say(body)
-    } else {
-      call <- calls[[number + 1L]]
-      run(call, values_of(split_fields(body), call$fields))
-    }
-    list(rows = shown_rows(found))
+    if (number < 0) return(list(rows = shown_rows(session$say(body))))
+    call <- calls[[number + 1L]]
+    list(rows = shown_rows(run(call, values_of(split_fields(body), call$fields))))
   }
   run <- function(call, values) {
     if (call$prepared) session$run_prepared(call, values) else session$say(values[[1]])
   }
   add <- function(count, body) {
     rest <- if (stock > 0L) fields[next_field:length(fields)]
-    self$fields <- c(rest, split_fields(body))
-    self$next_field <- 1L
-    self$stock <- stock + count
+    fields <<- c(rest, split_fields(body))
+    next_field <<- 1L
+    stock <<- stock + count
     NOTHING
   }
   empty <- function() {
-    self$stock <- 0L
+    stock <<- 0L
     NOTHING
   }
   # Do operations of the stock until then.
   work <- function(until_ns) {
     before <- done
     while (stock > 0L && (begun_ns <- now_ns()) < until_ns) {
-      self$stock <- stock - 1L
-      own <- operation(begun_ns)
-      if (done == ncol(times)) self$times <- cbind(times, times)
-      self$done <- done + 1L
-      self$times[, done] <- own
+      stock <<- stock - 1L
+      times_ns <- operation(begun_ns)
+      if (done == ncol(times)) times <<- cbind(times, times)
+      done <<- done + 1L
+      times[, done] <<- times_ns
     }
     list(operations = done - before)
   }
   # When it began, was connected and ready, had each answer, and was closed.
   operation <- function(begun_ns) {
     place <- next_field
-    self$next_field <- place + length(all_types)
-    own <- rep(begun_ns, nrow(times))
+    next_field <<- place + length(all_types)
+    times_ns <- rep(begun_ns, nrow(times))
     if (is.null(session)) {
       connect()
-      own[[2]] <- now_ns()
+      times_ns[[2]] <- now_ns()
       make_ready()
-      own[[3]] <- now_ns()
+      times_ns[[3]] <- now_ns()
     }
     for (number in seq_along(calls)) {
       call <- calls[[number]]
       values <- values_of(fields[seq.int(place, length.out = length(call$fields))], call$fields)
       run(call, values)
-      own[[3L + number]] <- now_ns()
+      times_ns[[3L + number]] <- now_ns()
       place <- place + length(call$fields)
     }
     if (setup$reconnect) close()
-    own[[length(own)]] <- if (setup$reconnect) now_ns() else own[[length(own) - 1L]]
-    own
+    last <- length(times_ns)
+    times_ns[[last]] <- if (setup$reconnect) now_ns() else times_ns[[last - 1L]]
+    times_ns
   }
   report <- function() {
     body <- if (done > 0L) paste0(paste(sprintf("%.0f", times[, seq_len(done)]), collapse = " "), "\n") else ""
-    self$done <- 0L
+    done <<- 0L
     list(opened = opened, bytes = nchar(body, "bytes"), body = body)
   }
   close <- function() {
-    own <- session
-    self$session <- NULL
-    if (!is.null(own)) own$close()
+    last_session <- session
+    session <<- NULL
+    if (!is.null(last_session)) last_session$close()
     NOTHING
   }
   # Leave the connection fit for the next order; what is to be answered.
   failed <- function(error) {
-    found <- failure_of(error)
-    if (found$is_lost || setup$reconnect) try(close(), silent = TRUE)
-    found$answer
+    failure <- failure_of(error)
+    if (failure$is_lost || setup$reconnect) try(close(), silent = TRUE)
+    failure$answer
   }
-  self
+  environment()
 }
 
-# The fields of a body, empty ones too.
-split_fields <- function(body) strsplit(paste0(body, "\x1f"), "[\x1e\x1f]", perl = TRUE)[[1]]
+# The fields of a body, empty ones too. As bytes: a regular expression would check what is left of the text at each of
+# them, and take seconds.
+split_fields <- function(body) {
+  text <- paste0(gsub("\x1e", "\x1f", body, fixed = TRUE, useBytes = TRUE), "\x1f")
+  fields <- strsplit(text, "\x1f", fixed = TRUE, useBytes = TRUE)[[1]]
+  Encoding(fields) <- "UTF-8"
+  fields
+}
 
 # Fields as values of these types: a whole number is bound as BIGINT.
 values_of <- function(fields, types) {

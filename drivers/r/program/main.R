@@ -8,6 +8,8 @@ served <- function() {
   answer <- tryCatch(
     {
       settings <- settings_of(setup)
+      # Loading it takes seconds on a busy machine, which are no part of the first connection.
+      loadNamespace("RMariaDB")
       list(takes = list())
     },
     error = function(error) failure_of(error)$answer
