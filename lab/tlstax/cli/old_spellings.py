@@ -196,6 +196,7 @@ def _beside_others_of_its_kind(options: SelfBenchOptions) -> list[str]:
     for name, value in (("--rate", options.rate), ("--server", options.server)):
         if value is not None:
             raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
+    shown = _of_a_run(options)
     return [
         *NOW["self-bench"].split(),
         *_set("workload", options.workload),
@@ -204,7 +205,7 @@ def _beside_others_of_its_kind(options: SelfBenchOptions) -> list[str]:
         *_set("client_tls_library", options.client_tls_library),
         *_clients_that_there_are(),
         *(["--over-budget"] if options.budget is not None else []),
-        *_of_a_run(options),
+        *shown,
     ]
 
 
