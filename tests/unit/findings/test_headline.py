@@ -218,7 +218,7 @@ def test_an_interval_of_any_width_is_not_spelled_out() -> None:
     assert len(said) == len([f for f in wide if f.role == "treatment"])
     assert all("inconclusive" in sentence for sentence in said)
     assert percent(461.38) == ">1,000 %"
-    assert interval(wide[0].ratio) == "too wide"
+    assert interval(wide[0].ratio) == "[too wide]"
 
 
 def test_how_well_something_is_known() -> None:
