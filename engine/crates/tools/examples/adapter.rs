@@ -67,7 +67,8 @@ impl Worker {
         }
         times.push(now_ns());
         for time in times {
-            self.times.push_str(&format!("{time} "));
+            self.times += &time.to_string();
+            self.times.push(' ');
         }
         if let Some(path) = self.terms["options"]["log"].as_str() {
             let file = OpenOptions::new().append(true).create(true).open(path);
