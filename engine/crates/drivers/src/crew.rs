@@ -44,6 +44,19 @@ struct Hand {
     used: u64,
     /// Finished operations of which the times were not handed over yet.
     finished: u64,
+    /// Whether no times were handed over yet.
+    is_fresh: bool,
+}
+
+/// The times of what a connection has finished.
+#[derive(Debug)]
+pub struct Report {
+    /// How many operations.
+    pub operations: u64,
+    /// Whether they are the first on it.
+    pub is_first: bool,
+    /// The adapter's answer.
+    pub answer: Answer,
 }
 
 /// What was done in a slice.
@@ -94,6 +107,7 @@ impl Crew {
             stock: 0,
             used: 0,
             finished: 0,
+            is_fresh: true,
         });
         Self {
             adapter,
@@ -401,17 +415,22 @@ impl Crew {
         Ok(())
     }
 
-    /// The times of what was finished since they were last asked for: for each connection how many operations, and
-    /// its answer.
+    /// The times of what each connection has finished since they were last asked for.
     ///
     /// # Errors
     /// As of [`Self::all`].
-    pub fn reports(&mut self) -> Result<Vec<(u64, Answer)>, Trouble> {
+    pub fn reports(&mut self) -> Result<Vec<Report>, Trouble> {
         let answers = self.all("report\n", false)?;
-        let finished = self
-            .hands
-            .iter_mut()
-            .map(|hand| std::mem::take(&mut hand.finished));
-        Ok(finished.zip(answers).collect())
+        let reports = self.hands.iter_mut().zip(answers).map(|(hand, answer)| {
+            let operations = std::mem::take(&mut hand.finished);
+            let is_first = hand.is_fresh;
+            hand.is_fresh &= operations == 0;
+            Report {
+                operations,
+                is_first,
+                answer,
+            }
+        });
+        Ok(reports.collect())
     }
 }

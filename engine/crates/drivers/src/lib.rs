@@ -123,7 +123,7 @@ fn converse(
     let opened = crew
         .reports()?
         .iter()
-        .map(|(_, report)| report.number("opened"))
+        .map(|report| report.answer.number("opened"))
         .sum();
     warm_up::rest(clock);
     let shape = Shape {

@@ -7,7 +7,7 @@ use tlstax_client::clock::{nanoseconds, now_ns, seconds};
 use tlstax_contract::{Job, WarmupSlice};
 
 use crate::clock::ProcessClock;
-use crate::crew::Crew;
+use crate::crew::{Crew, Report};
 use crate::trouble::Trouble;
 
 /// How long a slice of the warm-up is.
@@ -95,10 +95,10 @@ pub fn warm_up(
 }
 
 /// Milliseconds for which the runtime has compiled; the same is told on each channel, if at all.
-fn compiled_until_now(reports: &[(u64, crate::adapter::Answer)]) -> f64 {
+fn compiled_until_now(reports: &[Report]) -> f64 {
     let told = reports
         .first()
-        .and_then(|(_, answer)| answer.told["compiled_ms"].as_f64());
+        .and_then(|report| report.answer.told["compiled_ms"].as_f64());
     told.unwrap_or_default()
 }
 

@@ -134,9 +134,10 @@ impl Window {
     /// Reads all times; how many connections were opened until now.
     fn take_reports(&mut self, crew: &mut Crew, sums: &mut Sums) -> Result<u64, Trouble> {
         let mut opened = 0;
-        for (operations, report) in crew.reports()? {
-            opened += report.number("opened");
-            let times = times_of(&report.body);
+        for report in crew.reports()? {
+            let operations = report.operations;
+            opened += report.answer.number("opened");
+            let times = times_of(&report.answer.body);
             let each = self.shape.calls + OTHER_TIMES;
             let expected = operations.div_ceil(self.shape.batch);
             let now = now_ns();
@@ -157,17 +158,18 @@ impl Window {
                 ));
             }
             let mut left = operations;
-            for times in times.chunks_exact(each) {
+            for (place, times) in times.chunks_exact(each).enumerate() {
                 let together = left.min(self.shape.batch);
                 left -= together;
-                self.record(times, together, sums);
+                let is_first = report.is_first && place == 0;
+                self.record(times, together, is_first, sums);
             }
         }
         Ok(opened)
     }
 
-    /// One operation's times, or a batch's.
-    fn record(&mut self, times: &[u64], together: u64, sums: &mut Sums) {
+    /// One operation's times, or a batch's; whether it `is_first` on a connection that was opened before.
+    fn record(&mut self, times: &[u64], together: u64, is_first: bool, sums: &mut Sums) {
         let (began, connected, ready) = (times[0], times[1], times[2]);
         let closed = times[times.len() - 1];
         let answers = &times[3..times.len() - 1];
@@ -177,7 +179,7 @@ impl Window {
         }
         let mut asked = ready;
         for (place, answered) in answers.iter().enumerate() {
-            let phase = if is_new && place == 0 {
+            let phase = if (is_new || is_first) && place == 0 {
                 Phase::FirstQuery
             } else {
                 Phase::Query
@@ -288,7 +290,7 @@ mod tests {
     #[test]
     fn an_operation_that_reconnects_has_all_phases() {
         let (mut window, mut sums) = (window(true, 1), Sums::default());
-        window.record(&[100, 150, 160, 200, 220, 250], 1, &mut sums);
+        window.record(&[100, 150, 160, 200, 220, 250], 1, false, &mut sums);
         assert_eq!(
             phases(&window),
             ["close", "connect", "first_query", "operation", "query"]
@@ -299,15 +301,22 @@ mod tests {
     #[test]
     fn a_kept_connection_is_not_opened_nor_closed() {
         let (mut window, mut sums) = (window(false, 1), Sums::default());
-        window.record(&[100, 100, 100, 130, 140, 140], 1, &mut sums);
+        window.record(&[100, 100, 100, 130, 140, 140], 1, false, &mut sums);
         assert_eq!(phases(&window), ["operation", "query"]);
         assert_eq!(sums.latency_ns, 40);
     }
 
     #[test]
+    fn the_first_statement_on_a_kept_connection_is_told_apart() {
+        let (mut window, mut sums) = (window(false, 1), Sums::default());
+        window.record(&[100, 100, 100, 130, 140, 140], 1, true, &mut sums);
+        assert_eq!(phases(&window), ["first_query", "operation", "query"]);
+    }
+
+    #[test]
     fn a_batch_counts_as_many_operations_as_it_had() {
         let (mut window, mut sums) = (window(false, 3), Sums::default());
-        window.record(&[100, 100, 100, 130, 140, 140], 3, &mut sums);
+        window.record(&[100, 100, 100, 130, 140, 140], 3, false, &mut sums);
         assert_eq!(sums.latency_ns, 120);
     }
 }
