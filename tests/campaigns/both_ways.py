@@ -1,9 +1,10 @@
 """both_ways.py [STARTS [SLICES [DRIVER...]]]: drivers by adapters beside the programs that were there before.
 
 Each driver is measured twice in turns, as two clients: by its adapter, and by the program that spoke the
-contract itself (BEFORE, out of the history, built as a driver of a folder of its own). A pair is started STARTS times,
-warmed up until it is steady, and has SLICES slices of 0.2 s in turns (ABBA). Of each start the ratio of the
-sums is taken; printed are the mean ratio over the starts and its 95 % interval, of CPU time and latency.
+contract itself (BEFORE, out of the history, built as a driver of a folder of its own). A pair is started
+STARTS times, warmed up until it is steady, and has SLICES slices of 0.2 s in turns (ABBA). Of each start
+the ratio of the sums is taken; printed are the mean ratio over the starts and its 95 % interval, of CPU
+time and latency.
 
 At the end the adapter's own cost is printed (`tlstax-tools driver-cost`): its loop without the driver.
 """
