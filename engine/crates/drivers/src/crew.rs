@@ -158,12 +158,13 @@ impl Crew {
             .ok_or_else(|| Trouble::new(ErrorKind::Internal, "no answer"))
     }
 
-    /// The rows of a statement by itself.
+    /// The rows of a statement by itself, on one connection.
     ///
     /// # Errors
     /// As of [`Self::all`].
-    pub fn rows_of_all(&mut self, sql: &str) -> Result<Vec<Answer>, Trouble> {
-        self.all(&format!("rows -1 {}\n{sql}", sql.len()), true)
+    pub fn rows(&mut self, number: usize, sql: &str) -> Result<Answer, Trouble> {
+        let order = format!("rows -1 {}\n", sql.len());
+        self.one(number, &order, sql.as_bytes(), true)
     }
 
     fn wait(&mut self, mut waiting: Vec<usize>, asks_server: bool) -> Result<Vec<Answer>, Trouble> {
@@ -377,8 +378,7 @@ impl Crew {
         if let Some(trouble) = failure {
             done.last_failure_ns = now_ns();
             self.in_a_row += 1;
-            let is_ours = matches!(trouble.kind, ErrorKind::BadJob | ErrorKind::Internal);
-            if is_ours || self.in_a_row >= FAILURES_IN_A_ROW {
+            if trouble.is_ours() || self.in_a_row >= FAILURES_IN_A_ROW {
                 return Err(trouble);
             }
             match done

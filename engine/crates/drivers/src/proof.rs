@@ -22,23 +22,30 @@ pub struct Proof {
     pub negotiated: Vec<Negotiated>,
 }
 
-/// Opens all connections and asks each what was negotiated.
+/// Opens the connections, one after the other, and asks each what was negotiated.
+///
+/// In turn, since a driver may resume the session of one that is open and has read its tickets (RFC 8446, section
+/// 4.6.1), as it would in a program.
 ///
 /// # Errors
 /// One cannot be opened, or is not encrypted as the job wants it.
 pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
-    let opened = crew.all("open\n", true)?;
-    let versions = crew.rows_of_all("SELECT VERSION()")?;
-    let said = crew.rows_of_all("SHOW SESSION STATUS LIKE 'Ssl%'")?;
-    let mut proof = Proof {
-        client_version: text(&opened[0].told["version"]).to_owned(),
-        server_version: text(&versions[0].told["rows"][0][0]).to_owned(),
-        negotiated: Vec::new(),
-    };
-    for (own, status) in opened.iter().zip(&said) {
-        let server = server_view(status, &proof.server_version);
+    let mut proof = Proof::default();
+    for number in 0..crew.connections() {
+        let opened = crew.one(number, "open\n", &[], true)?;
+        let version = crew.rows(number, "SELECT VERSION()")?;
+        let status = crew.rows(number, "SHOW SESSION STATUS LIKE 'Ssl%'")?;
+        if number == 0 {
+            text(&opened.told["version"]).clone_into(&mut proof.client_version);
+            text(&version.told["rows"][0][0]).clone_into(&mut proof.server_version);
+        }
+        let server = server_view(&status, &proof.server_version);
         check(crew, job, server.as_ref())?;
-        proof.add(client_view(own), server, own.told.get("view").is_some());
+        proof.add(
+            client_view(&opened),
+            server,
+            opened.told.get("view").is_some(),
+        );
     }
     Ok(proof)
 }
@@ -48,8 +55,8 @@ pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
 /// # Errors
 /// It cannot be asked.
 pub fn commits_by_itself(crew: &mut Crew) -> Result<bool, Trouble> {
-    let told = crew.rows_of_all("SELECT @@session.autocommit")?;
-    Ok(text(&told[0].told["rows"][0][0]) == "1")
+    let answer = crew.rows(0, "SELECT @@session.autocommit")?;
+    Ok(text(&answer.told["rows"][0][0]) == "1")
 }
 
 /// A connection that is not what the job asks for.

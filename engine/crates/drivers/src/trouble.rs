@@ -17,6 +17,7 @@ pub struct Trouble {
     /// MySQL's error number or errno.
     pub code: Option<i32>,
     fault: Fault,
+    by: Speaker,
 }
 
 /// A failure as an adapter tells it.
@@ -31,7 +32,7 @@ pub struct Told {
 }
 
 /// Whose words they are.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Speaker {
     #[default]
@@ -47,7 +48,15 @@ impl Trouble {
             message: message.into(),
             code: None,
             fault: fault_of(kind),
+            by: Speaker::Adapter,
         }
+    }
+
+    /// Whether more operations cannot help: the job, an adapter or the host is wrong. What a driver fails with for a
+    /// reason that its adapter does not know is counted as any failure.
+    pub fn is_ours(&self) -> bool {
+        self.kind == ErrorKind::BadJob
+            || (self.kind == ErrorKind::Internal && self.by == Speaker::Adapter)
     }
 
     /// The job asks for what cannot be done.
@@ -71,6 +80,7 @@ impl Trouble {
         };
         Self {
             code: told.code,
+            by: told.by,
             ..Self::new(told.kind, message)
         }
     }
@@ -100,6 +110,7 @@ impl From<Failure> for Trouble {
             message: failure.to_string(),
             code: failure.code(),
             fault: failure.fault(),
+            by: Speaker::Adapter,
         }
     }
 }
@@ -135,6 +146,25 @@ mod tests {
             (event.code, event.fault, event.fatal),
             (Some(1045), Fault::Job, true)
         );
+    }
+
+    #[test]
+    fn what_a_driver_fails_with_is_counted_and_what_an_adapter_fails_with_ends() {
+        for (json, ours) in [
+            (r#"{"kind": "internal", "words": "x"}"#, false),
+            (
+                r#"{"kind": "internal", "words": "x", "by": "adapter"}"#,
+                true,
+            ),
+            (r#"{"kind": "bad_job", "words": "x"}"#, true),
+            (r#"{"kind": "server_closed", "words": "x"}"#, false),
+        ] {
+            assert_eq!(
+                Trouble::told(&told(json), "n", "").is_ours(),
+                ours,
+                "{json}"
+            );
+        }
     }
 
     #[test]
