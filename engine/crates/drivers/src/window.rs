@@ -43,8 +43,6 @@ pub struct Window {
 /// Sums over one slice.
 #[derive(Debug, Default)]
 struct Sums {
-    /// The earliest time that can be told.
-    begun_ns: u64,
     latency_ns: u64,
     last_answer_ns: u64,
 }
@@ -89,12 +87,11 @@ impl Window {
         })?;
         let cpu_us = self.cpu.add(before, clock.read());
         let mut sums = Sums {
-            begun_ns,
             last_answer_ns: done.last_failure_ns,
             ..Sums::default()
         };
         let opened_before = self.opened;
-        self.opened = self.take_reports(crew, &mut sums)?;
+        self.opened = self.take_reports(crew, begun_ns, &mut sums)?;
         let elapsed_s = if done.started > 0 {
             seconds(sums.last_answer_ns.saturating_sub(begun_ns))
         } else {
@@ -131,8 +128,13 @@ impl Window {
         }
     }
 
-    /// Reads all times; how many connections were opened until now.
-    fn take_reports(&mut self, crew: &mut Crew, sums: &mut Sums) -> Result<u64, Trouble> {
+    /// Reads all times of a slice that has begun then; how many connections were opened until now.
+    fn take_reports(
+        &mut self,
+        crew: &mut Crew,
+        begun_ns: u64,
+        sums: &mut Sums,
+    ) -> Result<u64, Trouble> {
         let mut opened = 0;
         for report in crew.reports()? {
             let operations = report.operations;
@@ -141,7 +143,7 @@ impl Window {
             let each = self.shape.calls + OTHER_TIMES;
             let expected = operations.div_ceil(self.shape.batch);
             let now = now_ns();
-            let is_of_slice = |time: &u64| *time >= sums.begun_ns && *time <= now;
+            let is_of_slice = |time: &u64| *time >= begun_ns && *time <= now;
             if !times.iter().all(is_of_slice) {
                 return Err(Trouble::new(
                     ErrorKind::Internal,

@@ -67,11 +67,18 @@ impl Worker {
         }
         times.push(now_ns());
         for time in times {
-            self.times.push_str(&format!("{time} "));
+            self.times += &time.to_string();
+            self.times.push(' ');
         }
         if let Some(path) = self.terms["options"]["log"].as_str() {
-            let file = OpenOptions::new().append(true).create(true).open(path);
-            writeln!(file.unwrap(), "{}", fields.replace('\u{1f}', "|")).unwrap();
+            let mut file = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .unwrap();
+            // At once, as another connection writes too.
+            let line = fields.replace('\u{1f}', "|") + "\n";
+            file.write_all(line.as_bytes()).unwrap();
         }
     }
 

@@ -14,7 +14,7 @@ struct Host {
 
 impl Host {
     /// Gives it a job with these fields in place of others.
-    fn with(changes: Value) -> Self {
+    fn with(changes: &Value) -> Self {
         let tools = PathBuf::from(env!("CARGO_BIN_EXE_tlstax-tools"));
         let adapter = tools.with_file_name("examples").join("adapter");
         let mut child = Command::new(&tools)
@@ -85,7 +85,7 @@ impl Host {
     }
 }
 
-fn options(words: Value) -> Value {
+fn options(words: &Value) -> Value {
     json!({"driver": {"options": words}})
 }
 
@@ -99,7 +99,7 @@ fn sum(slices: &[Value], field: &str) -> u64 {
 #[test]
 fn slices_add_up_and_each_number_is_handed_out_once() {
     let log = tempfile::NamedTempFile::new().unwrap();
-    let mut host = Host::with(options(json!({"log": log.path()})));
+    let mut host = Host::with(&options(&json!({"log": log.path()})));
     let ready = host.expect("ready");
     assert_eq!(ready["client"], "fake-1.0");
     assert_eq!(ready["negotiated"][0]["connections"], 2);
@@ -126,7 +126,7 @@ fn slices_add_up_and_each_number_is_handed_out_once() {
 
 #[test]
 fn no_more_operations_are_done_than_the_job_has() {
-    let mut host = Host::with(json!({"operations": 7, "warmup_s": 0.05}));
+    let mut host = Host::with(&json!({"operations": 7, "warmup_s": 0.05}));
     host.expect("ready");
     let (done, slices) = host.measure(&[1.0, 0.02]);
     assert_eq!(
@@ -141,7 +141,7 @@ fn no_more_operations_are_done_than_the_job_has() {
 fn a_sequence_that_ends_ends_the_work() {
     let sequence = json!({"kind": "sequence", "first": 1, "last": 9});
     let workload = json!({"statements": [{"sql": "INSERT {id}", "parameters": {"id": sequence}}]});
-    let mut host = Host::with(json!({"workload": workload}));
+    let mut host = Host::with(&json!({"workload": workload}));
     host.expect("ready");
     let (done, _) = host.measure(&[5.0]);
     assert_eq!(done["operations"], 9);
@@ -152,7 +152,7 @@ fn a_sequence_that_ends_ends_the_work() {
 fn connections_that_are_opened_anew_are_counted_and_timed() {
     let workload =
         json!({"reconnect": true, "statements": [{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]});
-    let mut host = Host::with(json!({"workload": workload, "operations": 6}));
+    let mut host = Host::with(&json!({"workload": workload, "operations": 6}));
     host.expect("ready");
     let (done, slices) = host.measure(&[2.0]);
     assert_eq!(done["window"]["connections"], 6);
@@ -167,7 +167,7 @@ fn connections_that_are_opened_anew_are_counted_and_timed() {
 
 #[test]
 fn what_fails_now_and_then_is_counted_and_told_once_without_the_password() {
-    let mut host = Host::with(options(json!({"fails": "3"})));
+    let mut host = Host::with(&options(&json!({"fails": "3"})));
     host.expect("ready");
     host.say("go 0.1");
     let told = host.expect("error");
@@ -187,7 +187,7 @@ fn what_fails_now_and_then_is_counted_and_told_once_without_the_password() {
 
 #[test]
 fn a_hundred_failures_in_a_row_end_the_job() {
-    let mut host = Host::with(options(json!({"fails": "1"})));
+    let mut host = Host::with(&options(&json!({"fails": "1"})));
     host.expect("ready");
     host.say("go 5");
     let told = host.expect("error");
@@ -200,7 +200,7 @@ fn a_hundred_failures_in_a_row_end_the_job() {
 
 #[test]
 fn a_call_that_hangs_is_a_timeout_and_its_adapter_is_ended() {
-    let mut host = Host::with(json!({"timeout_s": 0.3, "driver": {"options": {"hangs": "3"}}}));
+    let mut host = Host::with(&json!({"timeout_s": 0.3, "driver": {"options": {"hangs": "3"}}}));
     let pid = host.expect("ready")["pid"].as_u64().unwrap();
     host.say("go 0.05");
     let told = host.expect("error");
@@ -214,7 +214,7 @@ fn a_call_that_hangs_is_a_timeout_and_its_adapter_is_ended() {
 
 #[test]
 fn an_adapter_that_dies_is_told_of() {
-    let mut host = Host::with(options(json!({"dies": "2"})));
+    let mut host = Host::with(&options(&json!({"dies": "2"})));
     host.expect("ready");
     host.say("go 0.5");
     let told = host.expect("error");
@@ -227,7 +227,7 @@ fn an_adapter_that_dies_is_told_of() {
 
 #[test]
 fn what_is_not_taken_is_refused_before_anything_is_opened() {
-    let mut host = Host::with(json!({"driver": {"batch": 10}}));
+    let mut host = Host::with(&json!({"driver": {"batch": 10}}));
     assert_eq!(host.expect("error")["kind"], "bad_job");
     assert_eq!(host.end(), Some(1));
 }
@@ -235,7 +235,7 @@ fn what_is_not_taken_is_refused_before_anything_is_opened() {
 #[test]
 fn a_warm_up_lasts_until_it_is_steady() {
     let terms = json!({"steady_within_s": 20.0});
-    let mut host = Host::with(json!({"driver": terms, "connections": 1}));
+    let mut host = Host::with(&json!({"driver": terms, "connections": 1}));
     let ready = host.expect("ready");
     assert!(ready["warmup"].as_array().unwrap().len() >= 10);
     assert!(ready["steady"].is_boolean());
@@ -243,7 +243,7 @@ fn a_warm_up_lasts_until_it_is_steady() {
 
 #[test]
 fn the_end_of_input_ends_both_at_once() {
-    let mut host = Host::with(json!({}));
+    let mut host = Host::with(&json!({}));
     let pid = host.expect("ready")["pid"].as_u64().unwrap();
     host.say("go 60");
     assert_eq!(host.end(), Some(1));
