@@ -16,6 +16,7 @@ from tlstax.guests.tls import GuestTls, SslMode
 from tlstax.mysql import status
 from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
+from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import DataNeeds
 from tlstax.study.workload_files import parse_workload
 from tlstax.support.errors import MachineFault
@@ -52,7 +53,7 @@ def visit(access: GuestAccess, warn: Warn) -> None:
 def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, workload: str) -> None:
     """What fails here costs the trial alone, as long as the server answers (run/trial.py, `Bench.revive`)."""
     try:
-        data.ready(admin, {"workload": workload})
+        data.ready(admin, CaseLevels.of({"workload": workload}))
         status.read_status(admin)
     except (MachineFault, MySQLError, OSError):
         if not guest.is_alive():

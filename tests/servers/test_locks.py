@@ -44,7 +44,9 @@ def measured(bench: Bench, planted: int, **levels: Level) -> TrialRecord:
     bench.server.lock_page.plant(planted)
     named = {"tls": "off", "connections": 4, "fault": "count-locks", **levels}
     trial = Trial(block=0, position=0, case=Case(levels=named, role="treatment"))
-    record = run_trial(trial, job_for(CaseLevels.of(named), bench.terms_of(named), sequence=0), bench)
+    record = run_trial(
+        trial, job_for(CaseLevels.of(named), bench.terms_of(CaseLevels.of(named)), sequence=0), bench
+    )
     assert record.verdict.reasons == ()
     return record
 

@@ -65,7 +65,7 @@ def tried(bench: Bench, path: str, duration_s: float = 0.4, **changes: Level) ->
         "path": path,
         **changes,
     }
-    terms = bench.terms_of(levels).model_copy(update={"duration_s": duration_s})
+    terms = bench.terms_of(CaseLevels.of(levels)).model_copy(update={"duration_s": duration_s})
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
     return run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
 

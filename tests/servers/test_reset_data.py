@@ -13,6 +13,7 @@ from tlstax.mysql import table
 from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import DataNeeds
 from tlstax.study.workload_files import parse_workload
 from tlstax.study.workloads import TABLES, Shape
@@ -88,38 +89,38 @@ def test_what_a_trial_changed_is_put_back(
     name, column = TABLES[shape], {"sbtest": "c", "people": "email"}[shape]
     unchanged = said(database, f"CHECKSUM TABLE {name}")
     wanted = table.expected(name, CONTENTS[shape])
-    assert data.ready(database, WRITING[shape]) == (wanted,)
+    assert data.ready(database, CaseLevels.of(WRITING[shape])) == (wanted,)
     said(database, change.format(table=name, column=column))
     assert table.state(database, name, shape) != wanted
-    assert data.ready(database, WRITING[shape]) == (wanted,)
+    assert data.ready(database, CaseLevels.of(WRITING[shape])) == (wanted,)
     assert said(database, f"CHECKSUM TABLE {name}") == unchanged
 
 
 def test_a_reading_trial_after_a_writing_one_has_all_rows(data: TrialData, database: Database) -> None:
-    data.ready(database, {"workload": "delete"})
+    data.ready(database, CaseLevels.of({"workload": "delete"}))
     said(database, "DELETE FROM sbtest1")
-    data.ready(database, {"workload": "point-select"})
+    data.ready(database, CaseLevels.of({"workload": "point-select"}))
     assert said(database, "SELECT COUNT(*) FROM sbtest1") == ((ROWS,),)
-    assert data.ready(database, {"workload": "point-select"}) == ()
+    assert data.ready(database, CaseLevels.of({"workload": "point-select"})) == ()
 
 
 def test_a_new_row_gets_the_same_number_in_every_trial(data: TrialData, database: Database) -> None:
     for _ in range(2):
-        data.ready(database, {"workload": "insert"})
+        data.ready(database, CaseLevels.of({"workload": "insert"}))
         said(database, "INSERT INTO sbtest1 (k, c, pad) VALUES (1, 'c', 'pad')")
         assert said(database, "SELECT MAX(id) FROM sbtest1") == ((ROWS + 1,),)
 
 
 def test_a_table_that_is_not_what_it_must_be_stops_the_trial(data: TrialData, database: Database) -> None:
     said(database, "DELETE FROM people_kept WHERE id = 3")
-    data.ready(database, {"workload": "people-delete"})
+    data.ready(database, CaseLevels.of({"workload": "people-delete"}))
     with pytest.raises(MachineFault, match=r"people holds 1,999 rows .* must hold 2,000"):
-        data.ready(database, {"workload": "people-delete"})
+        data.ready(database, CaseLevels.of({"workload": "people-delete"}))
 
 
 def test_a_users_own_tables_are_restored_by_its_statements(data: TrialData, database: Database) -> None:
     for _ in range(2):
-        data.ready(database, {"workload": "own"})
+        data.ready(database, CaseLevels.of({"workload": "own"}))
         assert said(database, "SELECT COUNT(*) FROM mine") == ((3,),)
         said(database, "DELETE FROM mine")
 
