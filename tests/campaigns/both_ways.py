@@ -39,7 +39,7 @@ PAIRS = {
 }
 """The driver of today, what the one before is called, its folder, and a lock that has the name in it."""
 
-SLICE_S, WITHIN_S, STEADY_S = 0.2, 120.0, 8.0
+SLICE_S, WITHIN_S, STEADY_S = 0.2, 120.0, 20.0
 T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 """Student's t for a 95 % interval, by the number of starts."""
 
