@@ -17,8 +17,10 @@ import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -42,14 +44,15 @@ final class Store {
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
     final String path;
-    private final FileInputStream kept;
+    /** What lets go of an open file closes it, sooner or later, though its path is in use. */
+    private static final List<FileInputStream> KEPT = new ArrayList<>();
 
     private Store(KeyStore content) throws GeneralSecurityException, IOException {
         Path named = Files.createTempFile(Files.isWritable(SHARED_MEMORY) ? SHARED_MEMORY : null, "tlstax", null);
         try (OutputStream out = Files.newOutputStream(named)) {
             content.store(out, PASSWORD.toCharArray());
         }
-        kept = new FileInputStream(named.toFile());
+        KEPT.add(new FileInputStream(named.toFile()));
         path = descriptorOf(named);
         Files.delete(named);
     }
