@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from tlstax.contract.frozen import Frozen
-from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 
 
 class Scaling(Frozen):
@@ -45,7 +45,7 @@ class PredictedCase(Frozen):
     now.
     """
 
-    levels: dict[str, Level]
+    levels: CaseLevels
     is_known: bool = False
     round_trips: NonNegativeFloat | None = None
     outcomes: dict[str, PredictedOutcome] = {}

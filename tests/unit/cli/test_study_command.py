@@ -24,7 +24,7 @@ def test_numbers_of_connections_are_a_ladder_whose_fewest_have_a_control() -> No
     assert known.levels_of()["connections"] == (100, 500)
     assert (known.minimum_blocks, known.maximum_blocks) == (7, 7)
     check_budget(known)
-    controls = [case.typed.connections for case in cases(known) if case.role == "control"]
+    controls = [case.levels.connections for case in cases(known) if case.role == "control"]
     assert controls == [100] * 2, "the fewest, of each server"
 
 
@@ -39,7 +39,7 @@ def test_the_number_of_blocks_is_kept_whatever_they_take(blocks: int | None) -> 
 
 def test_each_server_has_its_thread_pool_where_it_has_one() -> None:
     known = study("hold", "server=mysql-9.7,mariadb-11.8")
-    assert {(case.typed.server, case.typed.configuration) for case in cases(known)} == {
+    assert {(case.levels.server, case.levels.configuration) for case in cases(known)} == {
         ("mysql-9.7", configuration.AS_IT_COMES),
         ("mariadb-11.8", configuration.THREAD_POOL),
     }
@@ -47,7 +47,7 @@ def test_each_server_has_its_thread_pool_where_it_has_one() -> None:
         ("mysql-9.7", configuration.AS_IT_COMES),
         ("mariadb-11.8", configuration.THREAD_POOL),
     ):
-        assert {case.typed.configuration for case in cases(study("hold", f"server={names}"))} == {own}
+        assert {case.levels.configuration for case in cases(study("hold", f"server={names}"))} == {own}
 
 
 def test_a_client_that_keeps_its_library_is_beside_those_that_load_another() -> None:

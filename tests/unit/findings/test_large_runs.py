@@ -78,7 +78,8 @@ def test_so_does_printing_it() -> None:
 def test_the_stopping_rule_takes_each_ratio_once_however_often_it_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, taken = long_run(FEW), Taken()
+    run = long_run(FEW)
+    taken = Taken.of(run.header.study)
     asked = []
 
     def counted(*arguments: Any) -> float | None:

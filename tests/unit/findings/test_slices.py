@@ -247,7 +247,7 @@ def test_all_ways_to_a_ratio_take_the_neighbours() -> None:
     assert estimate.ratio.point == pytest.approx(0.5)
     assert estimate.ratio_of_totals == pytest.approx(0.5 * 5 / 9)
     known = decide(STUDY, records, 1.0).progress.known
-    assert [one.ratio.point for one in known if one.case.role == "treatment"] == pytest.approx([0.5])
+    assert [ratio.now.point for ratio in known if not ratio.is_control] == pytest.approx([0.5])
     measured = series(STUDY, records, valid_values(STUDY, records))
     treatment = next(case for case in measured.cases.values() if case.role == "treatment")
     logs = measured.log_ratios(treatment.levels, measured.own_baseline(treatment.levels), "ops_per_s")
@@ -277,7 +277,8 @@ def test_a_case_is_compared_with_the_baseline_and_its_control() -> None:
             assert log(e.ratio.point) == pytest.approx(logs[e.comparison.case.role])
             assert e.ratio_of_totals == pytest.approx(e.ratio.point)
     for known in decide(STUDY, of_first, 1.0).progress.known:
-        assert log(known.ratio.point) == pytest.approx(logs[known.case.role])
+        role = "control" if known.is_control else "treatment"
+        assert log(known.now.point) == pytest.approx(logs[role])
     measured = series(STUDY, records, valid_values(STUDY, records))
     off, tls = {"tls": "off"}, {"tls": "1.3"}
     assert measured.log_ratios(tls, off, "ops_per_s") == pytest.approx({0: log(0.5), 1: 0.0})

@@ -9,25 +9,28 @@ import pytest
 from intervals import known
 from tlstax.findings.core.series import Series, frozen
 from tlstax.study import Case, Level, load_study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.topics.distance import spending
 
 STUDY = load_study("tunnels").model_copy(
     update={"baseline": {"path": "direct", "tls": "off", "certificate": "rsa-2048", "instance": 1}}
 )
-PLAIN: dict[str, Level] = {
-    "server": "a",
-    "path": "direct",
-    "tls": "off",
-    "certificate": "rsa-2048",
-    "instance": 1,
-    "workload": "reconnect",
-    "connections": 8,
-}
+PLAIN = CaseLevels.of(
+    {
+        "server": "a",
+        "path": "direct",
+        "tls": "off",
+        "certificate": "rsa-2048",
+        "instance": 1,
+        "workload": "reconnect",
+        "connections": 8,
+    }
+)
 
 
-def levels_of(**more: Level) -> dict[str, Level]:
-    return {**PLAIN, **more}
+def levels_of(**more: Level) -> CaseLevels:
+    return PLAIN | more
 
 
 def own(reconnect: bool) -> UserWorkload:
@@ -50,7 +53,7 @@ def test_a_users_own_workload_says_so_itself(*, reconnect: bool) -> None:
 
 
 def test_twins_tell_nothing_of_their_own() -> None:
-    nameless = {name: level for name, level in PLAIN.items() if name != "instance"}
+    nameless = PLAIN.without("instance")
     all_levels = [PLAIN, levels_of(instance=2), nameless, levels_of(tls="1.3")]
     cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in all_levels}
     series = Series(study=STUDY, cases=cases, values={}, controls={})

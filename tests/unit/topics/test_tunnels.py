@@ -14,6 +14,7 @@ from planted_series import planted_series, wobble
 from tlstax.findings.core.series import Series
 from tlstax.results.interval import Interval
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 from tlstax.topics.distance.tunnels import (
     KEEPING,
@@ -294,8 +295,8 @@ def test_reconnects_are_taken_before_storms_and_few_before_many() -> None:
 
 
 def test_what_a_storm_makes_is_a_connection_alone() -> None:
-    def storm(levels: Levels, block: int) -> dict[str, float]:
-        return cpu({**levels, "workload": str(levels["workload"]).replace("storm", "reconnect")}, block)
+    def storm(levels: CaseLevels, block: int) -> dict[str, float]:
+        return cpu(levels | {"workload": levels.workload.replace("storm", "reconnect")}, block)
 
     found = worths(storm, study(workload=["storm", "point-select"], connections=[1]))["CPU"]
     assert of(found, SAVED).point == pytest.approx(430 - 140)
@@ -328,8 +329,9 @@ def test_without_kept_connections_there_is_nothing_to_set_against() -> None:
 def test_a_tunnel_protects_alone_and_so_does_direct_tls(
     path: str, tls: str, tunnel: bool, direct: bool
 ) -> None:
-    assert is_tunnel({"path": path, "tls": tls}) is tunnel
-    assert is_direct_tls({"path": path, "tls": tls}) is direct
+    case = CaseLevels.of({"path": path, "tls": tls})
+    assert is_tunnel(case) is tunnel
+    assert is_direct_tls(case) is direct
     assert "stunnel" in TUNNELS
 
 

@@ -55,7 +55,7 @@ def model() -> Calibrated:
 
 def truth(case: Case) -> Truth:
     """As much as is predicted, on a slower machine, and some mixes off in the server's CPU time."""
-    mix, at_once = Mix.of(case.typed), case.typed.connections
+    mix, at_once = Mix.of(case.levels), case.levels.connections
     assert mix is not None
     own = {name: SLOWER * fit.cost(parts_of(mix)).point for name, fit in model().fits[at_once].items()}
     return Truth(
@@ -140,7 +140,7 @@ def test_the_record_says_what_it_was_predicted_from() -> None:
 def test_what_was_not_measured_is_told_as_such_with_what_was_predicted() -> None:
     run = stored(header())
     trials = tuple(
-        untrue(own, "made up") if Mix.of(own.trial.case.typed) == OTHER else own for own in run.trials
+        untrue(own, "made up") if Mix.of(own.trial.case.levels) == OTHER else own for own in run.trials
     )
     found = told(run.model_copy(update={"trials": trials}))
     left = found.of(role=NOT_MEASURED)

@@ -24,7 +24,6 @@ from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, Told
-from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
@@ -147,13 +146,10 @@ class _Case(NamedTuple):
     measured: MeasuredMix | None
 
     @property
-    def typed(self) -> CaseLevels:
-        return CaseLevels.of(self.predicted.levels)
-
-    @property
     def label(self) -> str:
         """Such as "TLS 1.3, RSA 2048, P-256, 3 statements of 900 bytes, 5 ms away, 4 connections at once"."""
-        case, mix = self.typed, Mix.of(self.typed)
+        case = self.predicted.levels
+        mix = Mix.of(case)
         away = f", {case.rtt_ms:g} ms away" if case.rtt_ms else ""
         of_mix = mix_words(mix) if mix is not None else ""
         return f"{of_mix}{away}, {counted(case.connections, 'connection')} at once"
@@ -204,7 +200,7 @@ def rows(run: Run) -> Iterator[Row]:
 def _cases(found: Predictions, stored: StoredRun) -> Iterator[_Case]:
     measured = {(own.mix, own.connections, own.rtt_ms): own for own in mixes_of(stored)}
     for predicted in found.cases:
-        case = CaseLevels.of(predicted.levels)
+        case = predicted.levels
         mix = Mix.of(case)
         own = measured.get((mix, case.connections, case.rtt_ms)) if mix is not None else None
         yield _Case(predicted, None if own is None else _as_far_as_it_was(own, stored))
@@ -232,7 +228,7 @@ def _costs(case: _Case, run: Run, speeds: Mapping[str, float]) -> Iterator[Row]:
     predicted, measured = case
     if measured is None:
         return
-    asked_ms = case.typed.rtt_ms
+    asked_ms = predicted.levels.rtt_ms
     further_us = (predicted.round_trips or 0.0) * (measured.rtt_ms - asked_ms) * 1000
     for name, own in predicted.outcomes.items():
         if name not in measured.values:
