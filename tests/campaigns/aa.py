@@ -31,9 +31,9 @@ from pathlib import Path
 from statistics import fmean, median, variance
 
 from tlstax.cli.compare_command import MOST_AGAIN
-from tlstax.findings.core.series import Series, series_of
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import DIFFERENCES
+from tlstax.stats.series import Series, series_of
 from tlstax.store import Store
 from tlstax.study import Levels
 from tlstax.topics.answer.document import document

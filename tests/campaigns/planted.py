@@ -24,8 +24,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from tlstax.findings.core import slices
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.stats import slices
 from tlstax.store import Store
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"

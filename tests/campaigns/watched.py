@@ -25,7 +25,7 @@ from typing import Any
 import psutil
 from chromium import browser
 
-from tlstax.findings.core.stats import difference_interval
+from tlstax.stats.stats import difference_interval
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "tlstax"
 OUTCOMES = ("ops_per_s", "server_cpu_us_per_op")

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
-from tlstax.findings.core.remedies import SERVER
 from tlstax.guests import address
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
@@ -35,6 +34,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
+from tlstax.stats.remedies import SERVER
 from tlstax.study.legacy_tls import ANY_KEY
 from tlstax.topics.inspection.known_drivers import known_drivers
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from tlstax import contract
 from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Event, Job
 from tlstax.contract.schemas import event_schema, job_schema
-from tlstax.findings.core.histograms import decode
+from tlstax.stats.histograms import decode
 
 CONTRACT = Path(__file__).parents[2] / "contract"
 EXAMPLES = sorted((CONTRACT / "examples").glob("*.json"))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.markdown import markdown, of_sections
 from tlstax.report.formats.terminal import printed_sections, terminal
@@ -21,6 +20,7 @@ from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, text_of
+from tlstax.stats.series import Series
 from tlstax.study import Level, Study
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.section import Section

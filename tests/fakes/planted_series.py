@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.findings.core.series import Series, frozen
 from tlstax.plan.order import cases
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Levels, Study
 
 Planted = Callable[[Levels, int], dict[str, float]]

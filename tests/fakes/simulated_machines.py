@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tlstax.findings.core.pooling import Pooling
 from tlstax.results.interval import Interval
+from tlstax.stats.pooling import Pooling
 
 CONFIDENCE = 0.95
 

@@ -13,7 +13,7 @@ from math import log1p
 
 import numpy as np
 
-from tlstax.findings.core.stats import t_quantile
+from tlstax.stats.stats import t_quantile
 
 Array = np.ndarray
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Array]

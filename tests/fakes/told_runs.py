@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Told
+from tlstax.stats.series import Series
 from tlstax.topics.core.section import Block, Section, opened
 from tlstax.topics.core.topic import Run, Topic
 from tlstax.topics.explain import explanation

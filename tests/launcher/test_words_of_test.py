@@ -20,7 +20,7 @@ def started(*words: str) -> subprocess.CompletedProcess[str]:
         (("untl",), "there is no part named untl; the parts are: lint engine unit"),
         (("all", "untl"), "there is no part named untl"),
         (("unit", "servres"), "there is neither a part nor a file named servres"),
-        (("unit", "findings/test_nothing.py::test_it"), "nor a file named findings/test_nothing.py"),
+        (("unit", "stats/test_nothing.py::test_it"), "nor a file named stats/test_nothing.py"),
         (
             ("unit", "servers", "-k", "name"),
             "one of these parts alone: unit programs servers browser",

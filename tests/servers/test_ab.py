@@ -9,13 +9,13 @@ from test_sitting import Watching
 
 from tlstax.cli.ab_command import ab_study
 from tlstax.cli.measure_app import AbOptions
-from tlstax.findings.core.limits import Limit, Limits
-from tlstax.findings.core.series import series_of
 from tlstax.mysql import server_facts
 from tlstax.records.trial import StoredRun
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.stats.limits import Limit, Limits
+from tlstax.stats.series import series_of
 from tlstax.store import Store
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.two_sides import effects, gated_sides

@@ -22,12 +22,12 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.x509.oid import NameOID
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
-from tlstax.findings.core.remedies import ADMINISTRATOR
 from tlstax.results.inspection import InspectedServer, Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.stats.remedies import ADMINISTRATOR
 from tlstax.topics.advice.advise import Change, steps_for
 
 WITHIN_S = 120.0

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from planted import planted_ratio
 
-from tlstax.findings.core import slices
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.results.live import LiveRun
@@ -21,6 +20,7 @@ from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.stats import slices
 from tlstax.store import Store
 from tlstax.study import Case, Level, Study
 from tlstax.study.factors import CaseLevels

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from command_line import Home
 
-from tlstax.findings.core.outcomes import outcome
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.stats.outcomes import outcome
 from tlstax.store import Store
 from tlstax.topics.bulk import MIB_PER_S, SHARE
 

@@ -18,10 +18,10 @@ from processes import family, lives
 import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
 from tlstax.distance.opening import open_span
-from tlstax.findings.core.histograms import decode
 from tlstax.paths.route import Span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
+from tlstax.stats.histograms import decode
 from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 

@@ -36,13 +36,13 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.findings.core.histograms import decode
 from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.stats.histograms import decode
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER
 
 NEWEST_TLS = {

@@ -29,12 +29,12 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.findings.core.histograms import decode
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.stats.histograms import decode
 from tlstax.study import workloads
 
 

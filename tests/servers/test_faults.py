@@ -11,7 +11,6 @@ import pytest
 from command_line import Home
 
 from tlstax.clients.process import LoadClient
-from tlstax.findings.core.outcomes import outcome
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
 from tlstax.run.bench import Needs, Wanted, open_private_bench
@@ -23,6 +22,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sources import compiler
+from tlstax.stats.outcomes import outcome
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from command_line import Home
 
-from tlstax.findings.core.outcomes import outcome
 from tlstax.records.trial import TrialRecord
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.stats.outcomes import outcome
 from tlstax.store import Store
 
 STUDY = """

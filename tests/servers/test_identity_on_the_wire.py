@@ -9,7 +9,6 @@ from load_jobs import WITHIN_S, counted_and_seen, job
 from packet_capture import why_not
 
 from tlstax.contract import Job, TlsOn
-from tlstax.findings.core.outcomes import phases_together
 from tlstax.specimens import resolve
 from tlstax.specimens.certificates import requested
 from tlstax.specimens.private_server import PrivateServer
@@ -17,6 +16,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.stats.outcomes import phases_together
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(why_not()), reason=why_not())]
 

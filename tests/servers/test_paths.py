@@ -16,7 +16,6 @@ import psutil
 import pytest
 from processes import lives
 
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.observers.machine import describe_machine
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import obtain_path, open_path
@@ -27,6 +26,7 @@ from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tlstax.cli.report_command import report_command
-from tlstax.findings.core.wording import percent
 from tlstax.records.trial import StoredRun
+from tlstax.stats.wording import percent
 from tlstax.store import Store
 from tlstax.support.text import counted
 from tlstax.topics.prediction.model import SERVER_CPU

@@ -10,7 +10,13 @@ from test_guest_run import PASSWORD, SMALL, as_owner, lent
 
 from conftest import fetched
 from tlstax.contract import Account, TlsOn
-from tlstax.findings.core.remedies import (
+from tlstax.inspection.asking import ask
+from tlstax.inspection.questions import questions
+from tlstax.results.inspection import Step
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.sessions import Session
+from tlstax.stats.remedies import (
     ADMINISTRATOR,
     REMEDIES,
     RESTART,
@@ -22,12 +28,6 @@ from tlstax.findings.core.remedies import (
     product_of,
     release_of,
 )
-from tlstax.inspection.asking import ask
-from tlstax.inspection.questions import questions
-from tlstax.results.inspection import Step
-from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server_settings import ServerSettings
-from tlstax.specimens.sessions import Session
 
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
 OLDER = (

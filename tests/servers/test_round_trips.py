@@ -9,8 +9,8 @@ from load_jobs import WITHIN_S, counted_and_seen, job
 from packet_capture import why_not
 
 from tlstax.contract import Job, TlsOff, TlsOn, TlsVersion
-from tlstax.findings.core.outcomes import phases_together
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.stats.outcomes import phases_together
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 

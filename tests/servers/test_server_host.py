@@ -17,7 +17,6 @@ from second_host import PORT, sshd_at
 from test_guest_run import PASSWORD, SMALL, as_owner, lent, url_of
 
 from tlstax.distance.opening import open_span
-from tlstax.findings.core.outcomes import outcome
 from tlstax.observers.clock import CpuClock
 from tlstax.paths.opening import obtain_path
 from tlstax.paths.route import Span
@@ -26,6 +25,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.stats.outcomes import outcome
 from tlstax.store import Store
 
 

@@ -22,9 +22,9 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.findings.core.histograms import decode
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.stats.histograms import decode
 
 ID = UniformInt(low=1, high=ROWS)
 OPERATIONS = 600

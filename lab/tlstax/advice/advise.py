@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tlstax.findings.core.contrasts import PROCESSES
-from tlstax.findings.core.series import series_of
-from tlstax.findings.core.wording import always_hello_retry
 from tlstax.guests.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.admission import Leeway
@@ -24,6 +21,9 @@ from tlstax.results.inspection import InspectedServer
 from tlstax.run.external import ExternalRequest
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
+from tlstax.stats.contrasts import PROCESSES
+from tlstax.stats.series import series_of
+from tlstax.stats.wording import always_hello_retry
 from tlstax.store import Store
 from tlstax.study.factors import within
 from tlstax.study.level_names import DEFAULT_CERTIFICATE

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from tlstax.cli import quantities
 from tlstax.cli.options import LimitOptions
-from tlstax.findings.core.limits import Limit, Limits, regression_limit
+from tlstax.stats.limits import Limit, Limits, regression_limit
 from tlstax.study import Study
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlstax.cli.progress import time_left
-from tlstax.findings.core.wording import capitalised
 from tlstax.plan.budget import no_room, what_fits
 from tlstax.plan.order import Plan
+from tlstax.stats.wording import capitalised
 from tlstax.study import Level, Study, listed
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.support.text import counted

@@ -9,9 +9,9 @@ import time
 from typing import TextIO
 
 from tlstax.cli.progress_view import InPlace, Moment, Size, view
-from tlstax.findings.core.stopping import Progress
 from tlstax.results.live import LiveRun
 from tlstax.run.progress import Step
+from tlstax.stats.stopping import Progress
 from tlstax.topics.core.untrusted import printable
 
 _MOST_SHOWN = 1.0

@@ -14,9 +14,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tlstax.findings.core.stopping import Progress, most_telling
-from tlstax.findings.core.wording import percent
 from tlstax.results.live import KnownRatio
+from tlstax.stats.stopping import Progress, most_telling
+from tlstax.stats.wording import percent
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed
 from tlstax.topics.core.untrusted import printable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, Done, Endpoint, Job, Ready, Statement, TlsOn, TlsView, Workload
-from tlstax.findings.core import histograms
 from tlstax.inspection.questions import Question
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.results.inspection import Asked, ConnectPhase
+from tlstax.stats import histograms
 from tlstax.study.key_groups import group_name
 from tlstax.support.errors import MachineFault
 

@@ -13,9 +13,6 @@ from dataclasses import replace
 from functools import partial
 from math import log
 
-from tlstax.findings.core import slices as sliced
-from tlstax.findings.core import stats
-from tlstax.findings.core.wording import percent
 from tlstax.librarybench.order import SLICE_S
 from tlstax.librarybench.records import Negotiated, Run, Slice, Turns
 from tlstax.librarybench.split import SPLIT, SPLIT_COLUMNS, beside, sentences
@@ -24,6 +21,9 @@ from tlstax.records.slices import Slices
 from tlstax.results.bench import BenchDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label
+from tlstax.stats import slices as sliced
+from tlstax.stats import stats
+from tlstax.stats.wording import percent
 from tlstax.support.text import counted
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import hypot
 
-from tlstax.findings.core.wording import each, percent, with_ends
 from tlstax.librarybench.subjects import Subject
 from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.stats.wording import each, percent, with_ends
 from tlstax.study.level_names import CERTIFICATES, GROUPS
 from tlstax.study.level_words import key_of
 from tlstax.support.errors import UserMistake

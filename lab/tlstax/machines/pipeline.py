@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.findings.core.stopping import Stop, Taken, decide
 from tlstax.machines.cluster import Cluster
 from tlstax.machines.crew import Crew, Gone, Member
 from tlstax.machines.dispatch import Dispatch
@@ -26,6 +25,7 @@ from tlstax.run.pipeline import Watcher, noted, to_its_end
 from tlstax.run.preparing import Request, begun, needs_of
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same_content, slim, spent_s
+from tlstax.stats.stopping import Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.support import interruption
 from tlstax.support.text import counted

@@ -21,7 +21,6 @@ from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
-from tlstax.findings.core.pooling import Pooling
 from tlstax.guests.access import GuestAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
@@ -34,6 +33,7 @@ from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
 from tlstax.run.gathering import ready_within_s
+from tlstax.stats.pooling import Pooling
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.needs import DataNeeds

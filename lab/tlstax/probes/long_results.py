@@ -22,13 +22,13 @@ from tlstax.clients.engine import tool_command
 from tlstax.clients.floor import floor_specimen
 from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.contract import Frozen
-from tlstax.findings.core import stats
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.probes.watcher import Watcher
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Row, Told, by_label
 from tlstax.run.cpus import machine_of
+from tlstax.stats import stats
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.topics.answer.caveats import BESIDE_ANOTHER

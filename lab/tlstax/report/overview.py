@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from math import exp
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.contrasts import INSTANCE
-from tlstax.findings.core.outcomes import is_large, is_of_load_client, outcomes
-from tlstax.findings.core.series import LADDER, Series, frozen, series
-from tlstax.findings.core.wording import (
+from tlstax.records.trial import StoredRun
+from tlstax.results.document import Finding, RunDocument
+from tlstax.results.interval import DIFFERENCES
+from tlstax.results.rows import Row
+from tlstax.stats import stats
+from tlstax.stats.contrasts import INSTANCE
+from tlstax.stats.outcomes import is_large, is_of_load_client, outcomes
+from tlstax.stats.series import LADDER, Series, frozen, series
+from tlstax.stats.wording import (
     CERTIFICATE,
     FAULT,
     LIBRARY,
@@ -24,10 +28,6 @@ from tlstax.findings.core.wording import (
     tls_label,
     workload_label,
 )
-from tlstax.records.trial import StoredRun
-from tlstax.results.document import Finding, RunDocument
-from tlstax.results.interval import DIFFERENCES
-from tlstax.results.rows import Row
 from tlstax.study import Level, Levels, Study
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 from tlstax.study.level_words import certificate_words, key_of

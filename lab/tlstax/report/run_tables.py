@@ -19,13 +19,13 @@ from functools import cached_property
 from io import StringIO
 from typing import Literal
 
-from tlstax.findings.core.series import BlockRow
-from tlstax.findings.core.wording import told_by
 from tlstax.records.trial import StoredRun
 from tlstax.records.window import CpuTicks
 from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, text_of
+from tlstax.stats.series import BlockRow
+from tlstax.stats.wording import told_by
 from tlstax.study import Case, Level, Study
 from tlstax.study.factor import Factor
 from tlstax.study.factors import FACTORS

@@ -16,9 +16,9 @@ from tlstax.checks.rows_changed import RAN_DRY
 from tlstax.checks.server_errors import ServerError, meaning_of
 from tlstax.checks.treatment import CONFLICTS, MOST_ERRORS
 from tlstax.contract import ErrorCount, ErrorEvent
-from tlstax.findings.core.comparisons import Comparison, compare
-from tlstax.findings.core.stopping import HOPELESS_BLOCKS
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.stats.comparisons import Comparison, compare
+from tlstax.stats.stopping import HOPELESS_BLOCKS
 from tlstax.study import Study
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.labels import full_label

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tlstax.findings.core.stopping import Continue, Stop, Taken, decide
 from tlstax.plan.admission import without_room
 from tlstax.plan.fitting import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
@@ -24,6 +23,7 @@ from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import slim, spent_s
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled
+from tlstax.stats.stopping import Continue, Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label

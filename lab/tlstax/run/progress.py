@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tlstax.findings.core.stopping import Progress
 from tlstax.plan.budget import no_room
 from tlstax.plan.order import captures, cases, counts, trials_per_block
 from tlstax.plan.timing import block_s
 from tlstax.records.trial import Trial
+from tlstax.stats.stopping import Progress
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label
 

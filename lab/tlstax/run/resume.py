@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax import __version__
-from tlstax.findings.core.stopping import Stop, decide
 from tlstax.plan.cpu_shares import Split
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import Machine, RunHeader, Specimen, StoredRun, TrialRecord
+from tlstax.stats.stopping import Stop, decide
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.support.errors import UserMistake

@@ -20,13 +20,17 @@ from math import exp
 from statistics import fmean
 from typing import Any
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.contrasts import nearest
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.outcomes import UNITS, is_of_load_client
-from tlstax.findings.core.series import Frozen, Logs, Series, difference, frozen
-from tlstax.findings.core.stats import relative_difference
-from tlstax.findings.core.wording import (
+from tlstax.records.trial import TrialRecord
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.results.rows import Row, Told
+from tlstax.stats import stats
+from tlstax.stats.contrasts import nearest
+from tlstax.stats.judgements import judge
+from tlstax.stats.outcomes import UNITS, is_of_load_client
+from tlstax.stats.series import Frozen, Logs, Series, difference, frozen
+from tlstax.stats.stats import relative_difference
+from tlstax.stats.wording import (
     capitalised,
     microseconds,
     number,
@@ -36,10 +40,6 @@ from tlstax.findings.core.wording import (
     signed_alike,
     signed_percent,
 )
-from tlstax.records.trial import TrialRecord
-from tlstax.results.document import RunDocument
-from tlstax.results.interval import DIFFERENCES, Interval
-from tlstax.results.rows import Row, Told
 from tlstax.study import Study
 from tlstax.study.client_kinds.known import client_words
 from tlstax.study.factors import CaseLevels

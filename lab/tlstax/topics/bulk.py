@@ -15,11 +15,11 @@ from itertools import pairwise, product
 from math import exp, log
 from typing import Any, Literal, NamedTuple
 
-from tlstax.findings.core.series import Series, difference, frozen
-from tlstax.findings.core.wording import microseconds, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
+from tlstax.stats.series import Series, difference, frozen
+from tlstax.stats.wording import microseconds, percent
 from tlstax.study import Level, Levels
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from tlstax.findings.core.wording import capitalised
 from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
 from tlstax.records.capture import Capture, Conversation, Frame, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, RowSet, Told, by_case
+from tlstax.stats.wording import capitalised
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label, group_label, label

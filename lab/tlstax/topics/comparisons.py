@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tlstax.findings.core.contrasts import contrasts, pooled_ratios
-from tlstax.findings.core.outcomes import UNITS, is_large
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.contrasts import contrasts, pooled_ratios
+from tlstax.stats.outcomes import UNITS, is_large
 from tlstax.study.labels import finding_levels
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tlstax.findings.core.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import Side
 from tlstax.records.trial import StoredRun
+from tlstax.stats.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.support.errors import UserMistake

@@ -15,11 +15,15 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from tlstax.contract import Done
-from tlstax.findings.core import stats
-from tlstax.findings.core.judgements import judge_difference
-from tlstax.findings.core.outcomes import is_large
-from tlstax.findings.core.series import LADDER, Frozen, Series, difference, frozen
-from tlstax.findings.core.wording import (
+from tlstax.records.trial import TrialRecord
+from tlstax.results.document import RunDocument
+from tlstax.results.interval import DIFFERENCES
+from tlstax.results.rows import Row, Told
+from tlstax.stats import stats
+from tlstax.stats.judgements import judge_difference
+from tlstax.stats.outcomes import is_large
+from tlstax.stats.series import LADDER, Frozen, Series, difference, frozen
+from tlstax.stats.wording import (
     MINUS,
     alike,
     capitalised,
@@ -30,10 +34,6 @@ from tlstax.findings.core.wording import (
     with_ends,
     with_sign,
 )
-from tlstax.records.trial import TrialRecord
-from tlstax.results.document import RunDocument
-from tlstax.results.interval import DIFFERENCES
-from tlstax.results.rows import Row, Told
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.key_groups import group_name

@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.contrasts import nearest
-from tlstax.findings.core.series import Frozen, frozen
-from tlstax.findings.core.stopping import (
+from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.results.live import KnownRatio, LiveRun, LiveTrials
+from tlstax.stats import stats
+from tlstax.stats.contrasts import nearest
+from tlstax.stats.series import Frozen, frozen
+from tlstax.stats.stopping import (
     Progress,
     Taken,
     decide,
     most_telling,
 )
-from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.results.interval import Interval
-from tlstax.results.live import KnownRatio, LiveRun, LiveTrials
 from tlstax.study.labels import label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped

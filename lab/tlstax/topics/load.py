@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from tlstax.findings.core.outcomes import is_large, outcome
-from tlstax.findings.core.wording import capitalised
 from tlstax.records.load import BUSY, Load
 from tlstax.records.trial import LoadMachines, TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.outcomes import is_large, outcome
+from tlstax.stats.wording import capitalised
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.series import Frozen, frozen
-from tlstax.findings.core.stats import geometric_mean
-from tlstax.findings.core.wording import FAULT, MINUS, capitalised, case_label
 from tlstax.plan import order as plan_order
 from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_case
+from tlstax.stats.outcomes import outcome
+from tlstax.stats.series import Frozen, frozen
+from tlstax.stats.stats import geometric_mean
+from tlstax.stats.wording import FAULT, MINUS, capitalised, case_label
 from tlstax.study import Case, Levels, Study
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.outcomes import UNITS, is_large
-from tlstax.findings.core.pooling import machines_of
-from tlstax.findings.core.wording import capitalised, change_words, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
+from tlstax.stats import stats
+from tlstax.stats.outcomes import UNITS, is_large
+from tlstax.stats.pooling import machines_of
+from tlstax.stats.wording import capitalised, change_words, percent
 from tlstax.study.labels import finding_levels, full_label
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.topics.core import columns, figures, outcome_names

@@ -14,16 +14,16 @@ from functools import partial
 from statistics import fmean, linear_regression
 from typing import NamedTuple
 
-from tlstax.findings.core import histograms
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.core.series import LADDER, Frozen, frozen
-from tlstax.findings.core.wording import MINUS, percent
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import ProcessUse
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
+from tlstax.stats import histograms
+from tlstax.stats.outcomes import outcome
+from tlstax.stats.pooling import Pooling, machines_of
+from tlstax.stats.series import LADDER, Frozen, frozen
+from tlstax.stats.wording import MINUS, percent
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import SERVER_FACTORS
 from tlstax.study.labels import group_label, label_levels

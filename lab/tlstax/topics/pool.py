@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
-from tlstax.findings.core.series import LADDER, Series, frozen, pooled
-from tlstax.findings.core.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
+from tlstax.stats.series import LADDER, Series, frozen, pooled
+from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_words import key_of

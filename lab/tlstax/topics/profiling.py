@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.outcomes import log_ratio_between
-from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.core.series import pooled
-from tlstax.findings.core.wording import percent
 from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.stats.comparisons import counts_of
+from tlstax.stats.outcomes import log_ratio_between
+from tlstax.stats.pooling import Pooling, machines_of
+from tlstax.stats.series import pooled
+from tlstax.stats.wording import percent
 from tlstax.study.outcomes import UNITS
 from tlstax.support.text import counted
 from tlstax.topics.core import figures

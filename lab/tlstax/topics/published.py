@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from math import log
 from typing import Any
 
-from tlstax.findings.core.contrasts import twins
-from tlstax.findings.core.judgements import is_different
-from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.series import Series
-from tlstax.findings.core.wording import MANY_TIMES, alike, change_words, percent
 from tlstax.records.trial import Machine
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.results.rows import Row, Told
+from tlstax.stats.contrasts import twins
+from tlstax.stats.judgements import is_different
+from tlstax.stats.outcomes import OUTCOMES
+from tlstax.stats.series import Series
+from tlstax.stats.wording import MANY_TIMES, alike, change_words, percent
 from tlstax.study import Levels, Published, within
 from tlstax.study.level_names import NO_FAULT
 from tlstax.support.grouping import grouped

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import PhaseWire
-from tlstax.findings.core.outcomes import asks_for_counts, is_large, outcome, phases_together
-from tlstax.findings.core.wording import negotiated
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
+from tlstax.stats.outcomes import asks_for_counts, is_large, outcome, phases_together
+from tlstax.stats.wording import negotiated
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.labels import group_label, label_levels
 from tlstax.support.grouping import grouped

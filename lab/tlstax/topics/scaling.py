@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tlstax.findings.core.series import LADDER, Series
-from tlstax.findings.core.wording import MINUS, case_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import More, Row, Told, by_label
+from tlstax.stats.series import LADDER, Series
+from tlstax.stats.wording import MINUS, case_label, percent
 from tlstax.study import Levels
 from tlstax.study.level_names import STORM
 from tlstax.support.grouping import grouped

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.contrasts import nearest
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.outcomes import UNITS, is_of_load_client
-from tlstax.findings.core.series import Frozen, Series, frozen
-from tlstax.findings.core.wording import capitalised, each, negotiated, tls_label, with_ends
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats import stats
+from tlstax.stats.contrasts import nearest
+from tlstax.stats.judgements import judge
+from tlstax.stats.outcomes import UNITS, is_of_load_client
+from tlstax.stats.series import Frozen, Series, frozen
+from tlstax.stats.wording import capitalised, each, negotiated, tls_label, with_ends
 from tlstax.study import workloads
 from tlstax.study.client_kinds.floor import NAME as FLOOR
 from tlstax.study.client_kinds.known import client_words

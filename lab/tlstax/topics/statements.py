@@ -23,14 +23,14 @@ from math import ceil, expm1, inf, log, log1p
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from tlstax.findings.core.contrasts import INSTANCE, Floor, Twins, twins
-from tlstax.findings.core.judgements import MOST_TIMES, is_different, rooms
-from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
-from tlstax.findings.core.wording import change_words, mode_label, percent
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import Row, Told
+from tlstax.stats.contrasts import INSTANCE, Floor, Twins, twins
+from tlstax.stats.judgements import MOST_TIMES, is_different, rooms
+from tlstax.stats.outcomes import OUTCOMES
+from tlstax.stats.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
+from tlstax.stats.wording import change_words, mode_label, percent
 from tlstax.study import Choice, Levels, Statement, within
 from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
 from tlstax.study.labels import way_words

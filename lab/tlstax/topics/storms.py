@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean, stdev
 
-from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.outcomes import storm_rates
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, RowSet, Told, by_case
+from tlstax.stats.estimates import Estimate
+from tlstax.stats.judgements import judge
+from tlstax.stats.outcomes import storm_rates
 from tlstax.study import within
 from tlstax.study.labels import finding_levels, group_label, label
 from tlstax.study.level_names import STORM

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.series import Logs, Series, series_of
-from tlstax.findings.core.wording import negotiated, percent
 from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Of, Row
+from tlstax.stats.comparisons import counts_of
+from tlstax.stats.series import Logs, Series, series_of
+from tlstax.stats.wording import negotiated, percent
 from tlstax.study.labels import full_label, label_levels
 from tlstax.study.outcomes import OUTCOMES, UNITS
 from tlstax.support.errors import UserMistake

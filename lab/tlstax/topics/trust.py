@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from statistics import fmean
 
-from tlstax.findings.core.judgements import judge_difference
-from tlstax.findings.core.series import Series
-from tlstax.findings.core.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_label
+from tlstax.stats.judgements import judge_difference
+from tlstax.stats.series import Series
+from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.study import Levels
 from tlstax.study.client_kinds.known import client_words
 from tlstax.study.labels import group_label

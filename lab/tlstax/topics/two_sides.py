@@ -13,15 +13,15 @@ from math import exp
 from statistics import fmean
 from typing import Any
 
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, worst
-from tlstax.findings.core.series import Logs, Series, series_of
-from tlstax.findings.core.wording import capitalised, change_words, percent, verdict_words
 from tlstax.records.trial import StoredRun
 from tlstax.results.comparison import GateResult
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row, Told, by_label
+from tlstax.stats.judgements import judge
+from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
+from tlstax.stats.series import Logs, Series, series_of
+from tlstax.stats.wording import capitalised, change_words, percent, verdict_words
 from tlstax.study import Levels, Sides, Study
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.outcomes import OUTCOMES

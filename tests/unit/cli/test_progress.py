@@ -13,10 +13,10 @@ from fake_terminal import FakeTerminal
 from fake_trials import fake_run, whole_tax
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.progress_view import MOST_RATIOS, InPlace, Moment, view
-from tlstax.findings.core.stopping import Progress, decide, most_telling, short_labels
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import block_s
 from tlstax.run.progress import Outlook, Step
+from tlstax.stats.stopping import Progress, decide, most_telling, short_labels
 from tlstax.study import override
 
 PROGRESS = Progress(blocks=3, worst_half_width=0.031, worst="TLS 1.3", wanted=0.02, left_blocks=4, left_s=29)

@@ -11,9 +11,9 @@ from tlstax.clients import merging
 from tlstax.clients.clock_offset import ClockOffset, of_exchanges, over_time
 from tlstax.clients.fleet import LEAD_S, lead_in_s, spread_error_s
 from tlstax.contract import Counts, Done, Overhead, Ready, Slice, Wire
-from tlstax.findings.core import histograms
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial
+from tlstax.stats import histograms
 from tlstax.study import load_study
 
 CASE = cases(load_study("tax"))[0]

@@ -12,11 +12,11 @@ from left_out import why_no_path
 from tlstax.checks import judge
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
-from tlstax.findings.core.wording import negotiated
 from tlstax.paths.ssh import someone_else
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.way import PathObservation, PathPart
+from tlstax.stats.wording import negotiated
 from tlstax.study import Case, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.path_tls import is_of_client, tls_at_server

@@ -178,12 +178,12 @@ def test_enough_is_killed_and_the_rest_has_reasons_that_are_needed(
 
 
 def test_files_are_found_by_any_path_and_all_but_those_left_out_by_none(run: ModuleType) -> None:
-    assert run.chosen(["lab/tlstax/findings/core/stats.py", "plan/order.py"], {"plan/order.py"}) == [
-        "findings/core/stats.py",
+    assert run.chosen(["lab/tlstax/stats/stats.py", "plan/order.py"], {"plan/order.py"}) == [
+        "stats/stats.py",
         "plan/order.py",
     ]
     everything = run.chosen([], set())
-    assert {"checks/verdict.py", "findings/core/stats.py", "plan/jobs.py"} <= set(everything)
+    assert {"checks/verdict.py", "stats/stats.py", "plan/jobs.py"} <= set(everything)
     assert run.chosen([], {"plan/jobs.py"}) == [file for file in everything if file != "plan/jobs.py"]
     with pytest.raises(SystemExit, match=r"study/design\.py is no file of"):
         run.chosen(["lab/tlstax/study/design.py"], set())

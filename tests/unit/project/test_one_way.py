@@ -22,7 +22,7 @@ ROOMS = (
     "plan",
     "checks",
     "results",
-    "findings",
+    "stats",
     "topics",
     "report",
     "store",
@@ -56,7 +56,7 @@ PURE_ROOMS = (
     "plan",
     "checks",
     "results",
-    "findings",
+    "stats",
     "topics",
     "report",
 )
@@ -162,7 +162,7 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
     assert not upward
 
 
-@pytest.mark.parametrize("room", ["findings", "topics", "report"])
+@pytest.mark.parametrize("room", ["topics", "report"])
 def test_a_topic_imports_no_other_topic(room: str) -> None:
     """Topics stand on `core`, and are joined above: in the answer, by the formats, in tables, on the page."""
     above = {"answer", "index", "formats", "page", "run_tables"}

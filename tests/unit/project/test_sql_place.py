@@ -33,7 +33,7 @@ SQL_ELSEWHERE = {
     "guests/sql_tree.py": "reads what users say; it says nothing itself",
     "guests/sql_words.py": "words by which statements of users are read",
     "probes/drivers/probed.py": "what probed drivers say",
-    "findings/core/remedies.py": "lines for administrators to paste; nothing here says them",
+    "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
     "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",
     "specimens/mysql_server.py": "carried out by a server's program before it takes a login",

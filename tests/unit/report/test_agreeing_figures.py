@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from fake_slices import slices_of
 from report_runs import EVERY_RUN, changed, exact_run, noisy_run
-from tlstax.findings.core.comparisons import compare
-from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import json_document
 from tlstax.report.page.charts import block_strips
 from tlstax.report.page.html import card_rows
 from tlstax.report.run_tables import csv_table
 from tlstax.results.document import RunDocument
+from tlstax.stats.comparisons import compare
+from tlstax.stats.stats import geometric_mean
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.groups import Column, arranged, main_columns
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.findings.core.series import block_rows
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, rows_csv, rows_json
 from tlstax.results.document import RunDocument
+from tlstax.stats.series import block_rows
 from tlstax.store.pack import opened
 from tlstax.topics.answer.document import document
 

@@ -11,7 +11,6 @@ from test_benches import fake_bench
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.specimens_command import table_text
-from tlstax.findings.core.wording import subject_label
 from tlstax.plan.order import cases, plan
 from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
@@ -20,6 +19,7 @@ from tlstax.run.benches import Benches, left_out
 from tlstax.specimens import catalogue, fault_recipes
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.stats.wording import subject_label
 from tlstax.study import Study, load_study, override
 from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.study.labels import full_label, label_levels

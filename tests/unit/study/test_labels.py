@@ -4,9 +4,9 @@ import pytest
 
 from fake_trials import crashed, fake_record, fake_run, tax_truth, whole_tax
 from tlstax.checks import judge
-from tlstax.findings.core.wording import always_hello_retry, negotiated, subject_label
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.stats.wording import always_hello_retry, negotiated, subject_label
 from tlstax.study import Case, Level, load_study, override, parse_study
 from tlstax.study.labels import full_label, group_label, label, label_levels
 from tlstax.study.level_names import PATHS

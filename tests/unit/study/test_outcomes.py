@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from fake_trials import Truth, crashed, fake_record, histogram, tax_truth
 from tlstax.contract import DriverTerms, Overhead, WarmupSlice
-from tlstax.findings.core.histograms import decode, merge
-from tlstax.findings.core.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.plan.order import blocks, cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
+from tlstax.stats.histograms import decode, merge
+from tlstax.stats.outcomes import OUTCOMES, UNITS, merged, outcome, outcomes
 from tlstax.study import Case, load_study
 from tlstax.study.outcomes import COUNTED_WORDS, WIRE_PHASES
 from tlstax.support.errors import MachineFault

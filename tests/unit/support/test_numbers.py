@@ -113,4 +113,4 @@ def test_no_other_way_asks_whether_a_text_is_a_number() -> None:
         for line in path.read_text(encoding="utf-8").splitlines()
         if asks.search(line)
     )
-    assert [line for line in lines if not line.startswith("findings/core/wording.py")] == []
+    assert [line for line in lines if not line.startswith("stats/wording.py")] == []

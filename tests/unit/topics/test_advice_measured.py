@@ -7,9 +7,9 @@ from math import exp
 import pytest
 
 from planted_series import planted_series, wobble
-from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.results.interval import Interval
+from tlstax.stats.contrasts import PROCESSES
 from tlstax.study import Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.topics.advice.measured import SERVER_CPU, SPEED, Measured, measured

@@ -11,8 +11,6 @@ import pytest
 
 from fake_slices import in_turns, slices_of
 from fake_trials import Truth, fake_record, fake_run, kept
-from tlstax.findings.core.series import Series, frozen
-from tlstax.findings.core.slices import turns
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.window import ProcessUse, Window
@@ -21,6 +19,8 @@ from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, by_label
+from tlstax.stats.series import Series, frozen
+from tlstax.stats.slices import turns
 from tlstax.study import Case, Levels, Study, load_study, override
 from tlstax.topics.agreement import CLUE, CLUE_TO, COST, OUTSIDE, TAX, client_of, rows, sentences
 from tlstax.topics.agreement import TAXED as CPU

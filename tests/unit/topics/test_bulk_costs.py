@@ -10,8 +10,8 @@ from math import exp
 import pytest
 
 import golden
-from tlstax.findings.core.series import Series, frozen
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Level, load_study
 from tlstax.topics.bulk import (
     MIB,

@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 
 from fake_trials import Truth, fake_run, tax_truth, whole_tax
-from tlstax.findings.core.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.records.trial import Specimen, StoredRun
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.comparison import Measure, RunComparison
 from tlstax.results.interval import DIFFERENCES, Interval
+from tlstax.stats.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 from tlstax.topics.compare.compare import compared, gated

@@ -14,11 +14,11 @@ from fake_trials import Truth, fake_run, kept
 from intervals import known
 from planted_series import planted_series, wobble
 from sampled_trials import INVALID, measured
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
+from tlstax.stats.series import Series
 from tlstax.study import Case, Levels, Study, load_study, override
 from tlstax.support.grouping import grouped
 from tlstax.topics.answer.headline import headline

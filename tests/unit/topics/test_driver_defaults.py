@@ -9,10 +9,10 @@ import pytest
 from fake_driver_cases import NEW, OLD, STUDY, driver_case
 from fake_trials import Truth, fake_record, untrue
 from tlstax.contract import Negotiated, TlsView
-from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case
 from tlstax.topics.drivers.defaults import (
     COMMAND,

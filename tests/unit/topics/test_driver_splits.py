@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from fake_driver_cases import NEW, OLD, OTHER, STUDY, driver_case
-from tlstax.findings.core.series import Series, frozen
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Published, Study
 from tlstax.topics.drivers.defaults import Observed
 from tlstax.topics.drivers.splits import (

@@ -9,9 +9,9 @@ import pytest
 from fake_samples import sampled_study
 from intervals import known
 from sampled_trials import measured, profile, run_of, sampled
-from tlstax.findings.core import stats
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
+from tlstax.stats import stats
 from tlstax.study import Case
 from tlstax.topics.explain.costs import (
     Costs,

@@ -24,7 +24,6 @@ from fake_retries import (
 )
 from fake_trials import Truth, fake_run, reconnecting, untrue
 from tlstax.contract import PhaseWire
-from tlstax.findings.core.series import Series, frozen
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import ServerClaim, StoredRun, TrialRecord
 from tlstax.report.formats.markdown import markdown
@@ -32,6 +31,7 @@ from tlstax.report.formats.terminal import terminal
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.labels import full_label
 from tlstax.topics.answer.document import document

@@ -6,10 +6,10 @@ import pytest
 
 from fake_trials import fake_run
 from intervals import known
-from tlstax.findings.core.stopping import Progress, decide
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord, Verdict
 from tlstax.results.live import KnownRatio
+from tlstax.stats.stopping import Progress, decide
 from tlstax.study import load_study, override
 from tlstax.topics.live import (
     MOST_POINTS,

@@ -10,13 +10,13 @@ import pytest
 import golden
 from fake_trials import fake_run
 from tlstax.cli.documents import PRINTED, schema_of
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, ToldOfRun
+from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Study, load_study
 from tlstax.study.changes import override
 from tlstax.support.errors import UserMistake

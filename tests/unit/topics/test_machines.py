@@ -10,11 +10,11 @@ import golden
 from fake_trials import fake_run
 from machine_runs import OTHER_KIND, machine_run, machine_study
 from report_runs import with_document
-from tlstax.findings.core import stats
-from tlstax.findings.core.estimates import estimates
 from tlstax.records.trial import HEAD, StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told
+from tlstax.stats import stats
+from tlstax.stats.estimates import estimates
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Run
 from tlstax.topics.machines import (

@@ -9,12 +9,12 @@ from hdrh.histogram import HdrHistogram
 
 from fake_trials import fake_run, kept, untrue
 from report_runs import changed
-from tlstax.findings.core.pooling import Pooling
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import ProcessUse, Window
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.rows import Row, Told
 from tlstax.run.tls_support import cut_to
+from tlstax.stats.pooling import Pooling
 from tlstax.study import Study, load_study
 from tlstax.study.needs import server_choices
 from tlstax.topics import memory

@@ -13,10 +13,10 @@ from scipy.special import stdtrit
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.findings.core.contrasts import PROCESSES
-from tlstax.findings.core.series import BlockRow
 from tlstax.plan.calibration_study import CELLS, calibration_study
 from tlstax.results.interval import Interval
+from tlstax.stats.contrasts import PROCESSES
+from tlstax.stats.series import BlockRow
 from tlstax.study import Level, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planted_parts import PLANTED, cost_of
-from tlstax.findings.core.contrasts import PROCESSES
+from tlstax.stats.contrasts import PROCESSES
 from tlstax.study import load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix

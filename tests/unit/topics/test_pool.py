@@ -9,11 +9,11 @@ import pytest
 
 import golden
 from fake_trials import Truth, fake_run, kept, reconnecting
-from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import StoredRun
 from tlstax.report.overview import page_sections
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.document import document

@@ -6,9 +6,9 @@ import pytest
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.findings.core.series import BlockRow
 from tlstax.plan.validation_mixes import DrawnMix
 from tlstax.results.interval import Interval
+from tlstax.stats.series import BlockRow
 from tlstax.study import Level, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix

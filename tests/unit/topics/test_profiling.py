@@ -18,7 +18,6 @@ from fake_trials import fake_record, tax_truth, whole_tax
 from intervals import known
 from profiled_runs import PROFILE, profiled_run, profiled_study, without_profiled
 from sampled_trials import INVALID, measured, profile, run_of, sampled
-from tlstax.findings.core.stopping import decide
 from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.plan.order import blocks, cases, plan
 from tlstax.profiles.stacks import Side
@@ -28,6 +27,7 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import slim
+from tlstax.stats.stopping import decide
 from tlstax.study import Case
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported

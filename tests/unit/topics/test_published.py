@@ -10,9 +10,9 @@ import pytest
 
 import golden
 from fake_trials import Truth, fake_header, fake_run, reconnecting
-from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Contrast, Level, Published, Study, load_study, parse_study, study_toml
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped

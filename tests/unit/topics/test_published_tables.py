@@ -12,12 +12,12 @@ import pytest
 from fake_crud_study import QUERIES, REASON, ROUNDS, STUDY, crud_document, crud_run, is_published_method
 from observed_windows import seconds, ticks, window
 from report_runs import HOSTILE, changed
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.report.formats.render import FORMATS, Format, render
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row
+from tlstax.stats.outcomes import outcomes
 from tlstax.topics.answer.document import document
 from tlstax.topics.tables.differences import DIFFERENCE, reading, said, sentence_of, verdict_of
 from tlstax.topics.tables.layout import Place, View

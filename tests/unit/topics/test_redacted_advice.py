@@ -6,8 +6,8 @@ import pytest
 
 from inspected_servers import certificate, inspected, program
 from made_advice import advice as made
-from tlstax.findings.core.programs import all_programs
 from tlstax.results.inspection import Asked, Certificate, Concern, ServerWord
+from tlstax.stats.programs import all_programs
 from tlstax.topics.advice.advise import Advice, steps_for
 from tlstax.topics.advice.redact import PUBLIC, redacted
 

@@ -12,12 +12,12 @@ from counted_runs import Crossings, counted_run
 from counted_runs import far as far_away
 from fake_trials import fake_header, fake_record, fake_run, histogram, tax_truth, untrue
 from tlstax.contract import Handshakes, PhaseWire
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
+from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Study, load_study, override
 from tlstax.support.grouping import grouped
 from tlstax.topics.answer.document import document

@@ -9,8 +9,8 @@ import pytest
 
 import golden
 from tlstax.contract import OpenLoop
-from tlstax.findings.core.series import Series, frozen
 from tlstax.results.rows import Row, Told
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Level, Study, load_study
 from tlstax.topics.core.table import Table
 from tlstax.topics.scaling import FEWEST_SIZES, MISFIT, OVER, PEAK, TOPIC, Law, fitted

@@ -8,11 +8,11 @@ import pytest
 
 from fake_trials import Truth, fake_run, kept, untrue
 from tlstax.contract import Negotiated, TlsView
-from tlstax.findings.core.outcomes import is_of_load_client
-from tlstax.findings.core.series import frozen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
+from tlstax.stats.outcomes import is_of_load_client
+from tlstax.stats.series import frozen
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.changes import over_client_library
 from tlstax.topics.agreement import rows as agreement_rows

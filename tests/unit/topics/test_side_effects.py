@@ -11,11 +11,11 @@ import pytest
 import golden
 from fake_trials import Truth, fake_run, kept
 from planted_series import Planted, planted_series
-from tlstax.findings.core.limits import Limit, Limits, verdict_of
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.stats.limits import Limit, Limits, verdict_of
+from tlstax.stats.series import Series
 from tlstax.study import Case, Levels, Study
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.support.errors import UserMistake

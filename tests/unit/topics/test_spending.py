@@ -7,7 +7,7 @@ from math import log
 import pytest
 
 from intervals import known
-from tlstax.findings.core.series import Series, frozen
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Level, load_study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads.user_defined import UserWorkload

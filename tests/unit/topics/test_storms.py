@@ -15,13 +15,13 @@ from tlstax.cli.external_servers import external_among
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.run_command import study_of
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import cases
 from tlstax.plan.timing import counted_s
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
+from tlstax.stats.outcomes import outcomes
 from tlstax.study import Published, Study, load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake

@@ -6,9 +6,9 @@ import pytest
 
 from fake_trials import untrue
 from observed_windows import seconds, ticks
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import TrialRecord
 from tlstax.results import rows as results
+from tlstax.stats.series import Series
 from tlstax.study import Claim, Column, Part, ProcessorTable, Study, TimeRow, TimeTable, load_study
 from tlstax.topics.tables.topic import rows
 from told_runs import run_of

@@ -7,9 +7,9 @@ from math import exp, log, sqrt
 import pytest
 
 from fake_trials import VALID, Truth, fake_record, untrue
-from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.results.rows import Row
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Column, Level, Part, TimeRow, TimeTable, load_study
 from tlstax.topics.tables.differences import reading
 from tlstax.topics.tables.measured import Measured, Shown, time_rows

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import golden
-from tlstax.findings.core.series import Series, frozen
 from tlstax.records.trial import TrustFile
 from tlstax.results.rows import Told
 from tlstax.specimens.certificates import issue, requested, write_authorities
+from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Level, load_study, override
 from tlstax.topics.trust import AUTHORITY_BYTES, CLIENT_CPU, READS, TIME, TOPIC, rows, sentences
 from told_runs import run_of

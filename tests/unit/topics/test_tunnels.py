@@ -11,8 +11,8 @@ import pytest
 import golden
 from fake_trials import fake_run
 from planted_series import planted_series, wobble
-from tlstax.findings.core.series import Series
 from tlstax.results.interval import Interval
+from tlstax.stats.series import Series
 from tlstax.study import Levels, Study, load_study, override, parse_study, study_toml
 from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from tlstax.contract import Frozen
-from tlstax.findings.core import stats
-from tlstax.findings.core.series import Blocks, series_of
 from tlstax.probes.drivers.probe_document import Cost
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.stats import stats
+from tlstax.stats.series import Blocks, series_of
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from tlstax.findings.core.wording import percent
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.wording import percent
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Items, Section
 from tlstax.topics.core.table import Cell, Number, Table

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
-from tlstax.findings.core.histograms import decode
-from tlstax.findings.core.outcomes import storm_rates
 from tlstax.plan.jobs import job_for, lingering
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import ready_within_s
+from tlstax.stats.histograms import decode
+from tlstax.stats.outcomes import storm_rates
 from tlstax.study import Level
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault

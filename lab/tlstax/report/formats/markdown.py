@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.topics import after_groups, before_groups, last_section, leaves_groups_out
 from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
+from tlstax.stats.wording import capitalised
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.groups import Column, Group, arranged, main_columns

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core.outcomes import asks_for_counts, is_large, is_of_load_client
 from tlstax.records.trial import StoredRun
 from tlstax.report import overview
 from tlstax.results.document import RunDocument
+from tlstax.stats.outcomes import asks_for_counts, is_large, is_of_load_client
 from tlstax.topics import hello_retry, round_trips, statements
 from tlstax.topics.answer.headline import made_anew
 from tlstax.topics.core import facts

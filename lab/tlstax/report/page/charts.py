@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.findings.core.comparisons import Pair
-from tlstax.findings.core.histograms import Histogram
-from tlstax.findings.core.outcomes import log_ratio_between, merged
 from tlstax.results.document import Finding
+from tlstax.stats.comparisons import Pair
+from tlstax.stats.histograms import Histogram
+from tlstax.stats.outcomes import log_ratio_between, merged
 from tlstax.study import Study
 from tlstax.topics.core import charts, figures, outcome_names, palette
 from tlstax.topics.core.charts import (

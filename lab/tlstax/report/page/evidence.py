@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlstax.contract import TlsView
-from tlstax.findings.core.outcomes import series, shares, together, window_slices
-from tlstax.findings.core.wording import capitalised, subject_label
 from tlstax.records.trial import MappedLibrary, StoredRun, TrialRecord
 from tlstax.records.window import CpuTicks
 from tlstax.report.overview import wants_overview
 from tlstax.results.document import RunDocument
+from tlstax.stats.outcomes import series, shares, together, window_slices
+from tlstax.stats.wording import capitalised, subject_label
 from tlstax.study.factors import SERVER_FACTORS
 from tlstax.study.level_words import DURABILITY, changed_words
 from tlstax.support.grouping import grouped

@@ -19,10 +19,10 @@ from importlib import resources
 
 from markupsafe import Markup, escape
 
-from tlstax.findings.core.outcomes import is_large
 from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
+from tlstax.stats.outcomes import is_large
 from tlstax.study import Case, Study
 from tlstax.study.labels import group_label, label
 from tlstax.support.errors import MachineFault

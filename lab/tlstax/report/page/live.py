@@ -12,11 +12,11 @@ from typing import Any
 from markupsafe import Markup
 
 from tlstax import __version__
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.wording import MINUS, capitalised, known_to, percent
 from tlstax.report.page.html import style, template
 from tlstax.results.interval import Interval
 from tlstax.results.live import KnownRatio, LiveRun
+from tlstax.stats.judgements import judge
+from tlstax.stats.wording import MINUS, capitalised, known_to, percent
 from tlstax.support.text import counted, duration
 from tlstax.topics.core import figures, palette
 from tlstax.topics.core.charts import STRETCHES

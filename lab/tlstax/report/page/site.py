@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.series import Frozen, frozen
 from tlstax.records.trial import Machine, RunHeader, ServerObservation, StoredRun, TrialRecord
 from tlstax.results.document import Finding, RunDocument
+from tlstax.stats.comparisons import counts_of
+from tlstax.stats.series import Frozen, frozen
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

@@ -13,11 +13,11 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, TypeAdapter
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.programs import ProgramLines, connected
-from tlstax.findings.core.programs import Topic as ProgramTopic
-from tlstax.findings.core.remedies import Remedy, entry_for, reload_for
 from tlstax.results.inspection import InspectedServer, Step, Use
 from tlstax.results.interval import Interval
+from tlstax.stats.programs import ProgramLines, connected
+from tlstax.stats.programs import Topic as ProgramTopic
+from tlstax.stats.remedies import Remedy, entry_for, reload_for
 from tlstax.study.level_names import CERTIFICATES
 from tlstax.study.level_words import key_of
 from tlstax.study.mixes import CHEAPEST_KEY

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
 
-from tlstax.findings.core.series import Series
 from tlstax.plan.advice_studies import Changes
 from tlstax.results.interval import Interval
+from tlstax.stats.series import Series
 from tlstax.study import Level
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from tlstax.contract import TlsView
-from tlstax.findings.core import remedies
-from tlstax.findings.core.programs import TOPICS, all_programs
 from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
 from tlstax.records.public_fields import Fields, Public, always, form, out
@@ -25,12 +23,14 @@ from tlstax.results.inspection import (
     Way,
     WhoConnects,
 )
+from tlstax.stats import remedies
+from tlstax.stats.programs import TOPICS, all_programs
 from tlstax.topics.advice.advise import Advice, Advised, Saving, how_to
 
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "topics/advice", "findings/core", "topics/inspection", "results/inspection", "inspection", "advice",
+    "topics/advice", "stats", "topics/inspection", "results/inspection", "inspection", "advice",
     "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.findings.core.wording import MINUS, capitalised, each, signed, with_ends
 from tlstax.results.inspection import Concern, Step
 from tlstax.results.interval import Interval
+from tlstax.stats.wording import MINUS, capitalised, each, signed, with_ends
 from tlstax.support.text import counted
 from tlstax.topics.advice.advise import Advice, Advised, Saving, SeenUse, how_to
 from tlstax.topics.core import palette

@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.comparisons import Comparison
-from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.outcomes import shares, together, window_slices
-from tlstax.findings.core.series import Values
-from tlstax.findings.core.wording import known_to, percent, signed_percent
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
@@ -19,6 +13,12 @@ from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
+from tlstax.stats import stats
+from tlstax.stats.comparisons import Comparison
+from tlstax.stats.estimates import Estimate
+from tlstax.stats.outcomes import shares, together, window_slices
+from tlstax.stats.series import Values
+from tlstax.stats.wording import known_to, percent, signed_percent
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label, label_levels
 from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM

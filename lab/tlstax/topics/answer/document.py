@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.estimates import Estimate
-from tlstax.findings.core.judgements import judge, seconds_needed
-from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.series import seconds_of_a_block
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import Finding, NeverValid, RunDocument
+from tlstax.stats import stats
+from tlstax.stats.comparisons import counts_of
+from tlstax.stats.estimates import Estimate
+from tlstax.stats.judgements import judge, seconds_needed
+from tlstax.stats.outcomes import UNITS
+from tlstax.stats.series import seconds_of_a_block
 from tlstax.study.labels import finding_levels, full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
-from tlstax.findings.core.outcomes import outcomes
 from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
@@ -20,6 +19,7 @@ from tlstax.records.trial import (
     TrialRecord,
 )
 from tlstax.records.window import Window
+from tlstax.stats.outcomes import outcomes
 from tlstax.study import Role
 from tlstax.study.factors import CaseLevels
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from tlstax.contract import OpenLoop
-from tlstax.findings.core.judgements import why_inconclusive
-from tlstax.findings.core.outcomes import OUTCOMES, asks_for_counts, is_large
-from tlstax.findings.core.wording import (
+from tlstax.results.document import Finding, RunDocument
+from tlstax.results.interval import DIFFERENCES
+from tlstax.results.rows import Row
+from tlstax.stats.judgements import why_inconclusive
+from tlstax.stats.outcomes import OUTCOMES, asks_for_counts, is_large
+from tlstax.stats.wording import (
     MANY_TIMES,
     alike,
     change_words,
@@ -20,9 +23,6 @@ from tlstax.findings.core.wording import (
     verdict_words,
     without_scatter,
 )
-from tlstax.results.document import Finding, RunDocument
-from tlstax.results.interval import DIFFERENCES
-from tlstax.results.rows import Row
 from tlstax.study import workloads
 from tlstax.study.factors import DISTANCE_FACTORS
 from tlstax.study.labels import label_levels, schedule_label, way_words

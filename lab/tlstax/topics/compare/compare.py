@@ -8,13 +8,13 @@ from math import exp
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from tlstax.findings.core.judgements import judge
-from tlstax.findings.core.limits import CONFIDENCE, Limits, confidence_of_each, worst
-from tlstax.findings.core.outcomes import OUTCOMES
-from tlstax.findings.core.series import Logs, Series, frozen, series_of
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.comparison import GateResult, Measure, RunBeside, RunComparison
 from tlstax.results.rows import Row
+from tlstax.stats.judgements import judge
+from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
+from tlstax.stats.outcomes import OUTCOMES
+from tlstax.stats.series import Logs, Series, frozen, series_of
 from tlstax.study import Case
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake

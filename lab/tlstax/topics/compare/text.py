@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.findings.core.wording import alike, capitalised, change_words, percent, signed_percent
 from tlstax.results.comparison import GateResult, HeaderChange, RunBeside, RunComparison
 from tlstax.results.rows import Row
+from tlstax.stats.wording import alike, capitalised, change_words, percent, signed_percent
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from math import exp, sqrt
 from statistics import fmean, variance
 
-from tlstax.findings.core.series import Logs
-from tlstax.findings.core.stats import ALPHA_SHARE
 from tlstax.results.comparison import Measure
 from tlstax.results.interval import Interval
+from tlstax.stats.series import Logs
+from tlstax.stats.stats import ALPHA_SHARE
 
 BETWEEN_RUNS: dict[Measure, float] = {"to the baseline": 0.05, "itself": 0.15}
 """The standard deviation of a figure's logarithm between runs of the same thing that is taken to be likely

@@ -17,7 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tlstax.findings.core.wording import MINUS
+from tlstax.stats.wording import MINUS
 from tlstax.topics.core import palette
 from tlstax.topics.core.figures import DIVIDED, TIMES
 

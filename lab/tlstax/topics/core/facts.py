@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tlstax.contract import OpenLoop, Schedule
-from tlstax.findings.core.outcomes import is_large
-from tlstax.findings.core.stats import ROUNDING
-from tlstax.findings.core.wording import percent
 from tlstax.plan.cpu_shares import Split, client_share
 from tlstax.records.trial import Machine, StoredRun
 from tlstax.results.document import RunDocument
+from tlstax.stats.outcomes import is_large
+from tlstax.stats.stats import ROUNDING
+from tlstax.stats.wording import percent
 from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, schedule_label
 from tlstax.study.workloads.user_defined import UserTransaction, UserWorkload

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from tlstax.findings.core.wording import MANY_TIMES, MINUS, set_ends
 from tlstax.results.interval import Interval
+from tlstax.stats.wording import MANY_TIMES, MINUS, set_ends
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tlstax.findings.core.wording import capitalised, set_ends
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet
+from tlstax.stats.wording import capitalised, set_ends
 from tlstax.topics.core.columns import GROUP
 from tlstax.topics.core.figures import NOTHING, UNKNOWN, change, interval, significant
 

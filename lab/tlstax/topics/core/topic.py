@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from tlstax.findings.core.estimates import Estimate, estimates
-from tlstax.findings.core.series import Series, Values, series, valid_values
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.estimates import Estimate, estimates
+from tlstax.stats.series import Series, Values, series, valid_values
 from tlstax.study import Study
 from tlstax.topics.core.columns import Column
 from tlstax.topics.core.section import Section

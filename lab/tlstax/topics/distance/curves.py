@@ -15,12 +15,12 @@ from math import log
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from tlstax.findings.core.series import LADDER, Logs, Series, difference, frozen
-from tlstax.findings.core.wording import capitalised
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import More, Row, RowSet, Told
+from tlstax.stats.series import LADDER, Logs, Series, difference, frozen
+from tlstax.stats.wording import capitalised
 from tlstax.study import GrowthClaim, Levels, within, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import needs_distance

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, log10
 
-from tlstax.findings.core.contrasts import INSTANCE
-from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.wording import MINUS, alike, set_ends, with_ends
 from tlstax.results.interval import Interval
+from tlstax.stats.contrasts import INSTANCE
+from tlstax.stats.series import LADDER, Frozen, Series, frozen
+from tlstax.stats.wording import MINUS, alike, set_ends, with_ends
 from tlstax.study import Levels, Study
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label_levels

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 from typing import Literal, NamedTuple
 
-from tlstax.findings.core.series import Frozen, Series, difference, frozen
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
+from tlstax.stats.series import Frozen, Series, difference, frozen
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, PATHS

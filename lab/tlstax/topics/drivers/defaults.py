@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tlstax.findings.core.outcomes import is_statement
-from tlstax.findings.core.series import Frozen, Series, frozen
-from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row, Told
+from tlstax.stats.outcomes import is_statement
+from tlstax.stats.series import Frozen, Series, frozen
+from tlstax.stats.stats import geometric_mean
 from tlstax.study import Case, Study
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels

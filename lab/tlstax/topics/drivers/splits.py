@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tlstax.findings.core.pooling import Pooling
-from tlstax.findings.core.series import LADDER, Frozen, Series, frozen
-from tlstax.findings.core.wording import (
+from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, RowSet
+from tlstax.stats.pooling import Pooling
+from tlstax.stats.series import LADDER, Frozen, Series, frozen
+from tlstax.stats.wording import (
     MANY_TIMES,
     MINUS,
     alike,
@@ -29,8 +31,6 @@ from tlstax.findings.core.wording import (
     signed_percent,
     with_ends,
 )
-from tlstax.results.interval import Interval
-from tlstax.results.rows import Row, RowSet
 from tlstax.study import Case, Published, Study, within
 from tlstax.study.labels import driver_label, driver_words, other_workload
 from tlstax.study.level_names import OPTION

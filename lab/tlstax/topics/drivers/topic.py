@@ -7,11 +7,11 @@ from statistics import median
 from typing import Any
 
 from tlstax.contract import Ready
-from tlstax.findings.core.series import frozen
 from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.series import frozen
 from tlstax.study import Case, Study
 from tlstax.study.labels import driver_label, full_label
 from tlstax.support.grouping import grouped

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.contrasts import NEVER_ACROSS
-from tlstax.findings.core.outcomes import outcome
-from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.core.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.plan.order import baseline_of, cases
 from tlstax.profiles.components import classifier
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
+from tlstax.stats import stats
+from tlstax.stats.contrasts import NEVER_ACROSS
+from tlstax.stats.outcomes import outcome
+from tlstax.stats.pooling import Pooling, machines_of
+from tlstax.stats.stack_costs import Stacks, stack_costs, valid_by_block
 from tlstax.study import Case, Levels
 from tlstax.study.level_names import NO_FAULT, VARIANTS
 

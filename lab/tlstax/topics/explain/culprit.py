@@ -18,11 +18,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from tlstax.findings.core.pooling import Pooling
-from tlstax.findings.core.stack_costs import Stacks, mean_costs
 from tlstax.profiles.components import UNATTRIBUTED, classifier
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
 from tlstax.results.rows import Row
+from tlstax.stats.pooling import Pooling
+from tlstax.stats.stack_costs import Stacks, mean_costs
 from tlstax.study import Case
 from tlstax.study.labels import finding_levels
 from tlstax.topics.explain.costs import Costs, Noise, Place, common_blocks, is_clear

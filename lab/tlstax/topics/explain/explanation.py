@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from math import ceil, exp
 from statistics import fmean
 
-from tlstax.findings.core.judgements import judge, judge_difference, times_needed
-from tlstax.findings.core.outcomes import log_ratio_between, outcome
-from tlstax.findings.core.stack_costs import in_kernel_percent
-from tlstax.findings.core.wording import microseconds, number, percent, signed
 from tlstax.profiles.components import UNATTRIBUTED, component_order
 from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES
 from tlstax.results.rows import Row
+from tlstax.stats.judgements import judge, judge_difference, times_needed
+from tlstax.stats.outcomes import log_ratio_between, outcome
+from tlstax.stats.stack_costs import in_kernel_percent
+from tlstax.stats.wording import microseconds, number, percent, signed
 from tlstax.study import Case, Study
 from tlstax.study.labels import finding_levels, full_label, group_label, label, without_mark
 from tlstax.study.level_names import NO_FAULT, VARIANTS

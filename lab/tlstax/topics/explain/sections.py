@@ -16,12 +16,12 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.findings.core.wording import capitalised, microseconds, number, percent, signed
 from tlstax.profiles.components import component_order
 from tlstax.profiles.stacks import SIDES, Side
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Row, Told
+from tlstax.stats.wording import capitalised, microseconds, number, percent, signed
 from tlstax.study import Level
 from tlstax.study.labels import group_label, label_levels, without_mark
 from tlstax.support.grouping import grouped

@@ -9,7 +9,6 @@ from datetime import date
 from rich.console import RenderableType
 from rich.text import Text
 
-from tlstax.findings.core.wording import percent
 from tlstax.results.inspection import (
     KEPT_BACK,
     WOULD_BLOCK,
@@ -25,6 +24,7 @@ from tlstax.results.inspection import (
     Way,
     WhoConnects,
 )
+from tlstax.stats.wording import percent
 from tlstax.study.key_groups import group_name
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, duration, enumerated, shortened

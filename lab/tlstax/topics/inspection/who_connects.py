@@ -15,8 +15,6 @@ from importlib import resources
 from typing import Self
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.programs import all_programs
-from tlstax.findings.core.remedies import Remedy, entry_for
 from tlstax.results.inspection import (
     COMMON_RSA_BITS,
     Cause,
@@ -29,6 +27,8 @@ from tlstax.results.inspection import (
     WhoConnects,
     key_bits,
 )
+from tlstax.stats.programs import all_programs
+from tlstax.stats.remedies import Remedy, entry_for
 from tlstax.study.key_groups import group_name
 from tlstax.study.product import product_of
 from tlstax.support.text import enumerated

@@ -21,12 +21,12 @@ import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.contrasts import PROCESSES
-from tlstax.findings.core.series import BlockRow, block_rows, frozen
-from tlstax.findings.core.stats import geometric_mean
 from tlstax.records.predicted import Scaling
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
+from tlstax.stats.contrasts import PROCESSES
+from tlstax.stats.series import BlockRow, block_rows, frozen
+from tlstax.stats.stats import geometric_mean
 from tlstax.study import Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT

@@ -28,8 +28,8 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.contrasts import PROCESSES
 from tlstax.records.predicted import Scaling
+from tlstax.stats.contrasts import PROCESSES
 from tlstax.study import Level, Study, load_study, override
 from tlstax.topics.prediction.model import (
     COUNTS,

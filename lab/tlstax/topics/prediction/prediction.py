@@ -13,10 +13,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.contract import Frozen
-from tlstax.findings.core.wording import alike, each, number, percent, set_ends, signed, with_ends
 from tlstax.records.predicted import Scaling
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.stats.wording import alike, each, number, percent, set_ends, signed, with_ends
 from tlstax.study import load_study
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
 from tlstax.study.level_words import chain_words, key_of

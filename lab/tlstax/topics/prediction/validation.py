@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tlstax.findings.core.outcomes import UNITS
-from tlstax.findings.core.stats import geometric_mean
-from tlstax.findings.core.wording import each, percent, signed_percent, with_ends
 from tlstax.plan.validation_mixes import DrawnMix
 from tlstax.records.predicted import PredictedCase, PredictedOutcome, Predictions
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, Told
+from tlstax.stats.outcomes import UNITS
+from tlstax.stats.stats import geometric_mean
+from tlstax.stats.wording import each, percent, signed_percent, with_ends
 from tlstax.study.mixes import Mix
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

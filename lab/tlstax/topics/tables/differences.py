@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.judgements import is_different
-from tlstax.findings.core.pooling import Pooling
-from tlstax.findings.core.series import difference
-from tlstax.findings.core.wording import (
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.results.rows import More, Row
+from tlstax.stats import stats
+from tlstax.stats.judgements import is_different
+from tlstax.stats.pooling import Pooling
+from tlstax.stats.series import difference
+from tlstax.stats.wording import (
     change_words,
     percent,
     signed_alike,
@@ -20,9 +23,6 @@ from tlstax.findings.core.wording import (
     with_ends,
     with_sign,
 )
-from tlstax.records.trial import TrialRecord
-from tlstax.results.interval import Interval
-from tlstax.results.rows import More, Row
 from tlstax.study import Column, Part, ProcessorColumn, ProcessorTable, TimeRow, TimeTable, within
 from tlstax.support.text import enumerated
 from tlstax.topics.tables.measured import (

@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import chain
 from statistics import fmean
 
-from tlstax.findings.core.wording import capitalised, percent
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
+from tlstax.stats.wording import capitalised, percent
 from tlstax.study import PROCESSOR_COLUMNS, Part, ProcessorTable, Study, TimeRow, TimeTable
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

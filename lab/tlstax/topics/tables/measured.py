@@ -15,15 +15,15 @@ from math import log
 from statistics import fmean
 from typing import Any
 
-from tlstax.findings.core import stats
-from tlstax.findings.core.comparisons import counts_of
-from tlstax.findings.core.contrasts import nearest
-from tlstax.findings.core.outcomes import log_ratio_between, outcome, shares, together
-from tlstax.findings.core.pooling import Pooling, machines_of
-from tlstax.findings.core.series import Series
 from tlstax.records.trial import TrialRecord
 from tlstax.records.window import CpuSlice
 from tlstax.results.rows import More, Row
+from tlstax.stats import stats
+from tlstax.stats.comparisons import counts_of
+from tlstax.stats.contrasts import nearest
+from tlstax.stats.outcomes import log_ratio_between, outcome, shares, together
+from tlstax.stats.pooling import Pooling, machines_of
+from tlstax.stats.series import Series
 from tlstax.study import (
     PROCESSOR_COLUMNS,
     Choice,

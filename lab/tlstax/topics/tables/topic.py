@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.findings.core.wording import capitalised
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
+from tlstax.stats.wording import capitalised
 from tlstax.study import Claim as PublishedClaim
 from tlstax.study import ProcessorTable, Study, TimeTable
 from tlstax.support.grouping import grouped

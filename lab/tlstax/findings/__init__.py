@@ -1,1 +1,0 @@
-"""The statistics: from stored trials to comparisons, intervals and judgements."""

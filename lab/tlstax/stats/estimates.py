@@ -1,0 +1,141 @@
+"""Every outcome of every case against its baseline, as an interval: what findings are worded from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp, log
+from statistics import fmean
+
+from tlstax.records.trial import TrialRecord
+from tlstax.results.interval import Interval
+from tlstax.stats import stats
+from tlstax.stats.comparisons import Comparison, compare
+from tlstax.stats.contrasts import nearest
+from tlstax.stats.outcomes import OUTCOMES, UNITS
+from tlstax.stats.pooling import Pooling, machines_of
+from tlstax.stats.series import Frozen, Values, frozen, valid_values
+from tlstax.stats.slices import Sides, log_ratio, log_ratio_of_totals
+from tlstax.study import Study
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One outcome of one case, block by block.
+
+    `pairs` holds (value, baseline's value) of the blocks where both are above zero, `ratio` the interval of
+    their ratio, None without any; in blocks where the two took turns that is the ratio of neighbouring slices
+    (the mean of those to the baseline and to its control) and not of the two values. `logs` has ln of it by
+    block, `pooling` how blocks are pooled. `totals` holds, by block, ln of the ratio of all slices together
+    and ln of that of neighbours. `alone` holds the case's values where the baseline never has the outcome,
+    and `alone_mean` their interval.
+    `control` is the ratio of the group's control, or of the nearest group's that has one; None where none
+    ran under this workload.
+    """
+
+    comparison: Comparison
+    outcome: str
+    pairs: tuple[tuple[float, float], ...]
+    alone: tuple[float, ...]
+    ratio: Interval | None
+    control: Interval | None = None
+    totals: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    logs: Mapping[int, float] = field(default_factory=dict)
+    alone_mean: Interval | None = None
+    pooling: Pooling = field(kw_only=True)
+
+    @property
+    def ratio_of_totals(self) -> float | None:
+        """The geometric mean over blocks of the ratio of all slices together; None where none took turns."""
+        return exp(fmean(total for total, _ in self.totals.values())) if self.totals else None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether all slices together tell of another ratio than neighbours do, beyond chance.
+
+        Beyond chance is what the scatter of the difference of the two over blocks does not explain, and what
+        lies outside the ratio's interval. Bursts that hit all cases alike widen that scatter, and do neither.
+        """
+        ratio, of_totals = self.ratio, self.ratio_of_totals
+        if of_totals is None or ratio is None or ratio.low is None or ratio.high is None:
+            return False
+        apart = {block: total - neighbours for block, (total, neighbours) in self.totals.items()}
+        is_clear = self.pooling.difference(apart).excludes_zero
+        return is_clear and not ratio.low <= of_totals <= ratio.high
+
+    @property
+    def noise_floor(self) -> float | None:
+        """Below which relative difference nothing can be told here; None where the control is missing."""
+        return stats.noise_floor(self.control) if self.control else None
+
+
+def estimates(study: Study, records: Iterable[TrialRecord], values: Values | None = None) -> list[Estimate]:
+    """All there is to estimate, in the plan's order of cases and the report's order of outcomes.
+
+    `values` are those of the valid trials, where the caller has them already. Raises MachineFault where a
+    histogram cannot be decoded.
+    """
+    records = tuple(records)
+    known = valid_values(study, records) if values is None else values
+    pooling = Pooling(study.confidence, machines_of(records))
+    found = [
+        estimate
+        for comparison in compare(study, records)
+        for estimate in _estimates(pooling, comparison, known)
+        if estimate.pairs or estimate.alone
+    ]
+    controls: dict[str, dict[Frozen, Interval]] = {}
+    for e in found:
+        if e.comparison.case.role == "control" and e.ratio is not None:
+            controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
+    borrowed: dict[tuple[str, str], Interval | None] = {}
+    for e in found:
+        place = (e.comparison.baseline_key, e.outcome)
+        if place not in borrowed:
+            borrowed[place] = nearest(e.comparison.baseline.levels, controls.get(e.outcome, {}))
+    return [replace(e, control=borrowed[e.comparison.baseline_key, e.outcome]) for e in found]
+
+
+def _estimates(pooling: Pooling, comparison: Comparison, values: Values) -> Iterator[Estimate]:
+    sides = [pair.sides for pair in comparison.pairs]
+    own = [values[pair.record.trial.place] for pair in comparison.pairs]
+    others = [values[pair.baseline.trial.place] for pair in comparison.pairs]
+    yielded = {name for known in own for name in known}
+    for name in OUTCOMES:
+        if name in yielded:
+            both = {
+                pair.block: (a.get(name, 0.0), b.get(name, 0.0))
+                for pair, a, b in zip(comparison.pairs, own, others, strict=True)
+            }
+            yield _estimate(pooling, comparison, name, both, sides)
+
+
+def _estimate(
+    pooling: Pooling,
+    comparison: Comparison,
+    name: str,
+    both: Mapping[int, tuple[float, float]],
+    sides: Sequence[Sides],
+) -> Estimate:
+    taken = dict(zip(both, sides, strict=True))
+    pairs = {block: pair for block, pair in both.items() if min(pair) > 0}
+    if UNITS[name] == "%" and len(pairs) < len(both):
+        # What is often nothing at all has no ratio: that of the other blocks alone would be their luck.
+        pairs = {}
+    found = {block: log_ratio(name, *pair, taken[block]) for block, pair in pairs.items()}
+    logs = {block: ratio for block, ratio in found.items() if ratio is not None}
+    of_totals = {block: log_ratio_of_totals(name, taken[block]) for block in logs}
+    totals = {block: (total, logs[block]) for block, total in of_totals.items() if total is not None}
+    never = not any(baseline for _, baseline in both.values())
+    alone = {block: value for block, (value, _) in both.items() if value > 0} if never else {}
+    return Estimate(
+        comparison=comparison,
+        outcome=name,
+        pairs=tuple(pairs.values()),
+        alone=tuple(alone.values()),
+        ratio=pooling.interval(logs) if logs else None,
+        totals=totals,
+        logs=logs,
+        alone_mean=pooling.interval({b: log(value) for b, value in alone.items()}) if alone else None,
+        pooling=pooling,
+    )

@@ -1,0 +1,55 @@
+"""Every driver that we know has its lines, and who is connected gets their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inspected_servers import inspected, program
+from tlstax.stats.programs import TOPICS, ProgramLines, all_programs, connected
+from tlstax.stats.remedies import ADMINISTRATOR
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.topics.advice.advise import ELSEWHERE, PROGRAMS, Change, steps_for
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "advising.md"
+
+
+def test_every_driver_has_its_lines_once() -> None:
+    named = [driver for own in all_programs() for driver in own.drivers]
+    assert sorted(named) == sorted(DRIVERS)
+
+
+@pytest.mark.parametrize("own", all_programs(), ids=lambda own: own.name)
+def test_the_page_has_them_too(own: ProgramLines) -> None:
+    text = PAGE.read_text()
+    for topic in TOPICS:
+        assert getattr(own, topic) in text
+
+
+def named(client: str) -> list[str]:
+    found = inspected(programs=(program(2).model_copy(update={"client": client}),))
+    return [own.name for own in connected(found.inside.programs)]
+
+
+def test_programs_are_known_by_what_they_call_themselves() -> None:
+    assert named("libmysql") == ["MySQL's C library and client"]
+    assert named("MySQL Connector/J") == ["Connector/J 8.0 and 9"]
+    assert named("Go-MySQL-Driver") == ["go-sql-driver/mysql"]
+    assert named("") == []
+    assert named("somebody else") == []
+
+
+@pytest.mark.parametrize("change", ["resumption", "group", "pool"])
+def test_who_is_connected_gets_their_own_line(change: Change) -> None:
+    pymysql = [own for own in all_programs() if own.name == "PyMySQL"]
+    (step,) = [own for own in steps_for(change, "9.7.4", pymysql) if own.where == PROGRAMS]
+    assert len(step.lines) == 1
+    assert step.lines[0].startswith("PyMySQL: ")
+    (general,) = [own for own in steps_for(change, "9.7.4") if own.where == PROGRAMS]
+    assert general.lines[-1] == ELSEWHERE
+
+
+def test_mariadb_has_no_cache_to_turn_on() -> None:
+    assert [own.where for own in steps_for("resumption", "11.8.9-MariaDB")] == [PROGRAMS]
+    assert [own.where for own in steps_for("resumption", "9.7.4")] == [ADMINISTRATOR, PROGRAMS]

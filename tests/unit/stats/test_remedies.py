@@ -1,0 +1,71 @@
+"""What mends a server is looked up by its product and version, and has lines that it knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tlstax.stats.remedies import (
+    FIRST,
+    REMEDIES,
+    TABLE,
+    Remedy,
+    entry_for,
+    reload_for,
+)
+from tlstax.study.product import product_of, release_of
+
+
+@pytest.mark.parametrize(
+    ("said", "product", "release"),
+    [
+        ("9.7.4-2", "mysql", (9, 7, 4)),
+        ("5.6.14", "mysql", (5, 6, 14)),
+        ("11.8.9-MariaDB-0+deb13u1 from Debian", "mariadb", (11, 8, 9)),
+        ("5.5.5-10.5.29-MariaDB", "mariadb", (10, 5, 29)),
+        ("mystery", "mysql", FIRST),
+    ],
+)
+def test_a_version_is_read(said: str, product: str, release: tuple[int, int, int]) -> None:
+    assert (product_of(said), release_of(said)) == (product, release)
+
+
+def lines(remedy: Remedy, version: str) -> str:
+    return " ".join(line for step in entry_for(remedy, version).steps for line in step.lines)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("9.7.4", "SET PERSIST require_secure_transport = ON;"),
+        ("8.0.0", "SET PERSIST require_secure_transport = ON;"),
+        ("5.7.44", "SET GLOBAL require_secure_transport = ON;"),
+        ("5.7.7", "REQUIRE SSL"),
+        ("11.8.9-MariaDB", "SET GLOBAL require_secure_transport = ON;"),
+        ("10.5.1-MariaDB", "REQUIRE SSL"),
+    ],
+)
+def test_how_tls_is_required(version: str, words: str) -> None:
+    assert words in lines("require TLS", version)
+    assert ("PERSIST" in lines("require TLS", version)) == ("PERSIST" in words)
+
+
+def test_how_a_certificate_is_taken() -> None:
+    taken = {version: reload_for(version).lines[0] for version in ("8.0.16", "8.0.15", "10.4.1-MariaDB")}
+    assert taken == {
+        "8.0.16": "ALTER INSTANCE RELOAD TLS;",
+        "8.0.15": "restart the server",
+        "10.4.1-MariaDB": "FLUSH SSL;",
+    }
+    assert reload_for("10.4.0-MariaDB").lines == ("restart the server",)
+
+
+def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
+    for version in ("5.5.34", "5.6.14", "5.7.44", "8.0.33", "9.7.4", "10.1.8-MariaDB", "11.8.9-MariaDB"):
+        for remedy in REMEDIES:
+            entry = entry_for(remedy, version)
+            assert entry.steps or entry.says
+
+
+def test_no_entry_stands_twice() -> None:
+    keys = [(entry.remedy, entry.product, entry.since) for entry in TABLE]
+    assert len(keys) == len(set(keys))
