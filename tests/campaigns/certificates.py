@@ -28,10 +28,10 @@ from planted_certificates import HOST, KINDS, Kind, Planted
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOn
-from tlstax.guests import connection as guest_connection
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.tls import GuestTls
+from tlstax.external import connection as guest_connection
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.tls import GuestTls
 from tlstax.inspection.asking import WITHIN_S, least_job
 from tlstax.inspection.inspection import inspect
 from tlstax.specimens.private_server import PrivateServer

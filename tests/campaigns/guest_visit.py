@@ -7,12 +7,12 @@ from contextlib import closing, contextmanager
 
 from pymysql.err import MySQLError
 
-from tlstax.guests import connection as guest_connection
-from tlstax.guests import server as guest_server
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.made import Warn
-from tlstax.guests.tls import GuestTls, SslMode
+from tlstax.external import connection as guest_connection
+from tlstax.external import server as guest_server
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.made import Warn
+from tlstax.external.tls import GuestTls, SslMode
 from tlstax.mysql import status
 from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData

@@ -25,12 +25,12 @@ from typing import Any
 import pymysql
 from sql_statements import HARMLESS, mutation, statement
 
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.server import GUEST_TABLES, GuestServer
-from tlstax.guests.sql_text import Place
-from tlstax.guests.tls import GuestTls
-from tlstax.guests.workload_guard import check_workloads
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.server import GUEST_TABLES, GuestServer
+from tlstax.external.sql_text import Place
+from tlstax.external.tls import GuestTls
+from tlstax.external.workload_guard import check_workloads
 from tlstax.mysql.database import Database, TableContent
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
-from tlstax.guests import address
-from tlstax.guests.access import GuestAccess
+from tlstax.external import address
+from tlstax.external.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.mysql import accounts, answers
 from tlstax.probes.drivers.driver_facts import OLD_CONF

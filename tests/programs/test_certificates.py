@@ -11,8 +11,8 @@ import pytest
 from certificates import access_to, login_words, openssl_code, responder
 from planted_certificates import KINDS, Kind
 
-from tlstax.guests.chain import of_file
-from tlstax.guests.tls import GuestTls
+from tlstax.external.chain import of_file
+from tlstax.external.tls import GuestTls
 from tlstax.specimens.certificates import issue
 
 V3 = b"\xa0\x03\x02\x01\x02"

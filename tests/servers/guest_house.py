@@ -16,9 +16,9 @@ from test_guest_run import PASSWORD, SMALL, lent, url_of
 from test_guest_server import as_owner
 
 import tlstax
-from tlstax.guests import access as guest_access
-from tlstax.guests.access import GuestAccess, GuestOptions
-from tlstax.guests.server import GuestServer
+from tlstax.external import access as guest_access
+from tlstax.external.access import GuestAccess, GuestOptions
+from tlstax.external.server import GuestServer
 from tlstax.mysql.database import Database, TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings

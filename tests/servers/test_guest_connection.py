@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.guests import connection as guest_connection
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.server import GuestServer
-from tlstax.guests.tls import GuestTls, SslMode
+from tlstax.external import connection as guest_connection
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.server import GuestServer
+from tlstax.external.tls import GuestTls, SslMode
 from tlstax.mysql.database import Database
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest

@@ -17,8 +17,8 @@ from hostile_scripts import PEM, SALT, WANTS_ALL, scripts
 from recorded_guest import load, offering
 from scripted_server import Act, Script, faithful, packet
 
-from tlstax.guests import connection as guest_connection
-from tlstax.guests.tls import VERIFYING, GuestTls, SslMode
+from tlstax.external import connection as guest_connection
+from tlstax.external.tls import VERIFYING, GuestTls, SslMode
 from tlstax.specimens import certificates
 from tlstax.support.errors import TlstaxError
 

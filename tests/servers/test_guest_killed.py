@@ -10,18 +10,18 @@ from contextlib import closing
 import pytest
 from guest_house import OURS, WITHIN_S, House, environment, guest_of
 
-from tlstax.guests import made
-from tlstax.guests.server import GuestServer
+from tlstax.external import made
+from tlstax.external.server import GuestServer
 from tlstax.mysql.database import Database
 from tlstax.support.errors import Interrupted
 
 KILLED = """
 import os, signal, sys
-from tlstax.guests import access as guest_access
-from tlstax.guests import given_password
-from tlstax.guests.access import GuestOptions
-from tlstax.guests.made import Made
-from tlstax.guests.server import GuestServer
+from tlstax.external import access as guest_access
+from tlstax.external import given_password
+from tlstax.external.access import GuestOptions
+from tlstax.external.made import Made
+from tlstax.external.server import GuestServer
 from tlstax.mysql.database import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=300, seed=5))

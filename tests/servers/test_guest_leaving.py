@@ -11,7 +11,7 @@ import pytest
 from guest_house import House, guest_of
 from test_guest_run import PASSWORD
 
-from tlstax.guests.server import GuestServer
+from tlstax.external.server import GuestServer
 from tlstax.support.errors import UserMistake
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from guest_house import OURS, House, guest_of
 
-from tlstax.guests.server import GuestServer
+from tlstax.external.server import GuestServer
 from tlstax.support.errors import MachineFault, UserMistake
 
 

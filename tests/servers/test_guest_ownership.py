@@ -16,10 +16,10 @@ from test_guest_killed import killed, killed_within
 from test_guest_run import PASSWORD, url_of
 from test_guest_server import SMALL, as_owner
 
-from tlstax.guests import access as guest_access
-from tlstax.guests import made
-from tlstax.guests.access import GuestAccess, GuestOptions
-from tlstax.guests.server import GuestServer
+from tlstax.external import access as guest_access
+from tlstax.external import made
+from tlstax.external.access import GuestAccess, GuestOptions
+from tlstax.external.server import GuestServer
 from tlstax.mysql import schema, schema_objects, server_facts
 from tlstax.mysql.database import Database
 from tlstax.mysql.schema_lock import NamedLock, SchemaLock
@@ -351,9 +351,9 @@ def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
 
 KILLED = """
 import os, sys
-from tlstax.guests import access, given_password, ownership
-from tlstax.guests.access import GuestOptions
-from tlstax.guests.server import GuestServer
+from tlstax.external import access, given_password, ownership
+from tlstax.external.access import GuestOptions
+from tlstax.external.server import GuestServer
 from tlstax.mysql import schema
 def die(*_):
     os.kill(os.getpid(), 9)

@@ -16,9 +16,9 @@ from typing import Any
 import pymysql
 import pytest
 
-from tlstax.guests import access as guest_access
-from tlstax.guests.access import GuestAccess, GuestOptions
-from tlstax.guests.server import GuestServer
+from tlstax.external import access as guest_access
+from tlstax.external.access import GuestAccess, GuestOptions
+from tlstax.external.server import GuestServer
 from tlstax.mysql.database import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
@@ -157,10 +157,10 @@ def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServ
 
 RUN = """
 import os, signal, sys
-from tlstax.guests import access as guest_access
-from tlstax.guests import given_password
-from tlstax.guests.access import GuestOptions
-from tlstax.guests.server import GuestServer
+from tlstax.external import access as guest_access
+from tlstax.external import given_password
+from tlstax.external.access import GuestOptions
+from tlstax.external.server import GuestServer
 from tlstax.mysql.database import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=3000, seed=5))

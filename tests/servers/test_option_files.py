@@ -11,9 +11,9 @@ from typing import Literal
 import pytest
 
 from tlstax.clients.borrowed import borrowed
-from tlstax.guests import access as guest_access
-from tlstax.guests import connection as guest_connection
-from tlstax.guests.access import GuestOptions
+from tlstax.external import access as guest_access
+from tlstax.external import connection as guest_connection
+from tlstax.external.access import GuestOptions
 from tlstax.probes.drivers.door import door
 from tlstax.probes.drivers.login_packets import PATIENCE_S, pass_on
 from tlstax.specimens import certificates

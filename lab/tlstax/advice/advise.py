@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tlstax.guests.access import GuestAccess
+from tlstax.external.access import GuestAccess
 from tlstax.inspection.inspection import inspect
 from tlstax.plan.admission import Leeway
 from tlstax.plan.advice_studies import (

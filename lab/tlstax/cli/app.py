@@ -27,7 +27,7 @@ from tlstax.cli.read_app import read_app
 from tlstax.cli.runs_app import runs_app
 from tlstax.cli.server_app import drivers_app, server_app
 from tlstax.cli.streams import remember, tell
-from tlstax.guests import given_password
+from tlstax.external import given_password
 from tlstax.support import temporary
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from tlstax.cli import streams
-from tlstax.guests import leaving
+from tlstax.external import leaving
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
-from tlstax.guests import access as guest_access
-from tlstax.guests import address
-from tlstax.guests.access import GuestAccess, GuestOptions, settle
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.server import GUEST_TABLES, OWN_SCHEMA
-from tlstax.guests.tls import DEMANDING, GuestTls
-from tlstax.guests.workload_guard import check_workloads
+from tlstax.external import access as guest_access
+from tlstax.external import address
+from tlstax.external.access import GuestAccess, GuestOptions, settle
+from tlstax.external.address import GuestAddress
+from tlstax.external.server import GUEST_TABLES, OWN_SCHEMA
+from tlstax.external.tls import DEMANDING, GuestTls
+from tlstax.external.workload_guard import check_workloads
 from tlstax.mysql import accounts
 from tlstax.plan.admission import Leeway
 from tlstax.run.external import ExternalRequest, check_clients

@@ -11,7 +11,7 @@ import typer
 from tlstax.cli.command import FromEnvironment, With
 
 if TYPE_CHECKING:
-    from tlstax.guests.access import GuestOptions
+    from tlstax.external.access import GuestOptions
 
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
@@ -175,7 +175,7 @@ class LoginOptions:
 
     def guest(self, url: str = "", server_host: str | None = None) -> GuestOptions:
         """The same about the server at this address, whose process is looked at on `server_host`."""
-        from tlstax.guests.access import GuestOptions
+        from tlstax.external.access import GuestOptions
 
         return GuestOptions(url=url, server_host=server_host, **vars(self))
 

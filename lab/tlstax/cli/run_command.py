@@ -18,11 +18,11 @@ from tlstax.cli.external_servers import (
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.guests import existing_table, ways
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.connection import chain_verified_by
-from tlstax.guests.existing_table import KeyRange, TableKey
-from tlstax.guests.tls import VERIFYING
+from tlstax.external import existing_table, ways
+from tlstax.external.address import GuestAddress
+from tlstax.external.connection import chain_verified_by
+from tlstax.external.existing_table import KeyRange, TableKey
+from tlstax.external.tls import VERIFYING
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.specimens import authorities

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, Endpoint, TlsOn
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.chain import trusted_authorities
+from tlstax.external.access import GuestAccess
+from tlstax.external.chain import trusted_authorities
 from tlstax.inspection import questions
 from tlstax.inspection.asking import CONNECTS, PROVED, ask, connect_cost
 from tlstax.inspection.own_connection import Own, login, own_connection

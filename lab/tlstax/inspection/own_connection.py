@@ -14,10 +14,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from tlstax.contract import TlsOn
-from tlstax.guests import connection as guest_connection
-from tlstax.guests import refusals
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.chain import Handshake, shown
+from tlstax.external import connection as guest_connection
+from tlstax.external import refusals
+from tlstax.external.access import GuestAccess
+from tlstax.external.chain import Handshake, shown
 from tlstax.mysql import answers, server_facts, tls_facts, use_counters
 from tlstax.mysql.database import Database, SqlError
 from tlstax.results.inspection import Certificate, Inside, Program, ServerWord

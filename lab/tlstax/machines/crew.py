@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
-from tlstax.guests.leaving import leaving
+from tlstax.external.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import REPORTS, Failed, Opened, OpenOrder, Report, Said, line
 from tlstax.records.trial import Specimen

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from tlstax.clients.fleet_messages import ANNOUNCEMENTS, Listening, ListenOrder, NotListening, Peer
-from tlstax.guests.leaving import leaving
+from tlstax.external.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import OpenOrder, line
 from tlstax.run.load import LoadFrom

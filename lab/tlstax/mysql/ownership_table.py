@@ -1,7 +1,7 @@
 """The table in which a run records what it makes at an external server, and that it is at work there.
 
 Rows are only added. Each says until when its run is at work, by the server's clock; the newest counts.
-`guests/made.py` says why. All functions raise SqlError.
+`external/made.py` says why. All functions raise SqlError.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COLUMNS = (
 class Entry(NamedTuple):
     """A step with an object of the schema: its kind, its name, and the sign by which it is known again.
 
-    `proof` shows that the entry is ours (`guests/ownership.py`).
+    `proof` shows that the entry is ours (`external/ownership.py`).
     """
 
     step: str

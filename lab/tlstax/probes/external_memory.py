@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
-from tlstax.guests.access import GuestAccess
+from tlstax.external.access import GuestAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of

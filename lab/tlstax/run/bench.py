@@ -13,9 +13,9 @@ from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_client import FleetClient
 from tlstax.clients.process import LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.conditions import Intent
-from tlstax.guests.server import GuestServer
+from tlstax.external.access import GuestAccess
+from tlstax.external.conditions import Intent
+from tlstax.external.server import GuestServer
 from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.observers.clock import Clock, CpuClock

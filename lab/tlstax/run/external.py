@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from tlstax.clients.engine import built_beside, engine_command
 from tlstax.clients.fleet import Fleet
-from tlstax.guests import ways
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.conditions import NothingMayBeMade
-from tlstax.guests.near import Near
-from tlstax.guests.server import GuestServer
-from tlstax.guests.tls import DEMANDING
-from tlstax.guests.ways import Way
+from tlstax.external import ways
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.conditions import NothingMayBeMade
+from tlstax.external.near import Near
+from tlstax.external.server import GuestServer
+from tlstax.external.tls import DEMANDING
+from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine

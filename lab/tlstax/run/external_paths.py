@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
-from tlstax.guests import conditions, ways
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.near import Near
-from tlstax.guests.tls import GuestTls
-from tlstax.guests.ways import Way
+from tlstax.external import conditions, ways
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.near import Near
+from tlstax.external.tls import GuestTls
+from tlstax.external.ways import Way
 from tlstax.paths.ends import Ends
 from tlstax.paths.opening import open_path
 from tlstax.run.bench import Bench

@@ -51,7 +51,7 @@ _ENDED = re.compile(rf"{ENDED}: (?:{_KINDS})(?: \d{{1,6}})?")
 
 _SPOKEN = (
     "checks", "paths", "run", "observers", "clients", "plan", "distance", "store/rows", "store/anonymise",
-    "guests", "specimens", "machines", "tap", "mysql", "support", "study", "topics/answer", "profiles",
+    "external", "specimens", "machines", "tap", "mysql", "support", "study", "topics/answer", "profiles",
     "stats/stopping",
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""

@@ -12,8 +12,8 @@ from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
 from inspected_servers import certificate, inspected, program, use, view
 from tlstax.advice import advise as advice_module
 from tlstax.advice.advise import AdviceRequest, advise, connections_made, spent_words
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import parse
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import parse
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
 from tlstax.records.trial import StoredRun, TrialRecord

@@ -21,7 +21,7 @@ from tlstax.bundle.python_packages import (
     locked,
     unpack,
 )
-from tlstax.guests import sql_guard
+from tlstax.external import sql_guard
 from tlstax.support.checkout import REQUIREMENTS, ROOT
 
 LOCK = """\

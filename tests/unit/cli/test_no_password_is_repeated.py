@@ -12,7 +12,7 @@ import pytest
 from tlstax.cli import exit as ends
 from tlstax.cli import streams
 from tlstax.cli.command_tree import Command, Parameter, command_tree
-from tlstax.guests.address import parse
+from tlstax.external.address import parse
 from tlstax.study import parse_study
 from tlstax.support import credentials
 from tlstax.support.errors import UserMistake

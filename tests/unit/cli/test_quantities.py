@@ -6,7 +6,7 @@ import pytest
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_outcomes import asked_outcomes
-from tlstax.guests import address
+from tlstax.external import address
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 

@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tlstax.guests.chain import described, shown
+from tlstax.external.chain import described, shown
 from tlstax.specimens.certificates import CertificateRequest, KeyKind, issue
 
 

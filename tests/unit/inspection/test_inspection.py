@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tlstax.contract import TlsView
-from tlstax.guests import address
-from tlstax.guests.access import GuestAccess
+from tlstax.external import address
+from tlstax.external.access import GuestAccess
 from tlstax.inspection import inspection
 from tlstax.inspection.own_connection import Own
 from tlstax.inspection.questions import Question

@@ -32,7 +32,7 @@ ROOMS = (
     "tap",
     "observers",
     "clients",
-    "guests",
+    "external",
     "paths",
     "distance",
     "run",

@@ -28,10 +28,10 @@ SQL_ELSEWHERE = {
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",
-    "guests/conditions.py": "a line for an administrator to paste; nothing here says it",
-    "guests/sql_guard.py": "reads what users say; it says nothing itself",
-    "guests/sql_tree.py": "reads what users say; it says nothing itself",
-    "guests/sql_words.py": "words by which statements of users are read",
+    "external/conditions.py": "a line for an administrator to paste; nothing here says it",
+    "external/sql_guard.py": "reads what users say; it says nothing itself",
+    "external/sql_tree.py": "reads what users say; it says nothing itself",
+    "external/sql_words.py": "words by which statements of users are read",
     "probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
@@ -41,7 +41,7 @@ SQL_ELSEWHERE = {
 """Folders and files outside the room in which statements may stand, and why."""
 
 PYMYSQL_ELSEWHERE = {
-    "guests/authentication.py": "proves a password to somebody else's server, which only they do",
+    "external/authentication.py": "proves a password to somebody else's server, which only they do",
 }
 """Folders and files outside the room that may import pymysql, and why."""
 

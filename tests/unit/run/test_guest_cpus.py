@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_header
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import parse
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import parse
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.cpu_shares import AskedCpus

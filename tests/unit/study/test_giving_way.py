@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.guests import existing_table, ways
-from tlstax.guests.existing_table import KeyRange, TableKey
+from tlstax.external import existing_table, ways
+from tlstax.external.existing_table import KeyRange, TableKey
 from tlstax.plan.order import cases
 from tlstax.study import Study, load_study, override
 from tlstax.study.case_workload import CaseWorkload

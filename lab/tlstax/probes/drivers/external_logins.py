@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tlstax.contract import Account, ErrorKind, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
-from tlstax.guests import conditions, refusals
-from tlstax.guests import connection as guest_connection
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.tls import DEMANDING, VERIFYING
+from tlstax.external import conditions, refusals
+from tlstax.external import connection as guest_connection
+from tlstax.external.access import GuestAccess
+from tlstax.external.tls import DEMANDING, VERIFYING
 from tlstax.mysql import own_account, server_facts, session, tls_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.plan.addresses import is_loopback

@@ -11,8 +11,8 @@ from functools import partial
 
 from tlstax import __version__
 from tlstax.contract import Done
-from tlstax.guests import conditions
-from tlstax.guests.access import GuestAccess
+from tlstax.external import conditions
+from tlstax.external.access import GuestAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of

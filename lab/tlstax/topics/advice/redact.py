@@ -31,7 +31,7 @@ SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
     "topics/advice", "stats", "topics/inspection", "results/inspection", "inspection", "advice",
-    "guests", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
+    "external", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""
 

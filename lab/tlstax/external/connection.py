@@ -7,13 +7,13 @@ import ssl
 from contextlib import suppress
 from dataclasses import replace
 
-from tlstax.guests import authentication, greeting
-from tlstax.guests import chain as chains
-from tlstax.guests import failures as guest_failures
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.chain import Handshake
-from tlstax.guests.tls import DEMANDING, VERIFYING, SslMode
+from tlstax.external import authentication, greeting
+from tlstax.external import chain as chains
+from tlstax.external import failures as guest_failures
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
+from tlstax.external.chain import Handshake
+from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
 from tlstax.mysql import login, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.guarded_connection import GuardedConnection

@@ -16,8 +16,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import padding
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from tlstax.guests import option_file
-from tlstax.guests.option_file import Groups
+from tlstax.external import option_file
+from tlstax.external.option_file import Groups
 from tlstax.support.errors import UserMistake
 
 UNUSED_BYTES = 4

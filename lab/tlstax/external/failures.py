@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tlstax.guests import chain as chains
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.chain import Handshake
-from tlstax.guests.greeting import Greeting
+from tlstax.external import chain as chains
+from tlstax.external.access import GuestAccess
+from tlstax.external.chain import Handshake
+from tlstax.external.greeting import Greeting
 from tlstax.results.inspection import Certificate
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened

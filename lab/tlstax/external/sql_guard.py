@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tlstax.guests import sql_text, sql_words
-from tlstax.guests.sql_text import (
+from tlstax.external import sql_text, sql_words
+from tlstax.external.sql_text import (
     Creation,
     Place,
     Reading,
@@ -184,7 +184,7 @@ class _Reader:
     def _parsed(self, text: SqlText, kinds: frozenset[str]) -> tuple[str, Reading]:
         """The kind of statement, and all that it does. sqlglot is imported for those who need it alone."""
         called, functions = self._functions(text.tokens)
-        from tlstax.guests import sql_tree  # noqa: PLC0415 - takes a third of a second
+        from tlstax.external import sql_tree  # noqa: PLC0415 - takes a third of a second
 
         kind, reading = sql_tree.read(text, self.schema)
         if kind not in kinds:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlstax.guests.option_file import MARIADB_GROUPS, PROGRAM_GROUPS, Groups
+from tlstax.external.option_file import MARIADB_GROUPS, PROGRAM_GROUPS, Groups
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 

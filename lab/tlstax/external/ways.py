@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from tlstax.contract import Endpoint
-from tlstax.guests import connection as guest_connection
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.tls import GuestTls
+from tlstax.external import connection as guest_connection
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.tls import GuestTls
 from tlstax.mysql import server_facts, tls_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT

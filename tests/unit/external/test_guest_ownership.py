@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.guests import ownership
-from tlstax.guests.ownership import Ownership
+from tlstax.external import ownership
+from tlstax.external.ownership import Ownership
 from tlstax.support.errors import MachineFault
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tlstax.guests import sql_guard, sql_text
-from tlstax.guests.sql_text import Place, Reading, Refused
-from tlstax.guests.sql_words import ENGINES
+from tlstax.external import sql_guard, sql_text
+from tlstax.external.sql_text import Place, Reading, Refused
+from tlstax.external.sql_words import ENGINES
 from tlstax.mysql import named_objects
 from tlstax.mysql.database import Database
 from tlstax.mysql.schema_objects import Thing

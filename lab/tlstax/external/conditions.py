@@ -9,8 +9,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
 from tlstax.mysql import error_codes, own_account, schema, server_facts, session, tls_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import UserMistake

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.guests.server import GUEST_TABLES
-from tlstax.guests.workload_guard import check_workloads
+from tlstax.external.server import GUEST_TABLES
+from tlstax.external.workload_guard import check_workloads
 from tlstax.study.workload_files import load_workload, parse_workload
 from tlstax.support.errors import UserMistake
 

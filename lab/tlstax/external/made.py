@@ -28,9 +28,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 
-from tlstax.guests import ownership, sql_guard, workload_guard
-from tlstax.guests.ownership import Ownership
-from tlstax.guests.sql_text import Creation, Place, Reading, Refused
+from tlstax.external import ownership, sql_guard, workload_guard
+from tlstax.external.ownership import Ownership
+from tlstax.external.sql_text import Creation, Place, Reading, Refused
 from tlstax.mysql import (
     answers,
     error_codes,

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tlstax.guests import sql_words
+from tlstax.external import sql_words
 from tlstax.mysql.schema_objects import Kind, Thing
 
 NUMBER_VALUE, TEXT_VALUE = "\ue000", "\ue001"

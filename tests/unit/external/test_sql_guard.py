@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.guests import sql_guard
-from tlstax.guests.sql_text import Creation, Place, Reading, Refused
+from tlstax.external import sql_guard
+from tlstax.external.sql_text import Creation, Place, Reading, Refused
 from tlstax.mysql.schema_objects import Thing
 
 MARK = "tlstax 1f"

@@ -8,14 +8,14 @@ import pytest
 from pymysql.err import OperationalError
 
 from tlstax.checks.server_errors import SERVER_ERRORS
-from tlstax.guests import failures as guest_failures
-from tlstax.guests import greeting
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.chain import Handshake
-from tlstax.guests.greeting import Greeting
-from tlstax.guests.tls import GuestTls
+from tlstax.external import failures as guest_failures
+from tlstax.external import greeting
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
+from tlstax.external.address import GuestAddress
+from tlstax.external.chain import Handshake
+from tlstax.external.greeting import Greeting
+from tlstax.external.tls import GuestTls
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MYSQL_GREETING = (

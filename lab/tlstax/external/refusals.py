@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tlstax.checks.server_errors import meaning_of
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.given_password import PASSWORD_VARIABLE
+from tlstax.external.access import GuestAccess
+from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.mysql import answers, error_codes
 from tlstax.mysql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError

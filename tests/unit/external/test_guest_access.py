@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.contract import TcpEndpoint, UnixEndpoint
-from tlstax.guests import access as guest_access
-from tlstax.guests import address as guest_address
-from tlstax.guests import login_file, option_file
-from tlstax.guests import tls as guest_tls
-from tlstax.guests.access import GuestAccess, GuestOptions
-from tlstax.guests.address import GuestAddress
+from tlstax.external import access as guest_access
+from tlstax.external import address as guest_address
+from tlstax.external import login_file, option_file
+from tlstax.external import tls as guest_tls
+from tlstax.external.access import GuestAccess, GuestOptions
+from tlstax.external.address import GuestAddress
 from tlstax.specimens import certificates
 from tlstax.support.errors import UserMistake
 

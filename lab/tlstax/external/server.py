@@ -17,17 +17,17 @@ from types import TracebackType
 from typing import Self, TypeGuard
 
 from tlstax.contract import Account, Endpoint
-from tlstax.guests import conditions, ownership, workload_guard
-from tlstax.guests import connection as guest_connection
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.conditions import READS_ONLY, Intent
-from tlstax.guests.leaving import leaving
-from tlstax.guests.made import Made, StatementRefused, Warn
-from tlstax.guests.near import Near, near
-from tlstax.guests.ownership import Ownership
-from tlstax.guests.sql_text import Place
-from tlstax.guests.tls import GuestTls
+from tlstax.external import conditions, ownership, workload_guard
+from tlstax.external import connection as guest_connection
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
+from tlstax.external.conditions import READS_ONLY, Intent
+from tlstax.external.leaving import leaving
+from tlstax.external.made import Made, StatementRefused, Warn
+from tlstax.external.near import Near, near
+from tlstax.external.ownership import Ownership
+from tlstax.external.sql_text import Place
+from tlstax.external.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock

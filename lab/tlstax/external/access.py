@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlstax.guests import address as guest_address
-from tlstax.guests import client_options, login_file, option_file
-from tlstax.guests import tls as guest_tls
-from tlstax.guests.address import GuestAddress
-from tlstax.guests.given_password import PASSWORD_VARIABLE
-from tlstax.guests.option_file import Groups
-from tlstax.guests.tls import GuestTls
+from tlstax.external import address as guest_address
+from tlstax.external import client_options, login_file, option_file
+from tlstax.external import tls as guest_tls
+from tlstax.external.address import GuestAddress
+from tlstax.external.given_password import PASSWORD_VARIABLE
+from tlstax.external.option_file import Groups
+from tlstax.external.tls import GuestTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
 from tlstax.support.errors import UserMistake

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
-from tlstax.guests.given_password import REMEDY
+from tlstax.external.given_password import REMEDY
 from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 

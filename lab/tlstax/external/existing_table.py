@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.guests import connection as guest_connection
-from tlstax.guests import refusals as guest_refusals
-from tlstax.guests.access import GuestAccess
+from tlstax.external import connection as guest_connection
+from tlstax.external import refusals as guest_refusals
+from tlstax.external.access import GuestAccess
 from tlstax.mysql import table_keys
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.workloads.table_there import reading_keys

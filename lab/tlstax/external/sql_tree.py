@@ -16,8 +16,8 @@ from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 from sqlglot.generators.mysql import MySQLGenerator
 
-from tlstax.guests import sql_words
-from tlstax.guests.sql_text import (
+from tlstax.external import sql_words
+from tlstax.external.sql_text import (
     Creation,
     Reading,
     Refused,

@@ -18,9 +18,9 @@ from pymysql._auth import scramble_caching_sha2
 from pymysql.constants import CR
 from pymysql.err import OperationalError
 
-from tlstax.guests import failures as guest_failures
-from tlstax.guests.access import GuestAccess
-from tlstax.guests.tls import VERIFYING
+from tlstax.external import failures as guest_failures
+from tlstax.external.access import GuestAccess
+from tlstax.external.tls import VERIFYING
 from tlstax.mysql.answers import Malformed
 
 Packet = Any
