@@ -11,7 +11,7 @@ from chromium import Browser, Page, browser
 from fake_sampled_runs import ENCRYPTED, PLAIN, with_profiles
 from report_runs import HOSTILE, one_workload_one_level
 from tlstax.cli.flames_command import draw
-from tlstax.profiles.stacks import Frame, folded
+from tlstax.records.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.html import html
 from tlstax.topics.answer.case_choice import chosen_case

@@ -1,6 +1,6 @@
 """What perf might print, changed at random: `python tests/campaigns/perf_text.py COUNT SEED`.
 
-COUNT texts are cut out of recorded ones (tests/unit/profiles/recorded) and changed in a few places, drawn
+COUNT texts are cut out of recorded ones (tests/unit/records/profiles/recorded) and changed in a few places, drawn
 from SEED: signs doubled and moved, brackets and digits put in, lines lost. Each must be read, in time,
 without an exception, and no sample may be counted that is not in it. What was tried and lost is printed;
 anything lost makes the status 1.
@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.profiles.perf_script import parse
-from tlstax.profiles.stacks import Side, frames
+from tlstax.records.profiles.perf_script import parse
+from tlstax.records.profiles.stacks import Side, frames
 
 RECORDED = Path(__file__).parents[1] / "unit" / "profiles" / "recorded"
 PIDS: dict[int, Side] = {4001: "server", 4002: "client"}

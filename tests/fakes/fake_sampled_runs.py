@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fake_trials import fake_run, whole_tax
-from tlstax.profiles.stacks import Profile, SideProfile
+from tlstax.records.profiles.stacks import Profile, SideProfile
 from tlstax.records.trial import StoredRun, TrialRecord
 
 ROOT = "_start [mysqld];handle_connection(void*) [mysqld]"

@@ -14,7 +14,7 @@ from random import Random
 
 from fake_trials import fake_header, fake_record, reconnecting
 from tlstax.plan.order import blocks
-from tlstax.profiles.stacks import Profile, Side, SideProfile
+from tlstax.records.profiles.stacks import Profile, Side, SideProfile
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.study import Case, Study
 

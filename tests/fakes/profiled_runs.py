@@ -6,7 +6,7 @@ from itertools import islice
 
 from fake_trials import Truth, fake_record, fake_run, tax_truth, whole_tax
 from tlstax.plan.order import blocks
-from tlstax.profiles.stacks import Profile, SideProfile
+from tlstax.records.profiles.stacks import Profile, SideProfile
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.study import Study
 

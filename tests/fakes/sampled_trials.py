@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fake_trials import Truth, fake_header, fake_record
-from tlstax.profiles.stacks import Profile, SideProfile
+from tlstax.records.profiles.stacks import Profile, SideProfile
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.study import Case, Study
 

@@ -20,7 +20,7 @@ from small_disk import small_disk
 from tlstax.observers import profiler
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.profiler import Profiler, Sampling, probe
-from tlstax.profiles.stacks import frames
+from tlstax.records.profiles.stacks import frames
 from tlstax.study import load_study, study_toml
 from tlstax.support import directories
 

@@ -22,8 +22,8 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import BinaryIO, Self, TextIO
 
-from tlstax.profiles.perf_script import FIELDS, parse
-from tlstax.profiles.stacks import Profile, Side
+from tlstax.records.profiles.perf_script import FIELDS, parse
+from tlstax.records.profiles.stacks import Profile, Side
 from tlstax.records.trial import Machine
 from tlstax.specimens.processes import mortal
 from tlstax.support import directories

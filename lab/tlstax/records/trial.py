@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
-from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.external import ExternalServer
@@ -17,6 +16,7 @@ from tlstax.records.locks import LockCounts
 from tlstax.records.pilot import Pilot
 from tlstax.records.ports import PortUse
 from tlstax.records.predicted import Predictions
+from tlstax.records.profiles.stacks import Profile
 from tlstax.records.slices import Slices, Together
 from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Window

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from tlstax.profiles.stacks import KERNEL, Side
+from tlstax.records.profiles.stacks import KERNEL, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.stats.outcomes import outcome
 from tlstax.study import Case

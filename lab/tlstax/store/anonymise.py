@@ -17,14 +17,14 @@ from typing import Any, get_args
 from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Job, Ready, RowSample, tls, workload
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
-from tlstax.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
-from tlstax.profiles.stacks import Frame as StackFrame
 from tlstax.records import capture, own_sentences, predicted, trial, way
 from tlstax.records import public_texts as texts
 from tlstax.records.external import ExternalServer
 from tlstax.records.load import Load, LoadPart
 from tlstax.records.locks import LockSite
 from tlstax.records.pilot import PilotLoad
+from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
+from tlstax.records.profiles.stacks import Frame as StackFrame
 from tlstax.records.public_fields import Fields, Public, Texts, always, form, out
 from tlstax.records.slices import Together
 from tlstax.records.trial import HEAD, RunHeader, StoredRun, TrialRecord, Verdict
@@ -51,7 +51,7 @@ _ENDED = re.compile(rf"{ENDED}: (?:{_KINDS})(?: \d{{1,6}})?")
 
 _SPOKEN = (
     "checks", "paths", "run", "observers", "clients", "plan", "distance", "store/rows", "store/anonymise",
-    "external", "specimens", "machines", "tap", "mysql", "support", "study", "topics/answer", "profiles",
+    "external", "specimens", "machines", "tap", "mysql", "support", "study", "topics/answer", "records/profiles",
     "stats/stopping",
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""
@@ -277,7 +277,7 @@ def _term(text: str) -> str:
 
 def _plain(text: str) -> str | None:
     """Text of ours where the source has it whole, such as a kind or a command."""
-    return _said(text, ("tap", "clients", "observers", "profiles", "paths")) if text else text
+    return _said(text, ("tap", "clients", "observers", "records/profiles", "paths")) if text else text
 
 
 def fields(names: _Names) -> Fields:

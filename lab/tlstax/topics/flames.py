@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlstax.plan.order import baseline_of, cases
-from tlstax.profiles.stacks import Side
+from tlstax.records.profiles.stacks import Side
 from tlstax.records.trial import StoredRun
 from tlstax.stats.stack_costs import Stacks, mean_costs, stack_costs
 from tlstax.study import Case, Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tlstax.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
+from tlstax.records.profiles.stacks import KERNEL, SIDES, UNKNOWN, Frame, Profile, Side, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from fake_samples import CLIENT, FAULT_STUDY, PLAIN, Stacks, planted, sampled_run, sampled_study
 from kept_runs import keep
 from tlstax.cli.app import main
-from tlstax.profiles.components import component_order
+from tlstax.records.profiles.components import component_order
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument

@@ -17,7 +17,6 @@ ROOMS = (
     "support",
     "contract",
     "study",
-    "profiles",
     "records",
     "plan",
     "checks",
@@ -51,7 +50,6 @@ ROOMS = (
 PURE_ROOMS = (
     "contract",
     "study",
-    "profiles",
     "records",
     "plan",
     "checks",

@@ -26,7 +26,7 @@ from fake_sampled_runs import (
 from fake_trials import untrue
 from report_runs import HOSTILE, changed, one_workload_one_level
 from tlstax.plan.order import cases
-from tlstax.profiles.stacks import Frame, folded
+from tlstax.records.profiles.stacks import Frame, folded
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.page import flames as section
 from tlstax.report.page.html import html

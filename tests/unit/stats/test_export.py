@@ -6,8 +6,8 @@ from captured_runs import capture_of
 from fake_trials import crashed, fake_header, fake_record, histogram, tax_truth
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, PhaseWire
 from tlstax.plan.order import cases
-from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
+from tlstax.records.profiles.stacks import Profile
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
 from tlstax.records.window import Window

@@ -9,7 +9,7 @@ import pytest
 from fake_samples import FAULT_STUDY
 from sampled_trials import measured, profile, run_of, sampled
 from tlstax.plan.order import cases
-from tlstax.profiles.stacks import Frame
+from tlstax.records.profiles.stacks import Frame
 from tlstax.results.rows import Row
 from tlstax.topics.explain.costs import Costs, Noise
 from tlstax.topics.explain.culprit import (

@@ -20,7 +20,7 @@ from profiled_runs import PROFILE, profiled_run, profiled_study, without_profile
 from sampled_trials import INVALID, measured, profile, run_of, sampled
 from tlstax.observers.profiler import Sampling, sampling_of
 from tlstax.plan.order import blocks, cases, plan
-from tlstax.profiles.stacks import Side
+from tlstax.records.profiles.stacks import Side
 from tlstax.records.trial import TrialRecord, Verdict
 from tlstax.report.formats.render import render
 from tlstax.results.interval import Interval

@@ -20,7 +20,7 @@ from importlib import resources
 from markupsafe import Markup, escape
 
 from tlstax.plan.order import baseline_of, cases
-from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
 from tlstax.stats.outcomes import is_large
 from tlstax.study import Case, Study

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
-from tlstax.profiles.stacks import Profile
 from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
+from tlstax.records.profiles.stacks import Profile
 from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     MappedLibrary,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import log
 
 from tlstax.plan.order import baseline_of, cases
-from tlstax.profiles.components import classifier
-from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records.profiles.components import classifier
+from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.stats import stats

@@ -18,8 +18,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from tlstax.profiles.components import UNATTRIBUTED, classifier
-from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
+from tlstax.records.profiles.components import UNATTRIBUTED, classifier
+from tlstax.records.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, frames
 from tlstax.results.rows import Row
 from tlstax.stats.pooling import Pooling
 from tlstax.stats.stack_costs import Stacks, mean_costs

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import ceil, exp
 from statistics import fmean
 
-from tlstax.profiles.components import UNATTRIBUTED, component_order
-from tlstax.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, frames
+from tlstax.records.profiles.components import UNATTRIBUTED, component_order
+from tlstax.records.profiles.stacks import CUT_OFF, KERNEL, SIDES, UNKNOWN, Frame, Profile, frames
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.explanation import Explanation
 from tlstax.results.interval import DIFFERENCES

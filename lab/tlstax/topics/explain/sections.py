@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tlstax.profiles.components import component_order
-from tlstax.profiles.stacks import SIDES, Side
+from tlstax.records.profiles.components import component_order
+from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import Row, Told

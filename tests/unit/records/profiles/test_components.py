@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.profiles.components import UNATTRIBUTED, classifier, component_order, read_rules, rules
+from tlstax.records.profiles.components import UNATTRIBUTED, classifier, component_order, read_rules, rules
 
 RECORDED = Path(__file__).parent / "recorded_stacks"
 MYSQL = "mysql-9.7-openssl-3.5.5"

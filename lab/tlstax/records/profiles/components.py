@@ -12,7 +12,7 @@ from importlib import resources
 from pydantic import Field, ValidationError, model_validator
 
 from tlstax.contract import Frozen
-from tlstax.profiles.stacks import Frame, frames
+from tlstax.records.profiles.stacks import Frame, frames
 from tlstax.support.plain_words import plain
 
 UNATTRIBUTED = "unattributed"
@@ -102,7 +102,9 @@ class Classifier:
 @cache
 def rules() -> Rules:
     """The built-in rules. Raises ValueError where the file is not what it must be."""
-    return read_rules((resources.files("tlstax.profiles") / "components.toml").read_text(encoding="utf-8"))
+    return read_rules(
+        (resources.files("tlstax.records.profiles") / "components.toml").read_text(encoding="utf-8")
+    )
 
 
 @cache

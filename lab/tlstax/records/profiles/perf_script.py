@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from tlstax.contract import Frozen
-from tlstax.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, Side, SideProfile, folded
-from tlstax.profiles.symbol_names import readable
+from tlstax.records.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, Side, SideProfile, folded
+from tlstax.records.profiles.symbol_names import readable
 
 FIELDS = "pid,ip,sym,dso"
 """What perf is asked to print (perf-script(1), --fields)."""
