@@ -18,8 +18,8 @@ from chromium import Browser, Page, browser
 from test_report_browser import LIGHT, OVERFLOW, WIDTHS
 
 from kept_runs import keep
-from tlstax.explore.questions import QUESTIONS
 from tlstax.store import Store
+from tlstax.store.explore.questions import QUESTIONS
 from turned_runs import in_turns_and_watched
 
 pytestmark = pytest.mark.long

@@ -167,7 +167,7 @@ def explore_command(port: int) -> int:
     from tlstax.cli.runs_command import write_missing
 
     try:
-        from tlstax.explore.serving import serve
+        from tlstax.store.explore.serving import serve
     except ImportError as error:
         raise MachineFault(
             "pages are made by Datasette, which is not installed here",

@@ -25,7 +25,6 @@ ROOMS = (
     "topics",
     "report",
     "store",
-    "explore",
     "mysql",
     "specimens",
     "tap",
@@ -204,5 +203,5 @@ def test_extras_are_imported_where_they_are_used() -> None:
     found = {module: {"datasette", "duckdb", "uvicorn"} & set(libraries(module)) for module in MODULES}
     assert {module for module, extras in found.items() if extras} == {
         "cli.export_command",
-        "explore.serving",
+        "store.explore.serving",
     }

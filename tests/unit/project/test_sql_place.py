@@ -24,7 +24,6 @@ STATEMENT = re.compile(
 THE_ROOM = "mysql"
 SQL_ELSEWHERE = {
     "store": "SQLite's: it is no server that is asked",
-    "explore": "SQLite's: questions to the store",
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
     "clients/mysqlslap": "what mysqlslap is given to say: the work that is measured",
     "study/workloads": "what load clients say: the work that is measured",

@@ -12,10 +12,10 @@ import pytest
 from fake_trials import fake_run
 from kept_runs import keep
 from tlstax.cli.runs_command import write_rows
-from tlstax.explore.chart import MOST_ROWS, ratio_chart
-from tlstax.explore.guarded import guarded
-from tlstax.explore.questions import QUESTIONS
 from tlstax.store import Store
+from tlstax.store.explore.chart import MOST_ROWS, ratio_chart
+from tlstax.store.explore.guarded import guarded
+from tlstax.store.explore.questions import QUESTIONS
 from tlstax.study import along_paths, load_study, override
 from tlstax.topics.answer.document import document
 from turned_runs import in_turns_and_watched

@@ -15,10 +15,10 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tlstax.explore.chart import ratio_chart
-from tlstax.explore.guarded import guarded
-from tlstax.explore.questions import QUESTIONS
 from tlstax.report.run_tables import TABLES
+from tlstax.store.explore.chart import ratio_chart
+from tlstax.store.explore.guarded import guarded
+from tlstax.store.explore.questions import QUESTIONS
 from tlstax.store.row_tables import rows_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK, check_loopback
