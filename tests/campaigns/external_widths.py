@@ -25,8 +25,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tlstax.distance.opening import open_span
 from tlstax.mysql.database import SqlError
+from tlstax.network.distance.opening import open_span
 from tlstax.plan.addresses import FAR_ADDRESS
 from tlstax.specimens import resolve
 from tlstax.specimens.private_server import PrivateServer

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tlstax.paths.route import Span
+from tlstax.network.paths.route import Span
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.processes import mortal
 

@@ -23,6 +23,7 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import LoadClient
 from tlstax.contract import DriverTerms, TlsOn, TlsRequired
 from tlstax.mysql.database import TableContent
+from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Conversation
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
@@ -32,7 +33,6 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.stats.programs import ProgramLines, all_programs
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.tap.opening import open_tap
 from tlstax.topics.advice.advise import steps_for
 
 pytestmark = pytest.mark.long

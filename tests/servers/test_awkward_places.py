@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_line import Home
 
-from tlstax.paths.opening import obtain_path
+from tlstax.network.paths.opening import obtain_path
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.support import directories

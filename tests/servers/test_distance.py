@@ -17,8 +17,8 @@ from processes import family, lives
 
 import tlstax
 from tlstax.checks.distance import longest_ms, shortest_ms
-from tlstax.distance.opening import open_span
-from tlstax.paths.route import Span
+from tlstax.network.distance.opening import open_span
+from tlstax.network.paths.route import Span
 from tlstax.specimens.processes import identity_of
 from tlstax.specimens.sessions import Session
 from tlstax.stats.histograms import decode
@@ -27,7 +27,7 @@ from tlstax.support.errors import MachineFault
 
 HOLDING = """
 import subprocess, sys, time
-from tlstax.distance.opening import open_span
+from tlstax.network.distance.opening import open_span
 from tlstax.specimens.processes import mortal
 from tlstax.specimens.sessions import open_session
 

@@ -16,9 +16,9 @@ import psutil
 import pytest
 from processes import lives
 
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine
-from tlstax.paths.ends import Ends
-from tlstax.paths.opening import obtain_path, open_path
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs, Wanted, private_bench
@@ -162,8 +162,8 @@ import os, signal
 from contextlib import ExitStack
 from tlstax.run.bench import Needs, Wanted, private_bench
 from tlstax.observers.machine import describe_machine
-from tlstax.paths.ends import Ends
-from tlstax.paths.opening import open_path
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.opening import open_path
 from tlstax.specimens.resolve import named_server
 from tlstax.study.factors import CaseLevels
 from tlstax.specimens.sessions import open_session

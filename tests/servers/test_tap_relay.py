@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import TcpEndpoint
-from tlstax.tap import relay
-from tlstax.tap.opening import open_tap
-from tlstax.tap.relay import LONGEST_HOLD_S
+from tlstax.network.tap import relay
+from tlstax.network.tap.opening import open_tap
+from tlstax.network.tap.relay import LONGEST_HOLD_S
 
 LOOPBACK = "127.0.0.1"
 WITHIN_S = 10.0

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.paths.program import told_version
+from tlstax.network.paths.program import told_version
 from tlstax.probes import specimen, specimen_list
 from tlstax.probes.specimen import Facts
 from tlstax.probes.specimen_list import Listed, Listing

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 from tlstax.checks.distance import longest_ms
-from tlstax.distance.opening import open_span
 from tlstax.doctor.check import Check
+from tlstax.network.distance.opening import open_span
 from tlstax.observers.machine import available_cpus, split_cpus
 from tlstax.observers.ports import port_settings
 from tlstax.specimens.sessions import open_session

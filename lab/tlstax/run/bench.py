@@ -18,6 +18,7 @@ from tlstax.external.conditions import Intent
 from tlstax.external.server import GuestServer
 from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.far_clock import FarClock
@@ -26,7 +27,6 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
-from tlstax.paths.route import Route, RunningPath, Span
 from tlstax.plan.jobs import SOURCE_ADDRESSES
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData

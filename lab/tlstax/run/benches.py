@@ -11,15 +11,15 @@ from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
-from tlstax.distance.opening import open_span
 from tlstax.mysql import connection_log
+from tlstax.network.distance.opening import open_span
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.opening import obtain_path, open_path
+from tlstax.network.paths.route import RunningPath
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
-from tlstax.paths.ends import Ends
-from tlstax.paths.opening import obtain_path, open_path
-from tlstax.paths.route import RunningPath
 from tlstax.plan.cpu_shares import Split, of_server
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen

@@ -14,6 +14,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.mysql import accounts, connection_log, server_facts
 from tlstax.mysql.database import Database, SqlError
+from tlstax.network.tap.capturing import Captured
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
@@ -42,7 +43,6 @@ from tlstax.specimens.server import Server
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
-from tlstax.tap.capturing import Captured
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tlstax.paths.route import Route, Span
+from tlstax.network.paths.route import Route, Span
 from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.support.errors import MachineFault
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from tlstax.clients.client import Client
 from tlstax.contract import Done, Job
 from tlstax.mysql import connection_log, row_samples, status
+from tlstax.network.tap.capturing import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
 from tlstax.observers.sides import Side
@@ -26,7 +27,6 @@ from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
-from tlstax.tap.capturing import capturing
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:

@@ -50,8 +50,8 @@ _ENDED = re.compile(rf"{ENDED}: (?:{_KINDS})(?: \d{{1,6}})?")
 """A failure by the kind and number of what the client met."""
 
 _SPOKEN = (
-    "checks", "paths", "run", "observers", "clients", "plan", "distance", "store/rows", "store/anonymise",
-    "external", "specimens", "machines", "tap", "mysql", "support", "study", "topics/answer", "records/profiles",
+    "checks", "network/paths", "run", "observers", "clients", "plan", "network/distance", "store/rows", "store/anonymise",
+    "external", "specimens", "machines", "network/tap", "mysql", "support", "study", "topics/answer", "records/profiles",
     "stats/stopping",
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""
@@ -277,7 +277,11 @@ def _term(text: str) -> str:
 
 def _plain(text: str) -> str | None:
     """Text of ours where the source has it whole, such as a kind or a command."""
-    return _said(text, ("tap", "clients", "observers", "records/profiles", "paths")) if text else text
+    return (
+        _said(text, ("network/tap", "clients", "observers", "records/profiles", "network/paths"))
+        if text
+        else text
+    )
 
 
 def fields(names: _Names) -> Fields:
@@ -556,9 +560,9 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "specimen": lambda text: text if texts.is_level(text) else "path",
             "version": texts.library_version,
             "protection": lambda text: (
-                _said(text, ("paths",)) or (text if texts.is_term(text) else "left out")
+                _said(text, ("network/paths",)) or (text if texts.is_term(text) else "left out")
             ),
-            "said_by": lambda text: _said(text, ("paths",)) or "",
+            "said_by": lambda text: _said(text, ("network/paths",)) or "",
             "log": out,
         },
         way.PathPart: {

@@ -129,7 +129,7 @@ PATHS = (
     "router-reencrypt",
     "router-encrypt",
 )
-"""Levels of `path`; `tlstax.paths` has what each of them is."""
+"""Levels of `path`; `tlstax.network.paths` has what each of them is."""
 
 POINT_SELECT = "point-select"
 """The workload of a case that names none."""

@@ -27,12 +27,10 @@ ROOMS = (
     "store",
     "mysql",
     "specimens",
-    "tap",
     "observers",
     "clients",
     "external",
-    "paths",
-    "distance",
+    "network",
     "run",
     "probes",
     "librarybench",
@@ -59,7 +57,7 @@ PURE_ROOMS = (
 )
 PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
-    "paths": ("route",),
+    "network.paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
     "probes.storms": ("limits", "search"),
     "probes.drivers": (
@@ -78,7 +76,7 @@ PURE_MODULES = {
     "run": ("columns", "early_abort", "progress"),
     "librarybench": ("costs", "order", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
-    "tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
+    "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""
 

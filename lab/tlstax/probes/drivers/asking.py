@@ -22,6 +22,7 @@ from tlstax.contract import (
 )
 from tlstax.mysql import status
 from tlstax.mysql.statement_log import StatementLog
+from tlstax.network.tap.opening import Tap, open_tap
 from tlstax.plan.jobs import job_for
 from tlstax.probes.drivers.attacked import TlsAsked
 from tlstax.probes.drivers.probed import INSERT, Asked, Refusal
@@ -30,7 +31,6 @@ from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault
-from tlstax.tap.opening import Tap, open_tap
 
 OPERATIONS = 4
 """Connections that a job makes one after another: what each does, and not the first alone."""

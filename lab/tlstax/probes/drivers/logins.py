@@ -30,6 +30,7 @@ from tlstax.contract import (
 )
 from tlstax.mysql import accounts, login
 from tlstax.mysql.session import ASKS_NOTHING
+from tlstax.network.tap.opening import open_tap
 from tlstax.probes.drivers.attacked import TlsAsked
 from tlstax.probes.drivers.login_wire import EVERYTHING, Lets, LoginWire, WireLogin
 from tlstax.probes.drivers.probed import Cache, Login, LoginOutcome
@@ -37,7 +38,6 @@ from tlstax.records.capture import Capture, Conversation, TlsSeen
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.support.errors import UserMistake
-from tlstax.tap.opening import open_tap
 
 WITHIN_S, TIMEOUT_S = 60.0, 15.0
 """A driver that starts slowly on a busy machine is not taken for one that is refused."""

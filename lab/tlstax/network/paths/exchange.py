@@ -1,7 +1,7 @@
 """One exchange over TCP, made in whichever place of this machine the other side is to be reached from.
 
 A place is a network namespace. From this one the exchange is made at once; from another one by this very
-module, run there as a program of its own: `python -m tlstax.paths.exchange`, with what to do on its input.
+module, run there as a program of its own: `python -m tlstax.network.paths.exchange`, with what to do on its input.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def exchange(entering: tuple[str, ...], asked: Exchange) -> bytes:
     """
     if not entering:
         return _exchanged(asked)
-    command = [*entering, sys.executable, "-m", "tlstax.paths.exchange"]
+    command = [*entering, sys.executable, "-m", "tlstax.network.paths.exchange"]
     environment = {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PATH": "/usr/bin:/bin"}
     try:
         done = subprocess.run(

@@ -12,7 +12,7 @@ from left_out import why_no_path
 from tlstax.checks import judge
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
-from tlstax.paths.ssh import someone_else
+from tlstax.network.paths.ssh import someone_else
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.way import PathObservation, PathPart

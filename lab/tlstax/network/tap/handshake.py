@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tlstax.network.tap.hellos import TLS13, client_hello, key_exchange_group, server_hello
+from tlstax.network.tap.names import suite_name, version_name
+from tlstax.network.tap.units import Malformed, Unit
 from tlstax.records.capture import Hello, Sender, TlsSeen
-from tlstax.tap.hellos import TLS13, client_hello, key_exchange_group, server_hello
-from tlstax.tap.names import suite_name, version_name
-from tlstax.tap.units import Malformed, Unit
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 """Content types of records (RFC 8446, section 5.1)."""

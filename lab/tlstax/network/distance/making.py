@@ -1,6 +1,6 @@
 """Makes the two places in a child that ends at once: they live on in the descriptors that it sends back.
 
-`python -m tlstax.distance.making SOCKET [no-netem]`: over the Unix socket with that descriptor comes one line
+`python -m tlstax.network.distance.making SOCKET [no-netem]`: over the Unix socket with that descriptor comes one line
 of JSON, and with it the descriptors of the far and the near network namespace, of the user namespace where
 one was needed, and of both TUN devices where the kernel has no delay of its own. With `change FAR NEAR USER
 RTT JITTER RATE`, that delay is given another distance (USER is -1 without a user namespace).
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from tlstax.distance import kernel, netem
+from tlstax.network.distance import kernel, netem
 from tlstax.plan.addresses import DEVICE, FAR_ADDRESS, MTU, NEAR_ADDRESSES, PREFIX_LENGTH
 
 SETTINGS = {"net/ipv4/tcp_no_metrics_save": "1", "net/ipv6/conf/all/disable_ipv6": "1"}

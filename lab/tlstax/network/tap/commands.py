@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tlstax.network.tap.names import command_name
+from tlstax.network.tap.units import Cursor, Malformed, Unit
 from tlstax.records.capture import Sender, StatementSeen
-from tlstax.tap.names import command_name
-from tlstax.tap.units import Cursor, Malformed, Unit
 
 CLIENT_COMPRESS, CLIENT_SSL = 1 << 5, 1 << 11
 CLIENT_ZSTD, CLIENT_QUERY_ATTRIBUTES = 1 << 26, 1 << 27

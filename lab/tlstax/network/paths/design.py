@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.paths.ends import Ends
-from tlstax.paths.program import Plan, Program
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.program import Plan, Program
 from tlstax.specimens.manifest import Kept
 
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import Ends
-from tlstax.paths.program import Plan, Program
+from tlstax.network.paths.design import Laid, Ports
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.program import Plan, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
 from tlstax.support.errors import MachineFault

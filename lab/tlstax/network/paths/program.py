@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from tlstax.paths.ends import Place
+from tlstax.network.paths.ends import Place
 from tlstax.records.way import PathPart
 from tlstax.specimens import processes, server_settings
 from tlstax.specimens.error_log import TAIL_BYTES

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tlstax.network.tap.listening import FRAME_BYTES, MOST_FRAMES, MOST_STATEMENTS, Listening, Tally
 from tlstax.records.capture import Conversation, TlsSeen
-from tlstax.tap.listening import FRAME_BYTES, MOST_FRAMES, MOST_STATEMENTS, Listening, Tally
 from wire_bytes import (
     CLIENT_COMPRESS,
     CLIENT_QUERY_ATTRIBUTES,

@@ -13,10 +13,10 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
-from tlstax.distance import netem
-from tlstax.distance.places import Places, _places
 from tlstax.doctor import network
-from tlstax.paths.route import Route
+from tlstax.network.distance import netem
+from tlstax.network.distance.places import Places, _places
+from tlstax.network.paths.route import Route
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.plan.order import cases
 from tlstax.plan.timing import (

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tlstax.distance.kernel import TUN
+from tlstax.network.distance.kernel import TUN
 from tlstax.specimens.processes import mortal, tool
 from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
 
 MAKING_TIMEOUT_S = 30
 
-_MODULE = ("-P", "-s", "-m", "tlstax.distance.making")
+_MODULE = ("-P", "-s", "-m", "tlstax.network.distance.making")
 _MOST_DESCRIPTORS = 5
 
 _WORDS = {

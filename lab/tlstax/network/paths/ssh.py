@@ -15,9 +15,9 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tlstax.paths.design import Laid, Ports
-from tlstax.paths.ends import Ends
-from tlstax.paths.program import Plan, Program
+from tlstax.network.paths.design import Laid, Ports
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
 from tlstax.study.path_tls import SSH_CIPHERS

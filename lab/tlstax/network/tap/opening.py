@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from tlstax.contract import TcpEndpoint
+from tlstax.network.tap.listening import MOST_FRAMES, Growing, Listening, Tally
+from tlstax.network.tap.relay import Hearer, Relay
 from tlstax.records.capture import Capture, Sender, Traffic
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
-from tlstax.tap.listening import MOST_FRAMES, Growing, Listening, Tally
-from tlstax.tap.relay import Hearer, Relay
 
 MOST_BEFORE = 8
 """How many connections that began before the window are kept."""

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tlstax.contract import Job, TcpEndpoint
+from tlstax.network.tap.opening import Tap, open_tap
 from tlstax.records.capture import Capture
 from tlstax.support.errors import MachineFault
-from tlstax.tap.opening import Tap, open_tap
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tlstax.paths.route import Span
+from tlstax.network.paths.route import Span
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.sessions import Session
 from tlstax.support.here import LOOPBACK

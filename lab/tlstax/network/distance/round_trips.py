@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import TypeAdapter, ValidationError
 
-from tlstax.distance.link import NAME, link_command
+from tlstax.network.distance.link import NAME, link_command
 from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
 from tlstax.records.way import RoundTripTime
 from tlstax.specimens.processes import mortal, put_first

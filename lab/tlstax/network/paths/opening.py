@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tlstax.paths.design import Design
-from tlstax.paths.ends import Ends
-from tlstax.paths.haproxy import Haproxy
-from tlstax.paths.route import RunningPath
-from tlstax.paths.router import MODES, Router
-from tlstax.paths.running import Running
-from tlstax.paths.ssh import Ssh
-from tlstax.paths.stunnel import Stunnel
+from tlstax.network.paths.design import Design
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.haproxy import Haproxy
+from tlstax.network.paths.route import RunningPath
+from tlstax.network.paths.router import MODES, Router
+from tlstax.network.paths.running import Running
+from tlstax.network.paths.ssh import Ssh
+from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.trial import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
 from tlstax.specimens.progress import Progress

@@ -11,7 +11,7 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from tlstax.distance import kernel
+from tlstax.network.distance import kernel
 from tlstax.plan.addresses import DEVICE, MTU
 
 LIMIT_PACKETS = 100_000

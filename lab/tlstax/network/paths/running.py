@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
-from tlstax.paths.design import Design, Laid, Ports
-from tlstax.paths.ends import Ends
-from tlstax.paths.exchange import Exchange, exchange
-from tlstax.paths.program import Program
+from tlstax.network.paths.design import Design, Laid, Ports
+from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.exchange import Exchange, exchange
+from tlstax.network.paths.program import Program
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.ports import free_ports

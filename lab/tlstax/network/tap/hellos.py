@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tlstax.network.tap.names import group_name, is_grease, signature_name, suite_name, version_name
+from tlstax.network.tap.units import Cursor, Malformed, numbers
 from tlstax.records.capture import Hello
-from tlstax.tap.names import group_name, is_grease, signature_name, suite_name, version_name
-from tlstax.tap.units import Cursor, Malformed, numbers
 
 HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """The random number of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3)."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from tlstax.distance import round_trips
-from tlstax.distance.link import Link, link_command
-from tlstax.distance.places import Places, open_places
-from tlstax.paths.route import Span
+from tlstax.network.distance import round_trips
+from tlstax.network.distance.link import Link, link_command
+from tlstax.network.distance.places import Places, open_places
+from tlstax.network.paths.route import Span
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.specimens.sessions import Session

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tlstax.network.tap.commands import Clear
+from tlstax.network.tap.handshake import APPLICATION_DATA, Handshake
+from tlstax.network.tap.units import COMPRESSED_PACKETS, PACKETS, RECORDS, Framing, Malformed, Splitter, Unit
 from tlstax.records.capture import Conversation, Frame, Sender, StatementSeen, Traffic
-from tlstax.tap.commands import Clear
-from tlstax.tap.handshake import APPLICATION_DATA, Handshake
-from tlstax.tap.units import COMPRESSED_PACKETS, PACKETS, RECORDS, Framing, Malformed, Splitter, Unit
 
 MOST_FRAMES = 16
 """How many frames of a connection are kept."""
