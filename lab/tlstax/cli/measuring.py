@@ -26,6 +26,7 @@ from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
 from tlstax.run.external import check_external
+from tlstax.run.live.noting import noting
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added
@@ -42,7 +43,6 @@ from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
-from tlstax.watch.noting import noting
 
 ROOM_FOR_SLOW_BLOCKS = 20
 """How many times as long as it is thought to take a run may take that ends with a number of blocks."""

@@ -18,11 +18,11 @@ from tlstax.cli.streams import show, tell
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import StoredRun
 from tlstax.results.live import LiveRun
+from tlstax.run.live.follow import keep_out_of_the_way
+from tlstax.run.live.note import under_way
+from tlstax.run.live.page import LivePage
+from tlstax.run.live.server import address, listening, new_token
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
-from tlstax.watch.follow import keep_out_of_the_way
-from tlstax.watch.note import under_way
-from tlstax.watch.page import LivePage
-from tlstax.watch.server import address, listening, new_token
 
 LAST_WORDS_S = 1.0
 """How long the page of a run that has ended is there for those who look at it to hear of that."""

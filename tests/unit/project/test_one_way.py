@@ -38,7 +38,6 @@ ROOMS = (
     "advice",
     "doctor",
     "machines",
-    "watch",
     "bundle",
     "cli",
 )

@@ -11,10 +11,10 @@ from pathlib import Path
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.live import live_parts
 from tlstax.results.live import LiveRun
+from tlstax.run.live.audience import Audience
+from tlstax.run.live.follow import followed
+from tlstax.run.live.server import served
 from tlstax.support.errors import UserMistake
-from tlstax.watch.audience import Audience
-from tlstax.watch.follow import followed
-from tlstax.watch.server import served
 
 NEVER_BEGAN = "it ended before anything was measured"
 

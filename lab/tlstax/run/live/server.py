@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tlstax.report.page.live import live_html
+from tlstax.run.live.audience import Audience
 from tlstax.support.errors import TlstaxError
 from tlstax.support.here import LOOPBACK, check_loopback
 from tlstax.support.text import natural
-from tlstax.watch.audience import Audience
 
 MOST_CONNECTIONS = 32
 """Whoever has the address and comes beyond that is turned away: each takes a thread."""

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tlstax.results.live import LiveRun
+from tlstax.run.live.note import NAME
 from tlstax.run.pipeline import Watcher
 from tlstax.run.progress import Step
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import MachineFault
-from tlstax.watch.note import NAME
 
 
 class Noting:

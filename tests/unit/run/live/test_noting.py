@@ -10,11 +10,11 @@ import pytest
 
 from live_runs import begun, preparing
 from tlstax.results.live import LiveRun
+from tlstax.run.live import noting as noting_module
+from tlstax.run.live.note import NAME, read, under_way
+from tlstax.run.live.noting import noting
 from tlstax.run.progress import Step
 from tlstax.support.directories import sessions_dir
-from tlstax.watch import noting as noting_module
-from tlstax.watch.note import NAME, read, under_way
-from tlstax.watch.noting import noting
 
 STEP = Step(block=0, place=1, of=3, label="TLS 1.3", progress=None, left_s=3.0)
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlstax.results.live import LiveRun
+from tlstax.run.live.note import NAME, read
 from tlstax.support.temporary import is_stale
-from tlstax.watch.note import NAME, read
 
 LOOK_S = 1.0
 """How often to look without having been woken: whether the run is still there, or where nothing wakes."""
