@@ -32,13 +32,13 @@ from tlstax.external import connection as guest_connection
 from tlstax.external.access import GuestAccess
 from tlstax.external.address import GuestAddress
 from tlstax.external.tls import GuestTls
-from tlstax.inspection.asking import WITHIN_S, least_job
-from tlstax.inspection.inspection import inspect
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import TlstaxError
+from tlstax.tools.inspection.asking import WITHIN_S, least_job
+from tlstax.tools.inspection.inspection import inspect
 
 GREETING = (
     b"K\0\0\0\n9.7.4-2\0!,\0\0R4^\x13\x15\x08Ic\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0#\x08[\x10S5sd>J@-\0"

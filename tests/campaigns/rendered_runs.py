@@ -60,9 +60,12 @@ REPORTS: dict[str, tuple[int, str]] = {
 """What is shown of every run, by its file: how wide the terminal is, and the command."""
 
 DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
-    "memory": ("tlstax.probes.memory.table:memory_text", "tlstax.probes.external_memory:memory_text"),
-    "storm": ("tlstax.probes.storms.table:storm_text",),
-    "library-bench": ("tlstax.librarybench.table:terminal", "tlstax.librarybench.table:markdown"),
+    "memory": (
+        "tlstax.tools.probes.memory.table:memory_text",
+        "tlstax.tools.probes.external_memory:memory_text",
+    ),
+    "storm": ("tlstax.tools.probes.storms.table:storm_text",),
+    "library-bench": ("tlstax.tools.librarybench.table:terminal", "tlstax.tools.librarybench.table:markdown"),
     "self-bench-bytes": (
         "tlstax.selfbench.bytes_table:bytes_terminal",
         "tlstax.selfbench.bytes_table:bytes_markdown",
@@ -90,7 +93,7 @@ DOCUMENT_TEXTS: Mapping[str, tuple[str, ...]] = {
         "tlstax.topics.advice.sections:advice_text",
         "tlstax.report.page.html:advice_html",
     ),
-    "drivers-probe": ("tlstax.probes.drivers.probe_table:probe_text",),
+    "drivers-probe": ("tlstax.tools.probes.drivers.probe_table:probe_text",),
 }
 """What makes texts of a document, by the longest of these that its name begins with: functions whose first
 parameter is the document. One that the tree does not have is passed over, so a new place is one more."""

@@ -22,12 +22,7 @@ from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
 from tlstax.external import address
 from tlstax.external.access import GuestAccess
-from tlstax.inspection.inspection import inspect
 from tlstax.mysql import accounts, answers
-from tlstax.probes.drivers.driver_facts import OLD_CONF
-from tlstax.probes.drivers.logins import Trial, encrypting, try_driver
-from tlstax.probes.drivers.readiness import listed_drivers
-from tlstax.probes.drivers.served_certificates import ADDRESSES
 from tlstax.results.inspection import Cause, InspectedServer, LockedOut, Obstacle, Step, Way, WhoConnects
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
@@ -36,6 +31,11 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.stats.remedies import SERVER
 from tlstax.study.legacy_tls import ANY_KEY
+from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.probes.drivers.driver_facts import OLD_CONF
+from tlstax.tools.probes.drivers.logins import Trial, encrypting, try_driver
+from tlstax.tools.probes.drivers.readiness import listed_drivers
+from tlstax.tools.probes.drivers.served_certificates import ADDRESSES
 from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)

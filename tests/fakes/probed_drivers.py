@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.contract import Negotiated, Ready, TlsView
-from tlstax.probes.drivers.probed import INSERT, Asked, Gathered, TlsAsked
 from tlstax.records.capture import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
 from tlstax.records.statement_log import Logged
 from tlstax.study.driver_catalogue import DRIVERS, Driver
+from tlstax.tools.probes.drivers.probed import INSERT, Asked, Gathered, TlsAsked
 
 NAME = "pymysql-1.1"
 SERVER = "mysql-9.7"

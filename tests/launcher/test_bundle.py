@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from tlstax.bundle import archive, whole
-from tlstax.bundle.archive import Member
 from tlstax.specimens.carried import Bundle, part_of
+from tlstax.tools.bundle import archive, whole
+from tlstax.tools.bundle.archive import Member
 
 HERE = f"3.{sys.version_info.minor}"
 LABORATORY = """

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.specimens_command import table_text
-from tlstax.probes import specimen_list
 from tlstax.records.trial import PlantedClaim
 from tlstax.specimens import catalogue, fault_recipes, shelf
 from tlstax.specimens.resolve import named_fault
+from tlstax.tools.probes import specimen_list
 
 NAME = "rand-per-byte"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.doctor import (
+from tlstax.tools.doctor import (
     diagnose,
     network,
     profiling,
     programs,
 )
-from tlstax.doctor.diagnosis import CHECKS
+from tlstax.tools.doctor.diagnosis import CHECKS
 
 
 def test_every_check_answers_here_under_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_no_process_inherits_the_password(
 
     monkeypatch.setenv("TLSTAX_PASSWORD", "s\udce9cret")
     monkeypatch.setenv("MYSQL_PWD", "another")
-    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", lambda: [] if environment() == 0 else None)
+    monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", lambda: [] if environment() == 0 else None)
     monkeypatch.setattr("tlstax.cli.run_command.run_command", environment)
     assert status_of(monkeypatch, *arguments) == 0
     shown = capfd.readouterr().out

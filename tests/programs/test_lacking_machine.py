@@ -18,7 +18,7 @@ NEEDS_LOOPBACK = {
     "a private server": "from tlstax.specimens.server_process import here; here.check_loopback()",
     "a live page": "from tlstax.run.live.server import listening; listening()",
 }
-DOCTOR = """from tlstax.doctor.diagnosis import diagnose
+DOCTOR = """from tlstax.tools.doctor.diagnosis import diagnose
 for check in diagnose(): print(check.name, check.status, check.found, check.remedy)"""
 
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tlstax.probes.drivers.door import door
-from tlstax.probes.drivers.hostile_wire import FULL_AUTHENTICATION, REQUEST_PUBLIC_KEY
-from tlstax.probes.drivers.login_packets import (
+from tlstax.tools.probes.drivers.door import door
+from tlstax.tools.probes.drivers.hostile_wire import FULL_AUTHENTICATION, REQUEST_PUBLIC_KEY
+from tlstax.tools.probes.drivers.login_packets import (
     CLIENT_SSL,
     PATIENCE_S,
     framed,

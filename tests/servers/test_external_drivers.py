@@ -14,12 +14,12 @@ from test_guest_run import PASSWORD, SMALL, as_owner, lent, sentence, tlstax_run
 
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import Account, TcpEndpoint, TlsOff
-from tlstax.probes.drivers.logins import try_login
-from tlstax.probes.drivers.probe_document import DriverRow, ProbeDocument
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.tools.probes.drivers.logins import try_login
+from tlstax.tools.probes.drivers.probe_document import DriverRow, ProbeDocument
 
 DRIVER = "pymysql-1.2"
 PROBE = ("drivers", "probe", DRIVER, "--no-costs", "--server")

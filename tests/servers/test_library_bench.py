@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from tlstax.librarybench.costs import COST, RATIO, TAKER
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import by_label
 from tlstax.support.directories import cache_dir
+from tlstax.tools.librarybench.costs import COST, RATIO, TAKER
 from typed import sentence_for
 
 WITHIN_S = 120.0

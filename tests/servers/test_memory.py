@@ -18,7 +18,6 @@ from test_promised_connections import most_used
 from test_sitting import Watching
 
 from tlstax.cli.study_command import changed
-from tlstax.probes.external_memory import ExternalMemory
 from tlstax.records.trial import Changes
 from tlstax.results.document import RunDocument
 from tlstax.run.pipeline import run
@@ -29,6 +28,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.store import Store
 from tlstax.study import load_study
+from tlstax.tools.probes.external_memory import ExternalMemory
 from tlstax.topics import memory
 from tlstax.topics.core.topic import Run
 from tlstax.topics.memory import CLIENT_RSS, COST, RSS, SERVED, THREADS

@@ -10,8 +10,6 @@ from test_guest_run import PASSWORD, SMALL, as_owner, lent
 
 from conftest import fetched
 from tlstax.contract import Account, TlsOn
-from tlstax.inspection.asking import ask
-from tlstax.inspection.questions import questions
 from tlstax.results.inspection import Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
@@ -28,6 +26,8 @@ from tlstax.stats.remedies import (
     product_of,
     release_of,
 )
+from tlstax.tools.inspection.asking import ask
+from tlstax.tools.inspection.questions import questions
 
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
 OLDER = (

@@ -12,9 +12,9 @@ import pytest
 from command_line import Home, all_gone, wait_until
 from processes import family
 
-from tlstax.probes.storms.limits import LIMIT, TRY
 from tlstax.results.bench import BenchDocument
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.tools.probes.storms.limits import LIMIT, TRY
 
 
 def searched(home: Home, *arguments: str) -> BenchDocument:

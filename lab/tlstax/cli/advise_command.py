@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from tlstax.advice.advise import AdviceRequest, advise
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import accessed
@@ -14,6 +13,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions
 from tlstax.cli.streams import show_found
 from tlstax.report.page.html import advice_html
+from tlstax.tools.advice.advise import AdviceRequest, advise
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
 

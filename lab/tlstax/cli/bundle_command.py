@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.bundle import archive, python_packages
-from tlstax.bundle.making import Contents, Making, Share
 from tlstax.cli import quantities
 from tlstax.cli.output_file import check_writable, format_of_name, write_chunks
 from tlstax.cli.progress import ProgressLine
@@ -20,6 +18,8 @@ from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
+from tlstax.tools.bundle import archive, python_packages
+from tlstax.tools.bundle.making import Contents, Making, Share
 
 MEBIBYTE = 1 << 20
 

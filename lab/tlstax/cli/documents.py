@@ -15,15 +15,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from tlstax.contract.schemas import DIALECT
-from tlstax.doctor.check import Diagnosis
-from tlstax.librarybench import costs as libraries
 from tlstax.machines.listing import MachineListing
 from tlstax.plan.order import Plan
-from tlstax.probes import long_results
-from tlstax.probes.drivers.probe_document import ListedDrivers, ProbeDocument
-from tlstax.probes.external_memory import ExternalMemory
-from tlstax.probes.specimen_list import Listing
-from tlstax.probes.storms import limits as storms
 from tlstax.report.formats.render import BenchTopic
 from tlstax.report.run_tables import TABLES
 from tlstax.results.bench import BenchDocument
@@ -33,6 +26,13 @@ from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
 from tlstax.store.listing import RunListing
+from tlstax.tools.doctor.check import Diagnosis
+from tlstax.tools.librarybench import costs as libraries
+from tlstax.tools.probes import long_results
+from tlstax.tools.probes.drivers.probe_document import ListedDrivers, ProbeDocument
+from tlstax.tools.probes.external_memory import ExternalMemory
+from tlstax.tools.probes.specimen_list import Listing
+from tlstax.tools.probes.storms import limits as storms
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.answer.export import ExportedRun
 from tlstax.topics.core.columns import Column, Table

@@ -13,12 +13,6 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
 from tlstax.cli.streams import show_found
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
-from tlstax.probes.drivers.external_logins import ExternalTarget
-from tlstax.probes.drivers.listed_table import listed_text
-from tlstax.probes.drivers.probe import ProbeRequest, probe
-from tlstax.probes.drivers.probe_costs import Measurable, costs_study
-from tlstax.probes.drivers.probe_table import probe_text
-from tlstax.probes.drivers.readiness import listed_drivers
 from tlstax.specimens.resolve import check_server_name
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factor import check_level
@@ -27,6 +21,12 @@ from tlstax.study.level_names import OPTION
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
+from tlstax.tools.probes.drivers.external_logins import ExternalTarget
+from tlstax.tools.probes.drivers.listed_table import listed_text
+from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
+from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
+from tlstax.tools.probes.drivers.probe_table import probe_text
+from tlstax.tools.probes.drivers.readiness import listed_drivers
 
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so

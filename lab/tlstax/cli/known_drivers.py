@@ -9,10 +9,10 @@ from tlstax.cli.exit import guarded
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
-from tlstax.probes.drivers.driver_facts import measured_drivers
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.tools.probes.drivers.driver_facts import measured_drivers
 from tlstax.topics.inspection import known_drivers
 from tlstax.topics.inspection.known_drivers import KnownDrivers
 

@@ -10,11 +10,6 @@ from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import LibraryBenchOptions
 from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
-from tlstax.librarybench import session
-from tlstax.librarybench.costs import TOPIC, document
-from tlstax.librarybench.measure import Contestant
-from tlstax.librarybench.split import libraries_of, subjects_of
-from tlstax.librarybench.subjects import Asked, subjects
 from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.specimens import shelf
@@ -22,6 +17,11 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.study.level_names import COUNT_LOCKS
 from tlstax.support.errors import UserMistake
+from tlstax.tools.librarybench import session
+from tlstax.tools.librarybench.costs import TOPIC, document
+from tlstax.tools.librarybench.measure import Contestant
+from tlstax.tools.librarybench.split import libraries_of, subjects_of
+from tlstax.tools.librarybench.subjects import Asked, subjects
 from tlstax.topics.answer.document import document as document_of_run
 
 DEFAULT_BUDGET_S = 60.0

@@ -10,10 +10,10 @@ from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command, format_of, show_bench
 from tlstax.cli.old_spellings import SelfBenchOptions
 from tlstax.cli.options import BenchOptions
-from tlstax.probes import long_results
 from tlstax.results.bench import BenchDocument
 from tlstax.support.errors import UserMistake
 from tlstax.support.plain_words import reason
+from tlstax.tools.probes import long_results
 
 
 def long_results_command(options: SelfBenchOptions) -> int:

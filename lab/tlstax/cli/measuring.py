@@ -20,7 +20,6 @@ from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
-from tlstax.probes import specimen, specimen_list
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
@@ -42,6 +41,7 @@ from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+from tlstax.tools.probes import specimen, specimen_list
 from tlstax.topics.answer.document import document
 
 ROOM_FOR_SLOW_BLOCKS = 20

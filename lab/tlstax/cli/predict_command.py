@@ -16,7 +16,6 @@ from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
-from tlstax.doctor.network import distance
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.calibration_study import NAME as CALIBRATION
 from tlstax.plan.calibration_study import calibration_study
@@ -33,6 +32,7 @@ from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.plain_words import plain
 from tlstax.support.text import enumerated
+from tlstax.tools.doctor.network import distance
 from tlstax.topics.prediction.model import STUDY, Calibrated, Origin, calibrated, mixes_of
 from tlstax.topics.prediction.other_machines import SHIPPED, scaled, shipped_parts, stand_in, unscaled
 from tlstax.topics.prediction.prediction import prediction, prediction_text

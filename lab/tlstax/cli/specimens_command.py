@@ -13,9 +13,6 @@ from rich.text import Text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
 from tlstax.network.paths.program import told_version
-from tlstax.probes import specimen, specimen_list
-from tlstax.probes.specimen import Facts
-from tlstax.probes.specimen_list import Listed, Listing
 from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
@@ -26,6 +23,9 @@ from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import closest
+from tlstax.tools.probes import specimen, specimen_list
+from tlstax.tools.probes.specimen import Facts
+from tlstax.tools.probes.specimen_list import Listed, Listing
 from tlstax.topics.core.printed import printed
 
 

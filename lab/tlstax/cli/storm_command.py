@@ -9,9 +9,9 @@ from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import StormOptions
 from tlstax.cli.external_servers import external_of, external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
-from tlstax.probes.storms.limits import TOPIC, Sought
-from tlstax.probes.storms.measure import StormRequest, storm_limits
 from tlstax.support.errors import UserMistake
+from tlstax.tools.probes.storms.limits import TOPIC, Sought
+from tlstax.tools.probes.storms.measure import StormRequest, storm_limits
 
 LONGEST_S = 60.0
 """Storms and rates that take longer are not searched."""

@@ -27,7 +27,6 @@ from tlstax.cli.plan_words import plan_words
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
 from tlstax.plan.order import plan
-from tlstax.probes.external_memory import ExternalRequest, external_memory, memory_text
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
@@ -50,6 +49,7 @@ from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
 
 SET = "--set server="
 

@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from tlstax.clients.clock_offset import of_exchanges
 from tlstax.contract import Frozen
-from tlstax.doctor.check import Check, Diagnosis
 from tlstax.machines.cluster import Node
 from tlstax.support.errors import TlstaxError
+from tlstax.tools.doctor.check import Check, Diagnosis
 
 
 class Clock(Frozen):

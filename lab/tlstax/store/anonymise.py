@@ -56,7 +56,7 @@ _SPOKEN = (
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""
 
-_STUDIES = ("study", "plan", "probes/drivers", "topics/prediction", "cli/ab_command")
+_STUDIES = ("study", "plan", "tools/probes/drivers", "topics/prediction", "cli/ab_command")
 """Where studies are made that are no file."""
 
 

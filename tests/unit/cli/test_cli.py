@@ -199,7 +199,7 @@ def test_what_the_system_refuses_is_no_defect(
     def refused(**_: object) -> int:
         raise error
 
-    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", refused)
+    monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", refused)
     assert status_of(monkeypatch, "doctor") == status
     err = capsys.readouterr().err
     assert err.startswith(f"tlstax: {said}")
@@ -421,7 +421,7 @@ def test_a_defect_is_owned_and_its_details_are_kept(
     def broken(**_: object) -> int:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", broken)
+    monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", broken)
     assert status_of(monkeypatch, "doctor") == 3
     err = capsys.readouterr().err
     assert "a defect in tlstax (ZeroDivisionError: by zero)" in err

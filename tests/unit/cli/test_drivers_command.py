@@ -14,11 +14,6 @@ from tlstax.cli.server_app import ProbeOptions
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
-from tlstax.probes.drivers import probe_costs
-from tlstax.probes.drivers.listed_table import listed_text
-from tlstax.probes.drivers.probe import ProbeRequest, probe
-from tlstax.probes.drivers.probe_costs import Measurable, costs_study
-from tlstax.probes.drivers.probe_document import ListedDriver, ListedDrivers
 from tlstax.specimens import manifest, shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.driver_recipes import RUN
@@ -28,6 +23,11 @@ from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.directories import specimens_dir
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
+from tlstax.tools.probes.drivers import probe_costs
+from tlstax.tools.probes.drivers.listed_table import listed_text
+from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
+from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
+from tlstax.tools.probes.drivers.probe_document import ListedDriver, ListedDrivers
 from typed import status_of
 
 

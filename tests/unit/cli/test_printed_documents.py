@@ -10,11 +10,11 @@ import pytest
 
 from report_runs import EVERY_RUN, Make, with_document
 from tlstax.cli.documents import PRINTED, ROOT, documents, schema_of
-from tlstax.doctor.check import Check
-from tlstax.doctor.rendering import to_json
 from tlstax.plan.order import plan
 from tlstax.report.formats.render import render
 from tlstax.study import built_in_studies, load_study
+from tlstax.tools.doctor.check import Check
+from tlstax.tools.doctor.rendering import to_json
 from tlstax.topics.answer.export import exported
 from typed import status_of
 

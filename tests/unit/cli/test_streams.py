@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import tlstax
 from hostile_texts import STEERING, hostile, kept_hostile_run, steering
-from tlstax.doctor.check import Check
-from tlstax.doctor.rendering import to_text
-from tlstax.probes.drivers.listed_table import listed_text
-from tlstax.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
-from tlstax.probes.drivers.probe_table import probe_text
 from tlstax.support.errors import MachineFault
+from tlstax.tools.doctor.check import Check
+from tlstax.tools.doctor.rendering import to_text
+from tlstax.tools.probes.drivers.listed_table import listed_text
+from tlstax.tools.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
+from tlstax.tools.probes.drivers.probe_table import probe_text
 from tlstax.topics.core.untrusted import escaped_json, printable_lines
 from typed import status_of
 
@@ -78,7 +78,7 @@ def test_an_error_is_one_line_that_steers_nothing(
     def refused(**_: object) -> int:
         raise MachineFault(f"the server says: {STEERING}\nand more")
 
-    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", refused)
+    monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", refused)
     assert status_of(monkeypatch, "doctor") == 3
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -142,7 +142,7 @@ def test_a_diagnosis_steers_nothing(
 ) -> None:
     check = Check(name="kernel", status="limited", found=STEERING, meaning=STEERING, remedy=STEERING)
     assert steering(to_text([check])) != set()
-    monkeypatch.setattr("tlstax.doctor.diagnosis.diagnose", lambda: [check])
+    monkeypatch.setattr("tlstax.tools.doctor.diagnosis.diagnose", lambda: [check])
     assert status_of(monkeypatch, "doctor") == 0
     out = capsys.readouterr().out
     assert "owned" in out

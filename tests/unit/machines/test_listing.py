@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tlstax.doctor.check import Check, Diagnosis
 from tlstax.machines.cluster import Node
 from tlstax.machines.listing import Clock, ListedMachine, MachineListing, RoundTrip, clock_of, listed_machine
 from tlstax.machines.listing_table import listing_text
 from tlstax.support.errors import MachineFault
+from tlstax.tools.doctor.check import Check, Diagnosis
 
 NODE = Node("1f", "db1", "10.0.0.1")
 FACTS = {"cpus": 48, "memory_bytes": 256 * 2**30, "kernel": "6.18.0", "machine": "x86_64"}

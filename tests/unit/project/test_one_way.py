@@ -32,13 +32,8 @@ ROOMS = (
     "external",
     "network",
     "run",
-    "probes",
-    "librarybench",
-    "inspection",
-    "advice",
-    "doctor",
+    "tools",
     "machines",
-    "bundle",
     "cli",
 )
 """From the ground up."""
@@ -58,8 +53,8 @@ PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "network.paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
-    "probes.storms": ("limits", "search"),
-    "probes.drivers": (
+    "tools.probes.storms": ("limits", "search"),
+    "tools.probes.drivers": (
         "listed_table",
         "login_table",
         "probe_costs",
@@ -71,9 +66,9 @@ PURE_MODULES = {
         "probed",
         "statements_sent",
     ),
-    "inspection": ("questions",),
+    "tools.inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
-    "librarybench": ("costs", "order", "records", "split", "subjects"),
+    "tools.librarybench": ("costs", "order", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
     "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }

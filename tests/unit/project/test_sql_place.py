@@ -31,7 +31,7 @@ SQL_ELSEWHERE = {
     "external/sql_guard.py": "reads what users say; it says nothing itself",
     "external/sql_tree.py": "reads what users say; it says nothing itself",
     "external/sql_words.py": "words by which statements of users are read",
-    "probes/drivers/probed.py": "what probed drivers say",
+    "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
     "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",

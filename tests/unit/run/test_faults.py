@@ -12,7 +12,6 @@ from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
 from tlstax.cli.specimens_command import table_text
 from tlstax.plan.order import cases, plan
-from tlstax.probes import specimen_list
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import external
 from tlstax.run.benches import Benches, left_out
@@ -26,6 +25,7 @@ from tlstax.study.labels import full_label, label_levels
 from tlstax.study.level_names import FAULTS, VARIANTS
 from tlstax.study.needs import faults
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.tools.probes import specimen_list
 
 STUDY = load_study("auth-rng")
 NAME, VARIANT = "rand-per-byte", "groups-lifted"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.bundle import archive
-from tlstax.bundle.archive import Member
 from tlstax.specimens import carried, manifest
 from tlstax.specimens.carried import Bundle, parsed, part_of
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.sources.place import Place
 from tlstax.support.errors import MachineFault
+from tlstax.tools.bundle import archive
+from tlstax.tools.bundle.archive import Member
 
 MARIADB = RECIPES["mariadb-11.8"]
 PARTS = (Part(name="mariadb-server-core", version="11.8.9", sha256="0" * 64),)

@@ -12,8 +12,6 @@ import pytest
 import tlstax
 from tlstax.cli import specimens_command
 from tlstax.cli.app import main
-from tlstax.probes import specimen_list
-from tlstax.probes.specimen import Facts, Handshake
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
@@ -28,6 +26,8 @@ from tlstax.specimens.recipe import (
     Recipe,
 )
 from tlstax.specimens.sources import apt
+from tlstax.tools.probes import specimen_list
+from tlstax.tools.probes.specimen import Facts, Handshake
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 

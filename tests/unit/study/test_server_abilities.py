@@ -9,8 +9,6 @@ import pytest
 from left_out import why_left_out
 from tlstax.cli.measuring import knowing_added
 from tlstax.plan.order import plan
-from tlstax.probes import specimen, specimen_list
-from tlstax.probes.specimen import Facts
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
 from tlstax.specimens.server_recipes import SERVERS
@@ -18,6 +16,8 @@ from tlstax.study import Study, built_in_studies, load_study, override, parse_st
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import lacking
 from tlstax.study.server_abilities import CATALOGUED
+from tlstax.tools.probes import specimen, specimen_list
+from tlstax.tools.probes.specimen import Facts
 
 
 def test_every_server_of_the_catalogue_is_known() -> None:

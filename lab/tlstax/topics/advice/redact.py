@@ -30,7 +30,7 @@ from tlstax.topics.advice.advise import Advice, Advised, Saving, how_to
 SERVER, NAME = "the server", "(left out)"
 
 _ROOMS = (
-    "topics/advice", "stats", "topics/inspection", "results/inspection", "inspection", "advice",
+    "topics/advice", "stats", "topics/inspection", "results/inspection", "tools/inspection", "tools/advice",
     "external", "run", "support", "study", "plan", "specimens", "mysql", "clients", "contract",
 )  # fmt: skip
 """Where sentences of an advice come from."""

@@ -13,7 +13,6 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
-from tlstax.doctor import network
 from tlstax.network.distance import netem
 from tlstax.network.distance.places import Places, _places
 from tlstax.network.paths.route import Route
@@ -33,6 +32,7 @@ from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
 from tlstax.study.factors import CaseLevels, Distance
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.tools.doctor import network
 
 DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of luck\n")
 

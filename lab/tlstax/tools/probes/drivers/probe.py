@@ -1,0 +1,384 @@
+"""The course of a probe: every driver built, its jobs, the certificates, and the costs of all together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.contract import Account
+from tlstax.mysql import probe_table
+from tlstax.mysql.database import SqlError
+from tlstax.mysql.statement_log import StatementLog, statement_log
+from tlstax.observers.turn import turn
+from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.pipeline import Watcher, run
+from tlstax.run.preparing import Request
+from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.resolve import named_server
+from tlstax.store import Store
+from tlstax.study import Study
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.tools.probes.drivers.asking import Ask, asked, connected
+from tlstax.tools.probes.drivers.attacked import TlsAsked
+from tlstax.tools.probes.drivers.attacks import Ambush, attacks, made_ambush
+from tlstax.tools.probes.drivers.external_logins import ExternalLogins, ExternalTarget
+from tlstax.tools.probes.drivers.logins import accounts_by_plugin, private_logins
+from tlstax.tools.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
+from tlstax.tools.probes.drivers.probe_document import ProbeDocument, ProbedThere
+from tlstax.tools.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
+from tlstax.tools.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, Tried
+from tlstax.tools.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
+
+SHOWN: tuple[tuple[Certificate, bool], ...] = (
+    ("right", True),
+    ("unknown authority", False),
+    ("other host", True),
+)
+"""The certificates that each driver is shown, and whether its runtime trusts who signed them. One that has
+expired takes time to make, so all drivers are shown the same one, at the end."""
+
+NATIVE_PASSWORD = "mysql_native_password"  # noqa: S105 - the name of a plugin
+OLDER_SERVER = "mysql-8.0.33"
+"""The last embedded server that has accounts with that plugin, which older drivers log in with."""
+
+Obtain = Callable[[str, Callable[[str], None]], ClientProgram]
+
+
+@dataclass(frozen=True)
+class ProbeRequest:
+    """Which drivers, on which server (None: the default one), and how long costs are measured (None: not).
+
+    `options` are given to each driver word by word, where it is otherwise as by default. With `attacks` each
+    is also set on a hostile wire. Where costs are measured and another run is measuring, this one waits, or
+    with `beside_others` goes on at once. `external` is a server that is not ours: it stands in the place of
+    `server`, and nothing is measured or attacked there.
+    """
+
+    names: tuple[str, ...]
+    server: str | None = None
+    budget_s: float | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    obtain: Obtain = field(default=obtain_client)
+    beside_others: bool = False
+    attacks: bool = False
+    external: ExternalTarget | None = None
+
+
+@dataclass
+class _SoFar:
+    """What is known so far; kept when Ctrl-C ends the rest."""
+
+    gathered: dict[str, Gathered] = field(default_factory=dict)
+    costs: dict[str, DriverCosts] = field(default_factory=dict)
+    server: str = ""
+    server_version: str = ""
+    run: str | None = None
+    why: str = ""
+    external: ProbedThere | None = None
+
+
+def probe(request: ProbeRequest, store: Callable[[], Store], watcher: Watcher) -> ProbeDocument:
+    """Probe all drivers of the request, one after another, then measure their costs together.
+
+    A driver that cannot be built or cannot log in says so in its row, and the others go on. Ctrl-C keeps what
+    was found until then, and so does an external server that is gone in the middle. MachineFault where the
+    server is not available or its log cannot be used, UserMistake where an external one lets nobody in.
+    """
+    so_far = _SoFar()
+    status: Literal["complete", "interrupted", "failed"] = "complete"
+    try:
+        if request.external is not None:
+            status = _probe_there(request, request.external, so_far, watcher)
+        else:
+            _probe_here(request, so_far, store, watcher)
+    except Interrupted:
+        status = "interrupted"
+    finally:
+        watcher.close()
+    rows = [
+        driver_row(DRIVERS[name], gathered, so_far.costs.get(name))
+        for name, gathered in so_far.gathered.items()
+    ]
+    return ProbeDocument(
+        status=status,
+        server=so_far.server,
+        server_version=so_far.server_version,
+        external=so_far.external,
+        run=so_far.run,
+        stopped_because=so_far.why,
+        drivers=tuple(sorted(rows, key=lambda row: (row.language, list(DRIVERS).index(row.name)))),
+    )
+
+
+def _probe_here(request: ProbeRequest, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
+    """All drivers at a private server, and what they cost there."""
+    programs = _programs(request, so_far, watcher)
+    if programs and request.budget_s is None:
+        _gather(request, programs, so_far, watcher)
+    elif programs and request.budget_s is not None:
+        with turn(watcher.warn, beside_others=request.beside_others) as mine:
+            _gather(request, programs, so_far, watcher)
+            study = _costs(request, request.budget_s, so_far)
+            if study is not None:
+                _measure(Request(study, turn=mine), so_far, store, watcher)
+
+
+def _programs(request: ProbeRequest, so_far: _SoFar, watcher: Watcher) -> dict[str, ClientProgram]:
+    """The drivers that are available; the others have their row now."""
+    programs = {}
+    for name in request.names:
+        try:
+            programs[name] = request.obtain(name, watcher.step)
+        except TlstaxError as error:
+            watcher.warn(error.sentence())
+            so_far.gathered[name] = Gathered(name=name, server=request.server or "", failed=error.sentence())
+    return programs
+
+
+def _probe_there(
+    request: ProbeRequest, target: ExternalTarget, so_far: _SoFar, watcher: Watcher
+) -> Literal["complete", "failed"]:
+    """All drivers at an external server, which is asked before a driver is built."""
+    there = ExternalLogins.arrive(target, len(request.names), watcher.step)
+    so_far.server, so_far.server_version = str(target.access.address), there.version
+    try:
+        for name, program in _programs(request, so_far, watcher).items():
+            watcher.step(f"{name} logs in to {so_far.server}")
+            so_far.gathered[name] = there.gathered(name, program.command, request.options)
+    except TlstaxError as fault:
+        so_far.why = fault.sentence()
+        return "failed"
+    finally:
+        so_far.external = there.there()
+    return "complete"
+
+
+def _gather(
+    request: ProbeRequest, programs: Mapping[str, ClientProgram], so_far: _SoFar, watcher: Watcher
+) -> None:
+    build = named_server(request.server, watcher.step) if request.server is not None else None
+    needs = Needs(rows=ROWS, connections=1, seed=1, duration_s=1.0)
+    wanted = Wanted(build=build, addresses=ADDRESSES)
+    with ExitStack() as stack:
+        bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
+        so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
+        probe_table.make(bench.admin, TABLE)
+        log = stack.enter_context(statement_log(bench.admin))
+        if not isinstance(bench.server, PrivateServer):
+            raise MachineFault("certificates can be exchanged only at a private server")
+        served = stack.enter_context(served_certificates(bench.server, bench.admin))
+        ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
+        accounts = dict(accounts_by_plugin(bench.server))
+        probing = {
+            name: _Probing(Ask(name, "unset", options=request.options), program.command, bench, log, served)
+            for name, program in programs.items()
+        }
+        began = time.monotonic()
+        for place, (name, driver) in enumerate(probing.items()):
+            watcher.step(_progress(name, place, len(programs), time.monotonic() - began))
+            so_far.gathered[name] = driver.logged_in(driver.gathered(), accounts)
+            if request.attacks:
+                so_far.gathered[name] = driver.attacked(so_far.gathered[name], ambush)
+        _show_expired(probing, so_far, served, watcher)
+
+
+def _show_expired(
+    probing: Mapping[str, _Probing], so_far: _SoFar, served: ServedCertificates, watcher: Watcher
+) -> None:
+    """The one certificate that all drivers are shown together."""
+    shown = {name: gathered for name, gathered in so_far.gathered.items() if gathered.tried}
+    if not shown:
+        return
+    watcher.step("showing them a certificate that has expired")
+    try:
+        served.serve("expired")
+    except MachineFault as fault:
+        for name, gathered in shown.items():
+            so_far.gathered[name] = gathered.model_copy(update={"why_not_tried": fault.message})
+        return
+    for name, gathered in shown.items():
+        so_far.gathered[name] = probing[name].shown(gathered, "expired", trusted=True)
+
+
+class _Probing:
+    """One driver on one server."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        command: Sequence[str],
+        bench: Bench,
+        log: StatementLog,
+        served: ServedCertificates,
+    ) -> None:
+        self._ask, self._command, self._bench = ask, command, bench
+        self._log, self._served = log, served
+        self._native: Refusal | None = None
+
+    def gathered(self) -> Gathered:
+        """All that can be learned of the driver; what fails ends in `failed`, in a sentence."""
+        known = Gathered(
+            name=self._ask.driver, options=dict(self._ask.options), server=self._bench.server.specimen.name
+        )
+        try:
+            known = self._jobs(known)
+            if known.failed is None:
+                known = self._certificates(known)
+        except (MachineFault, SqlError, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known
+
+    def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
+        """What is known, and how it logs in by each plugin; nothing of one that cannot connect at all."""
+        server = self._bench.server
+        if known.failed is not None or not isinstance(server, PrivateServer):
+            return known
+        try:
+            found = [
+                login
+                for plugin, account in accounts.items()
+                for login in private_logins(
+                    self._command, server, account, plugin, self._ask.options
+                ).logins()
+            ]
+        except (MachineFault, SqlError, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known.model_copy(update={"logins": tuple(found)})
+
+    def attacked(self, known: Gathered, ambush: Ambush) -> Gathered:
+        """What is known, and what the driver does on a hostile wire; nothing of one that cannot log in."""
+        if known.failed is not None:
+            return known
+        ask = replace(self._ask, verify=known.verified or "identity")
+        try:
+            found = tuple(attacks(ask, self._command, ambush))
+        except (MachineFault, SqlError, OSError) as fault:
+            words = fault.message if isinstance(fault, MachineFault) else f"it broke off ({fault})"
+            return known.model_copy(update={"failed": words})
+        return known.model_copy(update={"attacks": found})
+
+    def _jobs(self, known: Gathered) -> Gathered:
+        done = self._first()
+        if self._ask.account is not None:
+            known = known.model_copy(update={"auth": NATIVE_PASSWORD})
+        done = (*done, *self._pair("required"))
+        verified: Literal["identity", "ca", "none"] | None = None
+        verifying: tuple[Asked, ...] = ()
+        for verify in ("identity", "ca", "none"):
+            verifying = self._pair("verified", verify)
+            if verifying[0].refusal is None:
+                verified = verify
+                break
+        known = known.model_copy(update={"asked": (*done, *verifying), "verified": verified})
+        if any(known.job(tls, ONE) for tls in get_args(TlsAsked)):
+            return known
+        refusal = known.refused("unset")
+        words = refusal.words if refusal else "it could not connect"
+        if self._native is not None and self._native != refusal:
+            words += f"; by an account with {NATIVE_PASSWORD}: {self._native.words}"
+        if refusal is not None and refusal.kind == "access_denied" and known.server != OLDER_SERVER:
+            words += f"; it may with --server {OLDER_SERVER}"
+        return known.model_copy(update={"failed": words, "failed_as": refusal.kind if refusal else None})
+
+    def _first(self) -> tuple[Asked, ...]:
+        """As it is by default, and in the clear; by an older kind of account where only that is taken."""
+        done = (*self._pair("unset"), *self._pair("off"))
+        if not all(job.refusal is not None for job in done):
+            return done
+        server = self._bench.server
+        if not isinstance(server, PrivateServer):
+            return done
+        try:
+            account = server.account_by(NATIVE_PASSWORD)
+        except UserMistake:
+            return done
+        usual, self._ask = self._ask, replace(self._ask, account=account)
+        again = (*self._pair("unset"), *self._pair("off"))
+        if all(job.refusal is not None for job in again):
+            self._ask, self._native = usual, again[0].refusal
+            return done
+        return again
+
+    def _pair(
+        self, tls: TlsAsked, verify: Literal["identity", "ca", "none"] = "identity"
+    ) -> tuple[Asked, ...]:
+        """The two jobs of a kind; the second one only where the first was done."""
+        ask = replace(self._ask, tls=tls, statements=ONE, verify=verify)
+        first = asked(ask, self._command, self._bench, self._log)
+        if first.refusal is not None:
+            return (first,)
+        return first, asked(replace(ask, statements=THREE), self._command, self._bench, self._log)
+
+    def _certificates(self, known: Gathered) -> Gathered:
+        """What the driver makes of each certificate, as it is by default and where TLS is required."""
+        for certificate, trusted in SHOWN:
+            try:
+                self._served.serve("right" if certificate == "unknown authority" else certificate)
+            except MachineFault as fault:
+                return known.model_copy(update={"why_not_tried": fault.message})
+            known = self.shown(known, certificate, trusted=trusted)
+        self._served.serve("right")
+        return known
+
+    def shown(self, known: Gathered, certificate: Certificate, *, trusted: bool) -> Gathered:
+        """What is known, and what the driver makes of the certificate that the server shows now.
+
+        It is shown wherever the driver encrypts with nothing said of what to check.
+        """
+        left: tuple[TlsAsked, ...] = ("unset", "required")
+        where = [tls for tls in left if (job := known.job(tls, ONE)) is not None and encrypts(job)]
+        tried = [self._tried(certificate, tls, trusted=trusted) for tls in where]
+        return known.model_copy(update={"tried": (*known.tried, *tried)})
+
+    def _tried(self, certificate: Certificate, tls: TlsAsked, *, trusted: bool) -> Tried:
+        ask = replace(self._ask, tls=tls, operations=1, trusted=trusted)
+        done = connected(ask, self._command, self._bench)
+        views = [connection.server for connection in done.ready.negotiated] if done.ready is not None else []
+        return Tried(
+            certificate=certificate,
+            tls=tls,
+            accepted=done.refusal is None,
+            encrypted=all(view is not None for view in views) if views else None,
+            words=done.refusal.words if done.refusal else "",
+        )
+
+
+def _costs(request: ProbeRequest, budget_s: float, so_far: _SoFar) -> Study | None:
+    """The study of what all drivers that could connect cost; None where none could."""
+    measurable = [
+        Measurable(name=name, auth=gathered.auth, encrypts=gathered.job("verified", ONE) is not None)
+        for name, gathered in so_far.gathered.items()
+        if gathered.failed is None and gathered.job("off", ONE) is not None
+    ]
+    return costs_study(measurable, request.server, request.options, budget_s) if measurable else None
+
+
+def _measure(request: Request, so_far: _SoFar, store: Callable[[], Store], watcher: Watcher) -> None:
+    """The costs as a run like any other; where they cannot be measured, what is known of drivers stays."""
+    with store() as opened:
+        try:
+            stored = run(request, opened, watcher)
+        except TlstaxError as fault:
+            watcher.warn(f"costs were not measured: {fault.sentence()}")
+            so_far.why = fault.message
+            return
+    so_far.run, so_far.why = stored.header.run, stored.stopped_because
+    so_far.costs = costs_of(stored)
+    if stored.status == "interrupted":
+        raise Interrupted
+
+
+def _progress(name: str, place: int, of: int, took_s: float) -> str:
+    left = ""
+    if place:
+        left_s = took_s / place * (of - place)
+        left = f", about {left_s / 60:.0f} min left" if left_s >= 120 else f", about {left_s:.0f} s left"
+    return f"probing {name} ({place + 1} of {of}{left})"
