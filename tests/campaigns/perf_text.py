@@ -1,7 +1,7 @@
 """What perf might print, changed at random: `python tests/campaigns/perf_text.py COUNT SEED`.
 
-COUNT texts are cut out of recorded ones (tests/unit/records/profiles/recorded) and changed in a few places, drawn
-from SEED: signs doubled and moved, brackets and digits put in, lines lost. Each must be read, in time,
+COUNT texts are cut out of recorded ones (tests/unit/records/profiles/recorded) and changed in a few places,
+drawn from SEED: signs doubled and moved, brackets and digits put in, lines lost. Each must be read, in time,
 without an exception, and no sample may be counted that is not in it. What was tried and lost is printed;
 anything lost makes the status 1.
 """

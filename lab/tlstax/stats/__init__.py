@@ -1,1 +1,1 @@
-"""What every topic stands on: outcomes, comparisons in blocks, intervals, noise floors, when to stop."""
+"""From stored trials to comparisons in blocks, intervals, noise floors and judgements; and when to stop."""

@@ -50,9 +50,9 @@ _ENDED = re.compile(rf"{ENDED}: (?:{_KINDS})(?: \d{{1,6}})?")
 """A failure by the kind and number of what the client met."""
 
 _SPOKEN = (
-    "checks", "network/paths", "run", "observers", "clients", "plan", "network/distance", "store/rows", "store/anonymise",
-    "external", "specimens", "machines", "network/tap", "mysql", "support", "study", "topics/answer", "records/profiles",
-    "stats/stopping",
+    "checks", "network/paths", "run", "observers", "clients", "plan", "network/distance", "store/rows",
+    "store/anonymise", "external", "specimens", "machines", "network/tap", "mysql", "support", "study",
+    "topics/answer", "records/profiles", "stats/stopping",
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""
 

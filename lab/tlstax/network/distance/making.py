@@ -1,9 +1,10 @@
 """Makes the two places in a child that ends at once: they live on in the descriptors that it sends back.
 
-`python -m tlstax.network.distance.making SOCKET [no-netem]`: over the Unix socket with that descriptor comes one line
-of JSON, and with it the descriptors of the far and the near network namespace, of the user namespace where
-one was needed, and of both TUN devices where the kernel has no delay of its own. With `change FAR NEAR USER
-RTT JITTER RATE`, that delay is given another distance (USER is -1 without a user namespace).
+`python -m tlstax.network.distance.making SOCKET [no-netem]`: over the Unix socket with that descriptor
+comes one line of JSON, and with it the descriptors of the far and the near network namespace, of the user
+namespace where one was needed, and of both TUN devices where the kernel has no delay of its own. With
+`change FAR NEAR USER RTT JITTER RATE`, that delay is given another distance (USER is -1 without a user
+namespace).
 
 Only a process of one thread may make a user namespace (unshare(2)), and rights in it are lost when a program
 is executed: so all that needs rights is done here, and programs are moved in afterwards.

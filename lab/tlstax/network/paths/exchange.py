@@ -1,7 +1,8 @@
 """One exchange over TCP, made in whichever place of this machine the other side is to be reached from.
 
 A place is a network namespace. From this one the exchange is made at once; from another one by this very
-module, run there as a program of its own: `python -m tlstax.network.paths.exchange`, with what to do on its input.
+module, run there as a program of its own: `python -m tlstax.network.paths.exchange`, with what to do on its
+input.
 """
 
 from __future__ import annotations
