@@ -11,7 +11,7 @@ LOADED = """
 import sys
 from tlstax.cli.app import main
 status = main()
-print(status, sum(name.startswith(("tlstax.run", "tlstax.findings", "scipy")) for name in sys.modules))
+print(status, sum(name.startswith(("tlstax.run", "tlstax.stats", "scipy")) for name in sys.modules))
 """
 
 

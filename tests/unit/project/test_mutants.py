@@ -129,10 +129,10 @@ DIFF = """--- a
 
 
 def test_a_survivor_has_its_line_and_what_became_of_it(run: ModuleType) -> None:
-    name = "tlstax.findings.square.xǁSquareǁarea__mutmut_3"
-    found = run.survivor("findings/square.py", DIFF, name, {"Square.area": 40}, "survived")
+    name = "tlstax.stats.square.xǁSquareǁarea__mutmut_3"
+    found = run.survivor("stats/square.py", DIFF, name, {"Square.area": 40}, "survived")
     assert found.line == 42
-    assert found.change == ("findings/square.py", "Square.area", ". side * self → . side / self")
+    assert found.change == ("stats/square.py", "Square.area", ". side * self → . side / self")
     assert (found.was, found.became) == ("return self.side * self.side", "return self.side / self.side")
     assert run.survivor("f", DIFF, "m.x_area__mutmut_1", {"area": 1}, "survived").change[1] == "area"
 

@@ -39,7 +39,7 @@ def exchange(entering: tuple[str, ...], asked: Exchange) -> bytes:
     if not entering:
         return _exchanged(asked)
     command = [*entering, sys.executable, "-m", "tlstax.network.paths.exchange"]
-    environment = {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": str(Path(__file__).resolve().parents[3]), "PATH": "/usr/bin:/bin"}
     try:
         done = subprocess.run(
             command,

@@ -20,7 +20,7 @@ from tlstax.study import along_paths, load_study, override
 from tlstax.topics.answer.document import document
 from turned_runs import in_turns_and_watched
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 BY_NAME = {one.name: one for one in QUESTIONS}
 
 
