@@ -35,7 +35,7 @@ from tlstax.records.trial import StoredRun
 from tlstax.results.interval import DIFFERENCES
 from tlstax.stats.series import Series, series_of
 from tlstax.store import Store
-from tlstax.study import Levels
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 from tlstax.topics.compare.compare import compared
 
@@ -201,7 +201,7 @@ def scatter(pairs: Sequence[Pair], runs: Mapping[str, StoredRun]) -> Iterator[st
                     yield f"{' '.join(command)}: {len(own)} pairs, {outcome} {measure}: {shares}"
 
 
-def _logs(series: Series, levels: Levels, outcome: str, measure: str) -> list[float]:
+def _logs(series: Series, levels: CaseLevels, outcome: str, measure: str) -> list[float]:
     if measure == "itself":
         return list(series.logs(levels, outcome).values())
     return list(series.log_ratios(levels, series.own_baseline(levels), outcome).values())

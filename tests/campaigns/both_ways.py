@@ -101,8 +101,10 @@ def main(starts: int, slices: int, names: list[str]) -> int:
 def _job(bench: Bench, name: str, levels: dict[str, str], slices: int) -> Job:
     from tlstax.contract import DriverTerms  # noqa: PLC0415
     from tlstax.plan.jobs import job_for  # noqa: PLC0415
+    from tlstax.study.factors import CaseLevels  # noqa: PLC0415
 
-    job = job_for({**levels, "connections": 1, "client": name}, bench.terms, sequence=0)
+    case = CaseLevels.of({**levels, "connections": 1, "client": name})
+    job = job_for(case, bench.terms, sequence=0)
     terms = DriverTerms(options={}, steady_within_s=STEADY_S)
     return job.model_copy(update={"driver": terms, "duration_s": slices * SLICE_S, "timeout_s": 20.0})
 

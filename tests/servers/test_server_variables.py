@@ -135,7 +135,7 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
         assert_valid(record)
         assert record.server is not None
         assert record.server.durability == level
-        assert server_variables.in_force({"durability": level}, bench).durability == "full"
+        assert server_variables.in_force(CaseLevels.of({"durability": level}), bench).durability == "full"
 
 
 def test_durability_that_does_not_take_effect_is_found(
