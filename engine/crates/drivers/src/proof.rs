@@ -1,11 +1,13 @@
 //! What was negotiated, asked of each connection before it works; and samples of rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 use tlstax_contract::{ErrorKind, Job, Negotiated, RowSample, Tls, TlsLibrary, TlsView};
+use tlstax_load::proof;
 
 use crate::adapter::Answer;
 use crate::crew::Crew;
@@ -39,13 +41,17 @@ pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
             text(&opened.told["version"]).clone_into(&mut proof.client_version);
             text(&version.told["rows"][0][0]).clone_into(&mut proof.server_version);
         }
-        let server = server_view(&status, &proof.server_version);
+        let tells_resumption = !proof.server_version.contains("MariaDB");
+        let server = proof::server_view(&rows(&status)?, tells_resumption);
         check(crew, job, server.as_ref())?;
-        proof.add(
-            client_view(&opened),
+        let own = Negotiated {
+            connections: 1,
+            client: client_view(&opened),
             server,
-            opened.told.get("view").is_some(),
-        );
+            client_tells: opened.told.get("view").is_some(),
+            compression: None,
+        };
+        proof::add(&mut proof.negotiated, own);
     }
     Ok(proof)
 }
@@ -93,70 +99,35 @@ fn check(crew: &Crew, job: &Job, server: Option<&TlsView>) -> Result<(), Trouble
     Ok(())
 }
 
-impl Proof {
-    fn add(&mut self, client: Option<TlsView>, server: Option<TlsView>, client_tells: bool) {
-        let known = self.negotiated.iter_mut().find(|known| {
-            (&known.client, &known.server, known.client_tells) == (&client, &server, client_tells)
-        });
-        match known {
-            Some(known) => known.connections += 1,
-            None => self.negotiated.push(Negotiated {
-                connections: 1,
-                client,
-                server,
-                client_tells,
-                compression: None,
-            }),
-        }
-    }
-}
-
 /// A text, or nothing.
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn view(version: &str, cipher: &str, resumed: Option<bool>, group: Option<&str>) -> TlsView {
-    TlsView {
-        version: version.to_owned(),
-        cipher: cipher.to_owned(),
-        resumed,
-        group: group.map(str::to_owned),
+fn client_view(answer: &Answer) -> Option<TlsView> {
+    let told = answer.told.get("view").filter(|told| told.is_object())?;
+    Some(TlsView {
+        version: text(&told["version"]).to_owned(),
+        cipher: text(&told["cipher"]).to_owned(),
+        resumed: told["resumed"].as_bool(),
+        group: told["group"].as_str().map(str::to_owned),
         hello_retry: None,
         certificate_key: None,
         certificate_sha256: None,
         certificates_sent: None,
         authorities: None,
         client_certificate: None,
-    }
+    })
 }
 
-fn client_view(answer: &Answer) -> Option<TlsView> {
-    let told = answer.told.get("view").filter(|told| told.is_object())?;
-    let (resumed, group) = (told["resumed"].as_bool(), told["group"].as_str());
-    Some(view(
-        text(&told["version"]),
-        text(&told["cipher"]),
-        resumed,
-        group,
-    ))
-}
-
-fn server_view(answer: &Answer, server_version: &str) -> Option<TlsView> {
-    let rows = answer.told["rows"].as_array();
-    let said: BTreeMap<&str, &str> = rows
-        .into_iter()
-        .flatten()
-        .map(|row| (text(&row[0]), text(&row[1])))
-        .collect();
-    let of = |name: &str| said.get(name).copied().unwrap_or_default();
-    if of("Ssl_cipher").is_empty() {
-        return None;
-    }
-    // MariaDB's counter stays 0 whatever happens.
-    let tells = !server_version.contains("MariaDB");
-    let resumed = tells.then(|| !matches!(of("Ssl_sessions_reused"), "" | "0"));
-    Some(view(of("Ssl_version"), of("Ssl_cipher"), resumed, None))
+/// The rows of an answer.
+fn rows(answer: &Answer) -> Result<Vec<Vec<Option<String>>>, Trouble> {
+    Vec::deserialize(&answer.told["rows"]).map_err(|error| {
+        Trouble::new(
+            ErrorKind::Internal,
+            format!("the adapter's rows are none ({error})"),
+        )
+    })
 }
 
 /// Operations run for their rows, shared over the connections; none where the workload changes what it reads.
@@ -180,15 +151,9 @@ pub fn sample(crew: &mut Crew, job: &Job) -> Result<Vec<RowSample>, Trouble> {
         for (place, call) in calls.into_iter().enumerate().take(wanted - samples.len()) {
             let order = format!("rows {place} {}\n", call.fields.len());
             let answer = crew.one(number, &order, &call.fields, true)?;
-            let rows = serde_json::from_value(answer.told["rows"].clone());
             samples.push(RowSample {
                 sql: call.sql,
-                rows: rows.map_err(|error| {
-                    Trouble::new(
-                        ErrorKind::Internal,
-                        format!("the adapter's rows are none ({error})"),
-                    )
-                })?,
+                rows: rows(&answer)?,
             });
         }
     }

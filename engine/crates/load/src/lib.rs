@@ -18,7 +18,7 @@ mod null_server;
 mod overhead;
 mod pace;
 mod prepare;
-mod proof;
+pub mod proof;
 mod recorder;
 mod round_trips;
 mod schedule;

@@ -99,6 +99,7 @@ pub fn client_view(
 pub fn add(known: &mut Vec<Negotiated>, proof: Negotiated) {
     let alike = |other: &&mut Negotiated| {
         other.client == proof.client
+            && other.client_tells == proof.client_tells
             && other.server == proof.server
             && other.compression == proof.compression
     };
