@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
+from tlstax.checks.handshakes import missed
 from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
+from tlstax.records.server_counts import WORDS, Count
 from tlstax.study import path_tls, workloads
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
-from tlstax.study.product import product_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -67,7 +67,7 @@ def _not_asked(trial: Complete) -> Iterator[Doubt]:
     `server_counts` sees that it counted one for each connection, or none.
     """
     kind, wanted, accepted = kind_of(trial.case.client), trial.case.tls, trial.server.tls_versions
-    if not kind.is_silent or not counts_handshakes(trial.server):
+    if not kind.is_silent or trial.server.counted("handshakes") is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     elif wanted != "off" and accepted != _VERSION_NAMES.get(wanted):
         yield Doubt(
@@ -180,25 +180,26 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         return
     made = trial.alone
     handshakes = handshakes_at_server(trial.case, made)
-    claims = [
-        ("connections", "Connections", made.connections),
-        ("TLS handshakes", COUNTER, handshakes),
-    ]
+    claims: dict[Count, int] = {"connections": made.connections, "handshakes": handshakes}
+    counting = trial.server.counting
     if trial.server.connections is not None:
         # The client cannot report its handshakes: `connections.seen_at_server` has the server's word.
-        claims.pop()
-    elif not counts_handshakes(trial.server):
-        claims.pop()
+        del claims["handshakes"]
+    elif "handshakes" not in counting.counters:
         if handshakes:
-            yield Doubt("note", "yaSSL does not count handshakes: the client's word alone shows how many")
-    elif product_of(trial.server.version) == "mariadb":
+            yield Doubt(
+                "note", f"{counting.silent} does not count handshakes: the client's word alone shows how many"
+            )
+    elif "session_lookups" not in counting.counters:
         if _count(made.handshakes, resumed=True):
-            yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
+            yield Doubt(
+                "note",
+                f"{counting.silent} does not count resumed sessions: the client's word alone shows them",
+            )
     elif path_tls.is_of_client(trial.case):
-        hits = cache_hits(made.handshakes)
-        claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
-    for what, counter, claimed in claims:
-        yield from _counted_otherwise(trial, what, counter, claimed)
+        claims["session_lookups"] = cache_hits(made.handshakes)
+    for count, claimed in claims.items():
+        yield from _counted_otherwise(trial, count, claimed)
 
 
 def _behind(trial: Complete) -> str:
@@ -210,16 +211,17 @@ def _behind(trial: Complete) -> str:
     )
 
 
-def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -> Iterator[Doubt]:
-    counted = trial.server.status_delta.get(counter, 0)
-    if counted == claimed:
+def _counted_otherwise(trial: Complete, count: Count, claimed: int) -> Iterator[Doubt]:
+    counting, counted = trial.server.counting, trial.server.counted(count)
+    if counted is None or counted == claimed:
         return
-    if fits(trial.server.version, counter, counted, claimed):
-        yield Doubt("note", missed(counted, claimed))
+    if counting.fits(count, counted, claimed):
+        yield Doubt("note", missed(counting, counted, claimed))
     elif trial.evidence.guest and counted > claimed:
         yield Doubt("note", "others used the server during the trial")
     else:
-        yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
+        what = f"{WORDS[count]} ({counting.name(count)})"
+        yield Doubt("invalid", f"the server counted {counted} {what}, the client {claimed}")
 
 
 def handshakes_at_server(case: CaseLevels, made: Counts) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import PositiveInt, model_validator
+from pydantic import PositiveInt, field_validator, model_validator
 
 from tlstax.contract import Counts, Frozen
+from tlstax.records.server_counts import Count, count_named
 
 
 class Slices(Frozen):
@@ -53,12 +54,18 @@ class Slices(Frozen):
 class Together(Frozen):
     """What the server counted while the clients of a sitting took turns, which it cannot tell apart.
 
-    `clients` is how many took turns at this server. `status_delta` is the change of its counters of
-    connections, TLS handshakes and look-ups of sessions; `claims` what all these clients say, together, that
+    `clients` is how many took turns at this server. `status_delta` is the change of the counters that the
+    claims are held against, by the server's own names; `claims` what all these clients say, together, that
     they made of each: the least and the most (None: any number). `own` is what this client opened meanwhile.
     """
 
     clients: int
     status_delta: dict[str, int]
-    claims: dict[str, tuple[int, int | None]]
+    claims: dict[Count, tuple[int, int | None]]
     own: Counts
+
+    @field_validator("claims", mode="before")
+    @classmethod
+    def _by_counts(cls, claims: dict[str, object]) -> dict[str, object]:
+        """Older records name a claim by the server's counter."""
+        return {count_named(name): claim for name, claim in claims.items()}

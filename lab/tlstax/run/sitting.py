@@ -13,6 +13,7 @@ from tlstax.contract import Job
 from tlstax.mysql import status
 from tlstax.plan import sittings
 from tlstax.plan.sittings import Sitting
+from tlstax.records.server_counts import counting_of
 from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench
@@ -148,6 +149,8 @@ def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None
     opened = [seat.opened_in_turns for seat in seats]
     made = zip((seat.trial.case.levels for seat in seats), opened, strict=True)
     written = [_written(seat) for seat in seats]
+    server = seats[0].bench.server
+    counting = counting_of(server.version, server.tls_library_version, delta)
     claims = {**together.claims(made), **rows_changed.claims(written)}
     if not seats[0].bench.guest:
         claims |= statements.claims(written)
@@ -156,7 +159,7 @@ def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None
     for seat, own in zip(seats, opened, strict=True):
         seat.gathered.together = Together(
             clients=len(seats),
-            status_delta={name: delta.get(name, 0) for name in claims},
+            status_delta={counter: delta.get(counter, 0) for counter in counting.counters_of(claims)},
             claims=claims,
             own=own,
         )
@@ -168,7 +171,6 @@ def _written(seat: Seat) -> rows_changed.Written:
     return rows_changed.Written(
         case=seat.trial.case.levels,
         workload=seat.gathered.captured.job.workload,
-        version=seat.bench.server.version,
         operations=seat.operations_in_turns,
         failed=sum(error.count for error in done.errors) if done else 0,
     )

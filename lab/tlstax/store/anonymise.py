@@ -26,6 +26,7 @@ from tlstax.records.pilot import PilotLoad
 from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
 from tlstax.records.profiles.stacks import Frame as StackFrame
 from tlstax.records.public_fields import Fields, Public, Texts, always, form, out
+from tlstax.records.server_counts import COUNTS
 from tlstax.records.slices import Together
 from tlstax.records.trial import HEAD, RunHeader, StoredRun, TrialRecord, Verdict
 from tlstax.records.window import ProcessUse, Window
@@ -530,7 +531,7 @@ def _server_fields(names: _Names) -> Fields:
         trial.TableState: {"table": lambda text: text if text in _TABLES else "table"},
         ProcessUse: {"counters": Texts(form(_PROCESS_COUNTER.pattern))},
         Window: {"status_delta": counters},
-        Together: {"status_delta": counters, "claims": counters},
+        Together: {"status_delta": counters, "claims": Texts(form("|".join(COUNTS)))},
         Profile: {"event": form(r"(?:cycles|cpu-clock|task-clock|instructions)(?::[ukhpPG]+)?", "left out")},
         SideProfile: {"stacks": Texts(_stack)},
         LockSite: {

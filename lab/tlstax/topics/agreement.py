@@ -69,16 +69,16 @@ AGREE_WITHIN = 1.10
 """Clients agree where the whole interval of their ratio lies within this factor, and the noise floor too."""
 
 COUNTED = (
-    "Com_begin",
-    "Com_commit",
-    "Com_delete",
-    "Com_insert",
-    "Com_insert_select",
-    "Com_select",
-    "Com_set_option",
-    "Com_update",
+    "begin",
+    "commit",
+    "delete",
+    "insert",
+    "insert_select",
+    "select",
+    "set_option",
+    "update",
 )
-"""The server's counters of statements that clients send (SHOW STATUS, MySQL reference manual)."""
+"""The commands that are statements of clients, as the server counts them."""
 
 LEAST_MORE = {STATEMENTS: 0.001, CONNECTIONS: 0.000_1}
 """From how many more an operation on they are a clue."""
@@ -189,8 +189,9 @@ def counted_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Counted]:
             continue
         levels = frozen(case.levels)
         operations[levels] += record.watched_operations
-        counts[levels][STATEMENTS] += sum(window.status_delta.get(name, 0) for name in COUNTED)
-        counts[levels][CONNECTIONS] += window.status_delta.get("Connections", 0)
+        commands = record.commands_in_window
+        counts[levels][STATEMENTS] += sum(commands.get(name, 0) for name in COUNTED)
+        counts[levels][CONNECTIONS] += record.counted_in_window("connections") or 0
     return {
         levels: {name: counts[levels][name] / count for name in LEAST_MORE}
         for levels, count in operations.items()

@@ -134,9 +134,9 @@ def _handshakes(records: Iterable[TrialRecord]) -> str:
     for record in records:
         client_counts = client_counts and not (record.job and record.job.driver)
         client += sum(seen.count for seen in record.done.lifetime.handshakes) if record.done else 0
-        delta = record.server.status_delta if record.server else {}
-        server_counts = server_counts and "Ssl_finished_accepts" in delta
-        server += delta.get("Ssl_finished_accepts", 0)
+        counted = record.server.counted("handshakes") if record.server else None
+        server_counts = server_counts and counted is not None
+        server += counted or 0
     sides = ((client, client_counts), (server, server_counts))
     said = [f"{number:,}" if counts else "did not say" for number, counts in sides]
     return f"client {said[0]}, server {said[1]}"

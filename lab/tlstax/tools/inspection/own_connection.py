@@ -199,7 +199,7 @@ def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Insid
     wait(max(0.0, watch_s - (time.monotonic() - began)))
     after, over_s = use_counters.read(database), time.monotonic() - began
     return Inside(
-        since_start=use({}, before, float(before.get(use_counters.UPTIME, 0))),
+        since_start=use({}, before, float(before.get("uptime_s", 0))),
         watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
         programs=programs,
         unread=unread,

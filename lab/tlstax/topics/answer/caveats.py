@@ -288,8 +288,8 @@ def _retransmitted(trials: Sequence[TrialRecord]) -> Iterator[str]:
         )
 
 
-COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
-"""What a server counts of statements that read and write (reference manual, "Server Status Variables")."""
+COUNTED = ("select", "insert", "update", "delete", "replace")
+"""The commands that read and write."""
 
 
 SELECT_BYTES, MANY = 120, 1000
@@ -375,7 +375,8 @@ def others_per_s(stored: StoredRun) -> float | None:
         reads = case.levels.workload in {kept for kept, _ in KEPT_BESIDE_MADE}
         if window is None or not window.status_delta or not reads or record.failure:
             continue
-        counted = sum(window.status_delta.get(name, 0) for name in COUNTED)
+        commands = record.commands_in_window
+        counted = sum(commands.get(name, 0) for name in COUNTED)
         others += counted - record.watched_operations
         watched_s += window.took_s
     return max(0.0, others / watched_s) if watched_s else None

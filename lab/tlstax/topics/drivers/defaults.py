@@ -13,7 +13,6 @@ from typing import Any
 
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row, Told
-from tlstax.stats.outcomes import is_statement
 from tlstax.stats.series import Frozen, Series, frozen
 from tlstax.stats.stats import geometric_mean
 from tlstax.study import Case, Study
@@ -84,10 +83,10 @@ def _commands(trials: Sequence[TrialRecord]) -> dict[str, float]:
     for record in trials:
         if record.window is not None and record.done is not None:
             operations += record.watched_operations
-            counted.update({n: x for n, x in record.window.status_delta.items() if is_statement(n)})
+            counted.update(record.commands_in_window)
     if not operations:
         return {}
-    return {name.removeprefix("Com_"): times / operations for name, times in counted.most_common()}
+    return {name: times / operations for name, times in counted.most_common()}
 
 
 def is_left_alone(case: Case) -> bool:
