@@ -34,7 +34,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
-from tlstax.study.client_kinds import known
+from tlstax.study.client_kinds import KINDS
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.support import directories
@@ -330,7 +330,7 @@ def test_a_certificate_of_another_authority_is_refused_by_client_libraries_that_
     other = mariadb if filled is mysql else mysql
     asked = job(filled, tls=tls(filled, ca_file=other.ca_file))
     ready, _ = measured(job(filled, tls=tls(filled)))
-    if known.kind_of("sysbench").verifies(ready.client_version):
+    if KINDS["sysbench"].verifies(ready.client_version):
         assert kind_of(failed(asked)) == ("certificate", "server")
         return
     # From Connector/C 3.4 on some take any certificate, and each trial says so (`checks.verification`).

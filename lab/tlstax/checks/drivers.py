@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, unless_counted
 from tlstax.study import path_tls
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
 from tlstax.study.product import product_of
 from tlstax.support.text import counted

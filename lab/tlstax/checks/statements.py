@@ -10,7 +10,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.rows_changed import Written
 from tlstax.contract import Workload
 from tlstax.study import workloads
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads import verb as verb_of
 

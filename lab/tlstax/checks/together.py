@@ -16,7 +16,7 @@ from tlstax.checks.statements import WORDS as STATEMENTS
 from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
 from tlstax.study import path_tls
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, UNSET
 from tlstax.study.product import product_of

@@ -9,7 +9,7 @@ from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
 from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
 from tlstax.study import path_tls, workloads
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
 from tlstax.study.product import product_of

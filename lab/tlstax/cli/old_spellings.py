@@ -213,13 +213,13 @@ def _clients_that_there_are() -> list[str]:
     """Without sysbench, and a network to fetch it, the others: that was never a reason to stop."""
     from tlstax.cli.progress import ProgressLine
     from tlstax.clients.choice import obtain_client
-    from tlstax.study.client_kinds.sysbench import NAME
+    from tlstax.study.client_kinds import SYSBENCH
 
     line = ProgressLine(quiet=True)
     try:
-        obtain_client(NAME, line.step)
+        obtain_client(SYSBENCH, line.step)
     except TlstaxError as error:
-        line.warn(f"no {NAME} to compare with: {error.sentence()}")
+        line.warn(f"no {SYSBENCH} to compare with: {error.sentence()}")
         return _set("client", "engine,floor")
     return []
 

@@ -43,7 +43,7 @@ from tlstax.study import (
     study_toml,
 )
 from tlstax.study.changes import over_client_library
-from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds import FLOOR
 from tlstax.study.faults import rebuilt
 from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there

@@ -9,9 +9,7 @@ from tlstax.clients import driver, engine, floor, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
-from tlstax.study.client_kinds import floor as floor_kind
-from tlstax.study.client_kinds import mysqlslap as mysqlslap_kinds
-from tlstax.study.client_kinds import sysbench as sysbench_kind
+from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, SYSBENCH
 from tlstax.study.level_names import ENGINE
 
 Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]
@@ -19,9 +17,9 @@ Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]
 
 PROGRAMS: Mapping[str, Obtain] = {
     ENGINE: lambda _, __: (engine.engine_specimen(), engine.engine_command()),
-    floor_kind.NAME: lambda _, __: (floor.floor_specimen(), floor.floor_command()),
-    sysbench_kind.NAME: lambda _, progress: sysbench.obtain_client(progress),
-    **{kind.name: mysqlslap.obtain for kind in mysqlslap_kinds.KINDS},
+    FLOOR: lambda _, __: (floor.floor_specimen(), floor.floor_command()),
+    SYSBENCH: lambda _, progress: sysbench.obtain_client(progress),
+    **{kind.name: mysqlslap.obtain for kind in MYSQLSLAPS},
 }
 """How each client that is no driver is obtained."""
 

@@ -16,7 +16,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.job_parts import JobTerms, merged
 from tlstax.study.level_names import ENGINE, REQUIRED, UNSET

@@ -9,7 +9,7 @@ from tlstax.plan.order import cases
 from tlstax.records.pilot import Pilot
 from tlstax.records.trial import Machine
 from tlstax.study import Case, Study
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, NO_BURN, NO_FAULT, POINT_SELECT, STORM
 

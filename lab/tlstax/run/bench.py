@@ -42,7 +42,7 @@ from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import cpu_features, legacy_tls
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification

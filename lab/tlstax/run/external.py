@@ -49,8 +49,7 @@ from tlstax.study.changes import (
     without_tables,
     without_tls_by,
 )
-from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.client_kinds import SYSBENCH, kind_of
 from tlstax.study.factors import (
     CaseLevels,
     ServerChoice,

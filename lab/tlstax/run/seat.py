@@ -28,7 +28,7 @@ from tlstax.run.lock_counting import LockCounting
 from tlstax.run.route_guard import travelling
 from tlstax.run.watching import counters_of, watched
 from tlstax.study.case_workload import sets_values
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes
 
 OVERHEAD_BLOCKS = 3

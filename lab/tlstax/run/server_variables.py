@@ -14,7 +14,7 @@ from tlstax.mysql import innodb, tls_facts, tls_switch
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Study
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake

@@ -15,7 +15,7 @@ from tlstax.records.window import CpuSlice, CpuTicks
 from tlstax.stats import histograms, slices
 from tlstax.stats.histograms import Histogram
 from tlstax.study import Level, Study
-from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds import FLOOR
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,

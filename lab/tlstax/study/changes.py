@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds import FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
 from tlstax.study.factors import FACTORS, Choice, check_factor

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.contract import OpenLoop
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import Wanted, kind_of
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     BURN,

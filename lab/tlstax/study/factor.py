@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tlstax.study import configuration as configured
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.job_parts import JobTerms, Part
 from tlstax.study.level_names import Level
 from tlstax.study.workloads import by_numbers

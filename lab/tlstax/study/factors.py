@@ -19,8 +19,7 @@ from pydantic_core import CoreSchema, core_schema
 from tlstax.contract import Compression
 from tlstax.study import configuration as configured
 from tlstax.study import exclusions, job_parts, level_words, workloads
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.client_kinds.known import KINDS, client_words
+from tlstax.study.client_kinds import KINDS, Wanted, client_words
 from tlstax.study.cpu_features import HIDDEN, OWN_FEATURES
 from tlstax.study.factor import Factor, Of
 from tlstax.study.level_names import (

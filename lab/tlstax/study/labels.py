@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from tlstax.contract import OpenLoop
 from tlstax.study import configuration as configured
 from tlstax.study import cpu_features
-from tlstax.study.client_kinds.known import client_words, kind_of
+from tlstax.study.client_kinds import client_words, kind_of
 from tlstax.study.design import Case, Study
 from tlstax.study.factors import DISTANCE_FACTORS, FACTORS, CaseLevels, factors_of
 from tlstax.study.level_names import ENGINE, NO_FAULT, OPTION, OWN, REQUIRED, UNSET, VARIANTS, Level, Levels

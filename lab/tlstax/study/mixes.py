@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from tlstax.contract import Compression, Frozen
 from tlstax.study import exclusions
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import (
     AUTH_PLUGINS,

@@ -41,7 +41,7 @@ from tlstax.stats.wording import (
     signed_percent,
 )
 from tlstax.study import Study
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER

@@ -20,8 +20,7 @@ from tlstax.stats.outcomes import UNITS, is_of_load_client
 from tlstax.stats.series import Frozen, Series, frozen
 from tlstax.stats.wording import capitalised, each, negotiated, tls_label, with_ends
 from tlstax.study import workloads
-from tlstax.study.client_kinds.floor import NAME as FLOOR
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import FLOOR, client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT
 from tlstax.support.grouping import grouped

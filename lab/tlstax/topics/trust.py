@@ -12,7 +12,7 @@ from tlstax.stats.judgements import judge_difference
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.study import Levels
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import client_words
 from tlstax.study.labels import group_label
 from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column

@@ -10,7 +10,7 @@ from tlstax.clients.borrowed import borrowed
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
-from tlstax.study.client_kinds.mysqlslap import PREFIX
+from tlstax.study.client_kinds import MYSQLSLAP_PREFIX
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
@@ -21,7 +21,9 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
 
     Its server is fetched if it is not there. MachineFault when it cannot be had or does not run.
     """
-    build = named_server(f"mysql-{name.removeprefix(PREFIX)}", progress, why=f"{name} comes with it")
+    build = named_server(
+        f"mysql-{name.removeprefix(MYSQLSLAP_PREFIX)}", progress, why=f"{name} comes with it"
+    )
     executable, command = borrowed(build, "mysqlslap")
     specimen = Specimen(
         name=name,

@@ -17,7 +17,7 @@ from tlstax.stats.outcomes import is_statement
 from tlstax.stats.series import Frozen, Series, frozen
 from tlstax.stats.stats import geometric_mean
 from tlstax.study import Case, Study
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import driver_label, driver_words, shared_options
 from tlstax.study.level_names import UNSET
