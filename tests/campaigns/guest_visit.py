@@ -17,8 +17,8 @@ from tlstax.mysql import status
 from tlstax.mysql.database import Database, TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.study.factors import CaseLevels
+from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds
-from tlstax.study.workload_files import parse_workload
 from tlstax.support.errors import MachineFault
 
 PASSWORD = "Sesame, open!"

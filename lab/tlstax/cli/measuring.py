@@ -34,7 +34,7 @@ from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
-from tlstax.study.faults import rebuilt
+from tlstax.study.files import rebuilt
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import tls_libraries
 from tlstax.study.server_abilities import ServerAbilities

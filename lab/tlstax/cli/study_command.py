@@ -44,7 +44,7 @@ from tlstax.study import (
 )
 from tlstax.study.changes import over_client_library
 from tlstax.study.client_kinds import FLOOR
-from tlstax.study.faults import rebuilt
+from tlstax.study.files import rebuilt
 from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake

@@ -9,7 +9,7 @@ import pytest
 
 from tlstax.external.server import GUEST_TABLES
 from tlstax.external.workload_guard import check_workloads
-from tlstax.study.workload_files import load_workload, parse_workload
+from tlstax.study.files import load_workload, parse_workload
 from tlstax.support.errors import UserMistake
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "orders.toml"
