@@ -26,8 +26,8 @@ from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.study.changes import without_plaintext
 from tlstax.study.factor import is_specimen_name
+from tlstax.study.labels import asking_what_is_there
 from tlstax.study.needs import has_plaintext
-from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 
 

@@ -29,8 +29,8 @@ from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.changes import by_addresses, trusting
+from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import EACH, RECONNECT, STORM
-from tlstax.study.questions import asking_what_is_there
 from tlstax.study.workloads.storm import CONNECTIONS
 from tlstax.support.errors import UserMistake
 

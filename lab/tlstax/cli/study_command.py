@@ -45,8 +45,8 @@ from tlstax.study import (
 from tlstax.study.changes import over_client_library
 from tlstax.study.client_kinds import FLOOR
 from tlstax.study.files import rebuilt
+from tlstax.study.labels import asking_what_is_there
 from tlstax.study.needs import has_plaintext, lacking
-from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text

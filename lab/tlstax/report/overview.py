@@ -29,8 +29,7 @@ from tlstax.stats.wording import (
     workload_label,
 )
 from tlstax.study import Level, Levels, Study
-from tlstax.study.level_names import NO_FAULT, VARIANTS
-from tlstax.study.level_words import certificate_words, key_of
+from tlstax.study.level_names import NO_FAULT, VARIANTS, certificate_words, key_of
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped

@@ -56,9 +56,9 @@ from tlstax.study.factors import (
     factors_of,
 )
 from tlstax.study.job_parts import JobTerms
+from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import ENGINE, UNSET
 from tlstax.study.needs import data_needs, has_plaintext, server_choices
-from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 
 ALONE = (None,)

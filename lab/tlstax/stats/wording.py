@@ -24,8 +24,7 @@ from tlstax.study.labels import (
     telling,
     way_words,
 )
-from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
-from tlstax.study.level_words import TLS_SWITCH, key_of, planted_words
+from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION, TLS_SWITCH, key_of, planted_words
 from tlstax.study.path_tls import is_of_client
 
 MOST_PER_CENT = 1000

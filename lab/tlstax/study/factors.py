@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from tlstax.contract import Compression
 from tlstax.study import configuration as configured
-from tlstax.study import exclusions, job_parts, level_words, workloads
+from tlstax.study import exclusions, job_parts, level_names, workloads
 from tlstax.study.client_kinds import KINDS, Wanted, client_words
 from tlstax.study.cpu_features import HIDDEN, OWN_FEATURES
 from tlstax.study.factor import Factor, Of
@@ -98,14 +98,14 @@ class ServerChoice:
         certificate = (
             ""
             if self.certificate == DEFAULT_CERTIFICATE
-            else f" with {level_words.certificate_words(self.certificate)}"
+            else f" with {level_names.certificate_words(self.certificate)}"
         )
-        chain = "" if self.chain in {None, 1} else f", {level_words.chain_words(self.chain or 1)}"
+        chain = "" if self.chain in {None, 1} else f", {level_names.chain_words(self.chain or 1)}"
         not_observed = "" if self.observed else ", not observed"
-        planted = level_words.planted_words(self.fault)
-        hidden = level_words.features_words(self.cpu_features)
+        planted = level_names.planted_words(self.fault)
+        hidden = level_names.features_words(self.cpu_features)
         cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
-        twin = level_words.twin_words(self.instance)
+        twin = level_names.twin_words(self.instance)
         return f"{server}{over}{options}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
 
 
@@ -158,7 +158,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "the key exchange groups that the client offers",
         levels=("default", *GROUPS, *GROUP_LISTS),
-        words=level_words.offered_words,
+        words=level_names.offered_words,
         named="where varied",
         unsaid="default",
         lacks=exclusions.of_group,
@@ -170,7 +170,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "the only cipher suite that the client offers, by OpenSSL's name",
         levels=("default", *CIPHERS),
-        words=level_words.cipher_words,
+        words=level_names.cipher_words,
         named="unless plain",
         unsaid="default",
         encrypted=True,
@@ -182,7 +182,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "how MySQL's packets are compressed after the login, within TLS where there is TLS",
         levels=COMPRESSIONS,
-        words=level_words.compression_words,
+        words=level_names.compression_words,
         named="unless plain",
         lacks=exclusions.of_compression,
         job=job_parts.of_compression,
@@ -204,7 +204,7 @@ class CaseLevels(Mapping[str, Level]):
         "load",
         "how statements travel",
         levels=("default", "text", "prepared"),
-        words=level_words.protocol_words,
+        words=level_names.protocol_words,
         check="statements.statements_counted",
     )
     connections: int = _factor(
@@ -233,7 +233,7 @@ class CaseLevels(Mapping[str, Level]):
         "state",
         "who turns TLS off: the client by its option, or the server",
         levels=("client", "server"),
-        words=level_words.tls_switch_words,
+        words=level_names.tls_switch_words,
         named="where varied",
         check="settings.tls_switch",
     )
@@ -242,7 +242,7 @@ class CaseLevels(Mapping[str, Level]):
         "server",
         "the key of the server's certificate",
         levels=CERTIFICATES,
-        words=lambda level: f"{level_words.key_of(level)} certificate",
+        words=lambda level: f"{level_names.key_of(level)} certificate",
         named="where varied",
         encrypted=True,
         lacks=exclusions.of_certificate,
@@ -253,7 +253,7 @@ class CaseLevels(Mapping[str, Level]):
         "server",
         "how many certificates the server sends: its own, and those up to the root, without it",
         form="whole",
-        words=level_words.chain_words,
+        words=level_names.chain_words,
         named="where varied",
         unsaid=1,
         encrypted=True,
@@ -264,7 +264,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "how many authorities are in the client's file, the server's among them",
         form="whole",
-        words=lambda level: f"trusting {level_words.trust_words(level)}",
+        words=lambda level: f"trusting {level_names.trust_words(level)}",
         named="where varied",
         encrypted=True,
         tls=job_parts.of_trust,
@@ -275,7 +275,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "have all connections of the engine one TLS context, or does each make its own?",
         levels=CONTEXTS,
-        words=level_words.tls_context_words,
+        words=level_names.tls_context_words,
         lacks=exclusions.of_tls_context,
         tls=job_parts.of_tls_context,
         check="settings.context",
@@ -285,7 +285,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "does the client prove itself by a certificate?",
         levels=("off", "on"),
-        words=level_words.client_certificate_words,
+        words=level_names.client_certificate_words,
         named="where varied",
         unsaid="off",
         encrypted=True,
@@ -316,7 +316,7 @@ class CaseLevels(Mapping[str, Level]):
         "state",
         "when a commit is on the disk",
         levels=tuple(DURABILITY),
-        words=level_words.durability_words,
+        words=level_names.durability_words,
         check="settings.durability",
     )
     queries: int | None = _factor(
@@ -353,7 +353,7 @@ class CaseLevels(Mapping[str, Level]):
         "way",
         "what carries the bytes between client and server",
         levels=PATHS,
-        words=level_words.path_words,
+        words=level_names.path_words,
         named="unless plain",
         unsaid=DIRECT,
         has_option=True,
@@ -457,7 +457,7 @@ class CaseLevels(Mapping[str, Level]):
         "the CPU time that the fault burn takes in each answer of the server",
         levels=(NO_BURN,),
         form="nanoseconds",
-        words=level_words.burn_words,
+        words=level_names.burn_words,
         lacks=exclusions.of_burn,
         check="identity.burned",
     )
@@ -482,7 +482,7 @@ class CaseLevels(Mapping[str, Level]):
         "observation",
         "what is watched beside the CPU clocks: everything, or nothing",
         levels=("all", "none"),
-        words=level_words.observers_words,
+        words=level_names.observers_words,
     )
     options: Mapping[str, str] = field(default_factory=dict)
 

@@ -44,8 +44,7 @@ from tlstax.study import Study
 from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
-from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
-from tlstax.study.level_words import TLS_SWITCH
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER, TLS_SWITCH
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures

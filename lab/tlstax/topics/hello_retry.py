@@ -37,8 +37,14 @@ from tlstax.stats.wording import (
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.key_groups import group_name
-from tlstax.study.level_names import GROUP_LISTS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
-from tlstax.study.level_words import VARIANT_WORDS, offered_words
+from tlstax.study.level_names import (
+    GROUP_LISTS,
+    GROUPS_LIFTED,
+    NO_FAULT,
+    P256_FIRST,
+    VARIANT_WORDS,
+    offered_words,
+)
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import figures

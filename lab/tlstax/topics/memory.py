@@ -27,8 +27,7 @@ from tlstax.stats.wording import MINUS, percent
 from tlstax.study import Level, Levels, Study
 from tlstax.study.factors import SERVER_FACTORS
 from tlstax.study.labels import group_label, label_levels
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core import figures

@@ -19,7 +19,7 @@ from tlstax.stats.series import LADDER, Series, frozen, pooled
 from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.core import columns

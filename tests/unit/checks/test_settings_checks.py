@@ -18,8 +18,7 @@ from tlstax.report.page.evidence import proofs
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
-from tlstax.study.level_names import CERTIFICATES
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import CERTIFICATES, key_of
 from tlstax.topics.core.charts import Style
 from tlstax.topics.core.groups import Row
 

@@ -21,8 +21,7 @@ from tlstax.stats.series import Values
 from tlstax.stats.wording import known_to, percent, signed_percent
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label, label_levels
-from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM, key_of
 from tlstax.study.mixes import Mix
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.prediction.model import SERVER_CPU
