@@ -30,7 +30,7 @@ from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET
-from tlstax.study.path_tls import ENDS_TLS, PROTECTION
+from tlstax.study.tls_levels import ENDS_TLS, PROTECTION
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 PROGRAMS = tuple(path for path in PATHS if path not in (DIRECT, UNIX_SOCKET))

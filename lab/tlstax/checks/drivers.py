@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, unless_counted
-from tlstax.study import path_tls
+from tlstax.study import tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
 from tlstax.study.product import product_of
@@ -45,7 +45,7 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
         )
         return
     seen, made = trial.server.status_delta.get(COUNTER, 0), _connections(trial)
-    wanted = path_tls.tls_at_server(trial.case)
+    wanted = tls_levels.tls_at_server(trial.case)
     if wanted == UNSET:
         yield from _left_to_the_driver(trial, seen, made)
         return

@@ -15,7 +15,7 @@ from tlstax.checks.handshakes import least as least_counted
 from tlstax.checks.statements import WORDS as STATEMENTS
 from tlstax.checks.treatment import cache_hits, handshakes_at_server
 from tlstax.contract import Counts
-from tlstax.study import path_tls
+from tlstax.study import tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, UNSET
@@ -79,14 +79,14 @@ def _claims(case: CaseLevels, counts: Counts) -> dict[str, Range]:
     if case.address != DIRECT:
         return dict.fromkeys(COUNTERS, (0, None))
     if kind_of(case.client).is_driver:
-        at_server = path_tls.tls_at_server(case)
+        at_server = tls_levels.tls_at_server(case)
         encrypted, never = at_server not in {"off", UNSET}, at_server == "off"
         return {
             "Connections": (counts.connections, None),
             HANDSHAKES: (counts.connections if encrypted else 0, 0 if never else None),
             "Ssl_session_cache_hits": (0, 0 if never else None),
         }
-    handshakes, own = handshakes_at_server(case, counts), path_tls.is_of_client(case)
+    handshakes, own = handshakes_at_server(case, counts), tls_levels.is_of_client(case)
     hits = cache_hits(counts.handshakes) if own else 0
     return {
         "Connections": (counts.connections, counts.connections),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
 from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
-from tlstax.study import path_tls, workloads
+from tlstax.study import tls_levels, workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
@@ -40,7 +40,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     Where it leaves that to the driver, both only have to say the same. A client that does not report it is
     not believed: what remains is the server's word.
     """
-    wanted, at_server = trial.case.tls, path_tls.tls_at_server(trial.case)
+    wanted, at_server = trial.case.tls, tls_levels.tls_at_server(trial.case)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield from _not_asked(trial)
     for seen in trial.ready.negotiated:
@@ -49,7 +49,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
         yield from _view_disagrees("server", seen.server, at_server)
         if wanted == UNSET and seen.client_tells and (seen.client is None) != (seen.server is None):
             yield Doubt("invalid", "client and server do not agree on whether a connection is encrypted")
-        if seen.client is not None and seen.server is not None and path_tls.is_of_client(trial.case):
+        if seen.client is not None and seen.server is not None and tls_levels.is_of_client(trial.case):
             ours = (seen.client.version, seen.client.cipher)
             theirs = (seen.server.version, registered_suite(seen.server.cipher))
             if ours != theirs:
@@ -155,7 +155,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     if full_in_window:
         yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
     for seen in trial.ready.negotiated:
-        server = seen.server if path_tls.is_of_client(trial.case) else None
+        server = seen.server if tls_levels.is_of_client(trial.case) else None
         for side, view in (("client", seen.client), ("server", server)):
             if view is not None and view.resumed is False:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
@@ -194,7 +194,7 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     elif product_of(trial.server.version) == "mariadb":
         if _count(made.handshakes, resumed=True):
             yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
-    elif path_tls.is_of_client(trial.case):
+    elif tls_levels.is_of_client(trial.case):
         hits = cache_hits(made.handshakes)
         claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
     for what, counter, claimed in claims:
@@ -228,9 +228,9 @@ def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
     Such a path makes one for each connection, or none. Which of them it resumes is its own affair. A client
     that asks nothing does not count its own: it makes as many.
     """
-    if path_tls.is_of_client(case) and kind_of(case.client).asks:
+    if tls_levels.is_of_client(case) and kind_of(case.client).asks:
         return sum(seen.count for seen in made.handshakes)
-    return 0 if path_tls.tls_at_server(case) == "off" else made.connections
+    return 0 if tls_levels.tls_at_server(case) == "off" else made.connections
 
 
 def logins(trial: Complete) -> Iterator[Doubt]:
@@ -239,7 +239,7 @@ def logins(trial: Complete) -> Iterator[Doubt]:
     MySQL Router asks for the password itself where it ends a client's TLS: the server hashes nothing anew.
     """
     for way, count in trial.done.window.authentications.items():
-        if way == "full_tls" and path_tls.asks_for_passwords(trial.case):
+        if way == "full_tls" and tls_levels.asks_for_passwords(trial.case):
             yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
         elif way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")

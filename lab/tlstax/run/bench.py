@@ -41,7 +41,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import cpu_features, legacy_tls
+from tlstax.study import cpu_features, tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factors import CaseLevels
@@ -301,7 +301,7 @@ def private_bench(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
         certificate=_request(wanted),
-        openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
+        openssl_conf=tls_levels.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         cpu_features=wanted.cpu_features,
         configuration=wanted.configuration,

@@ -23,7 +23,7 @@ from tlstax.specimens.sessions import Session, open_session
 from tlstax.study import Study
 from tlstax.study.level_names import UNIX_SOCKET
 from tlstax.study.needs import paths
-from tlstax.study.path_tls import BEGINS_TLS, ENDS_TLS, LEADS_ANYWHERE
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, LEADS_ANYWHERE
 from tlstax.support.errors import TlstaxError, UserMistake
 
 BROKEN_OFF = 10

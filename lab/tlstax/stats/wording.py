@@ -25,7 +25,7 @@ from tlstax.study.labels import (
     way_words,
 )
 from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION, TLS_SWITCH, key_of, planted_words
-from tlstax.study.path_tls import is_of_client
+from tlstax.study.tls_levels import is_of_client
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""

@@ -22,7 +22,7 @@ from tlstax.study.level_names import (
     PATHS,
     Level,
 )
-from tlstax.study.path_tls import BEGINS_TLS, ENDS_TLS
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"

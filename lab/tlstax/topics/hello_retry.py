@@ -36,7 +36,6 @@ from tlstax.stats.wording import (
 )
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.key_groups import group_name
 from tlstax.study.level_names import (
     GROUP_LISTS,
     GROUPS_LIFTED,
@@ -45,6 +44,7 @@ from tlstax.study.level_names import (
     VARIANT_WORDS,
     offered_words,
 )
+from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import figures

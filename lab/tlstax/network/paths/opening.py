@@ -17,7 +17,7 @@ from tlstax.records.trial import Specimen
 from tlstax.specimens import path_recipes, resolve, shelf
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
-from tlstax.study.path_tls import SSH_CIPHERS
+from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {

@@ -20,7 +20,7 @@ from tlstax.network.paths.ends import Ends
 from tlstax.network.paths.program import Plan, Program
 from tlstax.specimens.keys import new_ssh_key
 from tlstax.specimens.manifest import Kept
-from tlstax.study.path_tls import SSH_CIPHERS
+from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 

@@ -8,7 +8,7 @@ from tlstax.contract import Account, Done, Endpoint, Job, Ready, Statement, TlsO
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.results.inspection import Asked, ConnectPhase
 from tlstax.stats import histograms
-from tlstax.study.key_groups import group_name
+from tlstax.study.tls_levels import group_name
 from tlstax.support.errors import MachineFault
 from tlstax.tools.inspection.questions import Question
 

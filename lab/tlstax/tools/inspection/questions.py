@@ -8,8 +8,8 @@ from typing import get_args
 
 from tlstax.contract import TlsOn, TlsVersion
 from tlstax.results.inspection import Topic
-from tlstax.study import legacy_tls
-from tlstax.study.key_groups import KEY_GROUPS
+from tlstax.study import tls_levels
+from tlstax.study.tls_levels import KEY_GROUPS
 
 VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
 
@@ -69,7 +69,7 @@ def connections(asked: Sequence[Question]) -> int:
 
 
 def _version(client: TlsOn, version: TlsVersion) -> TlsOn:
-    ciphers = legacy_tls.cipher_list(version) or client.cipher_list
+    ciphers = tls_levels.cipher_list(version) or client.cipher_list
     return client.model_copy(update={"min_version": version, "max_version": version, "cipher_list": ciphers})
 
 

@@ -21,8 +21,8 @@ from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import legacy_tls, workloads
-from tlstax.study.key_groups import KEY_GROUPS, group_name
+from tlstax.study import tls_levels, workloads
+from tlstax.study.tls_levels import KEY_GROUPS, group_name
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.support.plain_words import reason
 
@@ -149,7 +149,7 @@ def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool)
         tls=TlsOn(
             min_version=version,
             max_version=version,
-            cipher_list=legacy_tls.cipher_list(version),
+            cipher_list=tls_levels.cipher_list(version),
             resumption=resumption,
         ),
         workload=workloads.built_in("reconnect", server.table_name, 1),

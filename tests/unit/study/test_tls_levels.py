@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tlstax.contract import TlsVersion
-from tlstax.study import legacy_tls
+from tlstax.study import tls_levels
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from tlstax.study import legacy_tls
     ],
 )
 def test_only_old_versions_are_told_a_cipher(version: TlsVersion | None, ciphers: str | None) -> None:
-    assert legacy_tls.cipher_list(version) == ciphers
+    assert tls_levels.cipher_list(version) == ciphers
 
 
 def test_short_keys_lower_the_security_level_on_both_sides_and_others_do_not() -> None:
-    assert legacy_tls.cipher_list("1.3", "rsa-1024") == "DEFAULT:@SECLEVEL=0"
-    assert legacy_tls.cipher_list("1.0", "rsa-1024") == "AES256-SHA:@SECLEVEL=0"
-    assert legacy_tls.cipher_list("1.3", "rsa-4096") is None
-    assert "CipherString = DEFAULT:@SECLEVEL=0\n" in legacy_tls.openssl_conf("rsa-1024")
-    assert not legacy_tls.openssl_conf("ec-p256")
+    assert tls_levels.cipher_list("1.3", "rsa-1024") == "DEFAULT:@SECLEVEL=0"
+    assert tls_levels.cipher_list("1.0", "rsa-1024") == "AES256-SHA:@SECLEVEL=0"
+    assert tls_levels.cipher_list("1.3", "rsa-4096") is None
+    assert "CipherString = DEFAULT:@SECLEVEL=0\n" in tls_levels.openssl_conf("rsa-1024")
+    assert not tls_levels.openssl_conf("ec-p256")
