@@ -31,7 +31,7 @@ from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.changes import by_addresses, trusting
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import EACH, RECONNECT, STORM
-from tlstax.study.workloads.storm import CONNECTIONS
+from tlstax.study.workloads.statements import STORM_CONNECTIONS
 from tlstax.support.errors import UserMistake
 
 
@@ -318,4 +318,4 @@ def _connections_of_storms(options: RunOptions, servers: ExternalServers) -> str
             "given",
             remedy="give --connections",
         )
-    return str(CONNECTIONS) if asked == (STORM,) else None
+    return str(STORM_CONNECTIONS) if asked == (STORM,) else None

@@ -12,8 +12,7 @@ from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
 from tlstax.mysql import table_keys
 from tlstax.mysql.database import Database, SqlError
-from tlstax.study.workloads.table_there import reading_keys
-from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.study.workloads.user_defined import UserWorkload, reading_keys
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 

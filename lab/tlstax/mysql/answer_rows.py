@@ -12,7 +12,7 @@ import numpy as np
 
 from tlstax.mysql.database import TableContent
 from tlstax.mysql.layout import Layout, Row
-from tlstax.study.workloads.sessions import ids_of
+from tlstax.study.workloads.sized import ids_of
 
 CHUNK_BYTES = 400_000
 """Of the values in a statement, unless one is longer: under the smallest max_allowed_packet that servers have

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tlstax.study import Study, load_study
 from tlstax.study.level_names import P256_FIRST, Level
 from tlstax.study.mixes import CHEAPEST_KEY
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sized import Session
 
 AT_ONCE = 4
 """Connections at once on the private server: it is busy, as one that is worth advice is."""

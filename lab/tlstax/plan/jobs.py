@@ -21,7 +21,7 @@ from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.job_parts import JobTerms, merged
 from tlstax.study.level_names import ENGINE, REQUIRED, UNSET
 from tlstax.study.workloads import draws_once, put_back_sql
-from tlstax.study.workloads.storm import ROUNDS
+from tlstax.study.workloads.statements import STORM_ROUNDS
 from tlstax.study.workloads.user_defined import with_table
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -154,7 +154,7 @@ def rounds_of(case: CaseLevels) -> int:
     repeat it. A storm is all rounds, and nothing is put back between them.
     """
     if case.is_storm:
-        return ROUNDS if case.rounds is None else case.rounds
+        return STORM_ROUNDS if case.rounds is None else case.rounds
     in_rounds = case.queries is not None and kind_of(case.client).works_in_rounds
     return case.rounds or 1 if in_rounds else 1
 

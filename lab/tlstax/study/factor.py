@@ -13,8 +13,7 @@ from tlstax.study.client_kinds import Wanted
 from tlstax.study.job_parts import JobTerms, Part
 from tlstax.study.level_names import Level
 from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import FORM as BULK_FORM
-from tlstax.study.workloads.sessions import FORM
+from tlstax.study.workloads.sized import BULK_FORM, SESSION_FORM
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, integer
@@ -77,7 +76,7 @@ class Factor:
         """The levels in words, for a message."""
         return {
             "name": ", ".join(self.levels or ()),
-            "workload": ", ".join((*(self.levels or ()), FORM, BULK_FORM)),
+            "workload": ", ".join((*(self.levels or ()), SESSION_FORM, BULK_FORM)),
             "configuration": f"{configured.AS_IT_COMES}, and {configured.FORM}",
             "specimen": "names of specimens (`tlstax specimens list` shows them)",
             "word": "words of one line",

@@ -53,8 +53,7 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.workloads.bulk import Rows
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sized import Rows, Session
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, counted

@@ -23,7 +23,7 @@ from tlstax.study.level_names import (
     Level,
 )
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
-from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
+from tlstax.study.workloads.sized import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
 

@@ -24,7 +24,7 @@ from tlstax.study import Level, Levels
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import Inserted, Rows, Sent
+from tlstax.study.workloads.sized import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 from tlstax.support.text import with_commas
 from tlstax.topics.core import charts as parts

@@ -14,7 +14,7 @@ from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.study.workloads.sysbench_oltp import LAST_ID
+from tlstax.study.workloads.statements import LAST_ID
 from tlstax.study.workloads.user_defined import UserWorkload
 
 TERMS = JobTerms(

@@ -11,7 +11,7 @@ from tlstax.plan.jobs import job_for
 from tlstax.plan.shared_jobs import SEEDS_APART, LoadPlace, shared
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.study.workloads.sysbench_oltp import LAST_ID
+from tlstax.study.workloads.statements import LAST_ID
 
 TWO = (LoadPlace((0, 1), ("10.0.0.1", "10.0.0.2")), LoadPlace((0, 1, 2, 3)))
 

@@ -22,8 +22,7 @@ from tlstax.study.workloads import (
     is_built_in,
     table_of,
 )
-from tlstax.study.workloads.bulk import VALUE_BYTES, Inserted, Rows, Sent
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sized import VALUE_BYTES, Inserted, Rows, Sent, Session
 from tlstax.support.errors import UserMistake
 
 

@@ -13,7 +13,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.study.needs import data_needs
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of
-from tlstax.study.workloads.sessions import Session, ids_of
+from tlstax.study.workloads.sized import Session, ids_of
 from tlstax.support.errors import UserMistake
 
 

@@ -20,7 +20,7 @@ from tlstax.stats.programs import Topic as ProgramTopic
 from tlstax.stats.remedies import Remedy, entry_for, reload_for
 from tlstax.study.level_names import CERTIFICATES, key_of
 from tlstax.study.mixes import CHEAPEST_KEY
-from tlstax.study.workloads.sessions import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
+from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
 from tlstax.support.text import counted
 from tlstax.topics.advice.measured import Measured
 

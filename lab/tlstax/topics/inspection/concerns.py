@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
 from tlstax.stats.remedies import Remedy, entry_for
 from tlstax.study.tls_levels import group_name
-from tlstax.study.workloads.sessions import FEW_STATEMENTS
+from tlstax.study.workloads.sized import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
 
 SOON = timedelta(days=30)
