@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.records.profiles.perf_script import parse
+from tlstax.records.profiles.perf_script import parse, readable
 from tlstax.records.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, Side, SideProfile, frames
-from tlstax.records.profiles.symbol_names import readable
 
 RECORDED = Path(__file__).parent / "recorded"
 SERVER, CLIENT, OTHER = 4001, 4002, 4003
