@@ -6,9 +6,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from tlstax.contract import Done, ErrorEvent, Ready, Slice
-from tlstax.records.load import Load
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
+from tlstax.records.window import Load, PortUse
 
 
 class Client(Protocol):

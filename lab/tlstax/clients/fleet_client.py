@@ -18,9 +18,8 @@ from tlstax.clients.fleet_messages import Finish, Finished, Go, Peer, Readied, S
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, Slice, TlsOn
 from tlstax.plan.shared_jobs import MOST_SKEW, shared
-from tlstax.records.load import Load, LoadPart
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
+from tlstax.records.window import Load, LoadPart, PortUse
 from tlstax.support.plain_words import reason
 
 TLS_FILES = ("ca_file", "certificate_file", "key_file")

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready, Slice
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import Machine, MappedLibrary, Specimen
+from tlstax.records.window import PortUse
 
 
 class ListenOrder(Frozen):

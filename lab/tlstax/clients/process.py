@@ -12,9 +12,8 @@ from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.contract import Done, ErrorEvent, Event, Interval, Job, Ready, Slice
 from tlstax.observers import process
 from tlstax.observers.ports import read_ports
-from tlstax.records.load import Load
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import MappedLibrary
+from tlstax.records.window import Load, PortUse
 from tlstax.support.plain_words import plain
 
 _EVENT: TypeAdapter[Ready | Interval | Slice | ErrorEvent | Done] = TypeAdapter(Event)

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 from tlstax.clients.fleet_messages import Peer
 from tlstax.contract import Frozen
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, RunHeader, Specimen, Trial, TrialRecord
 from tlstax.study import Study
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from tlstax.mysql.database import Database, SqlError
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Logged
 from tlstax.support.errors import MachineFault
 
 

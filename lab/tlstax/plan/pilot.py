@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tlstax.plan.cpu_shares import Core, balanced, client_share
 from tlstax.plan.order import cases
-from tlstax.records.pilot import Pilot
+from tlstax.records.beforehand import Pilot
 from tlstax.records.trial import Machine
 from tlstax.study import Case, Study
 from tlstax.study.client_kinds import kind_of

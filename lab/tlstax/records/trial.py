@@ -8,18 +8,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
-from tlstax.records.burned import Burned
+from tlstax.records.beforehand import ExternalServer, LoadStep, Pilot, Predictions
 from tlstax.records.capture import Capture
-from tlstax.records.external import ExternalServer
-from tlstax.records.load import Load, LoadStep
-from tlstax.records.locks import LockCounts
-from tlstax.records.pilot import Pilot
-from tlstax.records.ports import PortUse
-from tlstax.records.predicted import Predictions
 from tlstax.records.profiles.stacks import Profile
-from tlstax.records.slices import Slices, Together
 from tlstax.records.way import DistanceObservation, PathObservation
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.study import Case, Study
 
 

@@ -21,7 +21,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
 from tlstax.observers.turn import Turn
 from tlstax.plan.cpu_shares import Split, of_server
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Needs, Wanted, private_bench

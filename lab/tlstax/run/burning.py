@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tlstax.records.burned import Burned
+from tlstax.records.window import Burned
 from tlstax.run.bench import Bench
 from tlstax.specimens.burn_page import Burnt
 from tlstax.specimens.private_server import PrivateServer

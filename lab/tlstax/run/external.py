@@ -25,7 +25,7 @@ from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
-from tlstax.records.external import AtWork, ExternalServer
+from tlstax.records.beforehand import AtWork, ExternalServer
 from tlstax.records.trial import Machine
 from tlstax.run import external_paths
 from tlstax.run.at_work import found_there

@@ -18,11 +18,6 @@ from tlstax.network.tap.capturing import Captured
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s
-from tlstax.records.burned import Burned
-from tlstax.records.load import Load
-from tlstax.records.locks import LockCounts
-from tlstax.records.ports import PortUse
-from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     Evidence,
     LibraryClaim,
@@ -34,7 +29,7 @@ from tlstax.records.trial import (
     Trial,
     TrialRecord,
 )
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled

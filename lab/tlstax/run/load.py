@@ -11,8 +11,9 @@ from tlstax.clients.fleet_messages import Peer
 from tlstax.observers.machine import available_cpus
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.pilot import pilot_cases
-from tlstax.records.load import BUSY, LoadStep
+from tlstax.records.beforehand import LoadStep
 from tlstax.records.trial import LoadMachines, Machine, Trial, TrialRecord
+from tlstax.records.window import BUSY
 from tlstax.run.benches import Benches
 from tlstax.run.pilot import pilot_job
 from tlstax.run.trial import run_trial

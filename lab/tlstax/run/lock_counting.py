@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.symbols import Function, Symbols
-from tlstax.records.locks import LockCounts, LockSite
+from tlstax.records.window import LockCounts, LockSite
 from tlstax.run.bench import Bench
 from tlstax.specimens.lock_page import Site, Taken, between
 from tlstax.specimens.private_server import PrivateServer

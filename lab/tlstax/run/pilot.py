@@ -18,7 +18,7 @@ from tlstax.plan.cpu_shares import Core
 from tlstax.plan.jobs import job_for
 from tlstax.plan.pilot import FEWEST_CORES, PILOT_S, pilot_cases, shared_by
 from tlstax.plan.timing import window_s
-from tlstax.records.pilot import Pilot, PilotLoad
+from tlstax.records.beforehand import Pilot, PilotLoad
 from tlstax.records.trial import Machine, Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import Benches, Say, Specimens, open_benches

@@ -17,8 +17,7 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
-from tlstax.records.external import ExternalServer
-from tlstax.records.predicted import Predictions
+from tlstax.records.beforehand import ExternalServer, Predictions
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches

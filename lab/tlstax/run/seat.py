@@ -17,8 +17,8 @@ from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
-from tlstax.records.slices import Slices
 from tlstax.records.trial import ServerCpu, Trial
+from tlstax.records.window import Slices
 from tlstax.run import columns
 from tlstax.run.bench import Bench
 from tlstax.run.burning import Burning

@@ -13,8 +13,8 @@ from tlstax.contract import Job
 from tlstax.mysql import status
 from tlstax.plan import sittings
 from tlstax.plan.sittings import Sitting
-from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Together
 from tlstax.run.bench import Bench
 from tlstax.run.gathering import Passed
 from tlstax.run.seat import Seat

@@ -9,9 +9,8 @@ from typing import Final, Literal
 
 from tlstax.contract import Done, PhaseWire
 from tlstax.plan.order import cases
-from tlstax.records.locks import LOCKS
 from tlstax.records.trial import TrialRecord
-from tlstax.records.window import CpuSlice, CpuTicks
+from tlstax.records.window import LOCKS, CpuSlice, CpuTicks
 from tlstax.stats import histograms, slices
 from tlstax.stats.histograms import Histogram
 from tlstax.study import Level, Study

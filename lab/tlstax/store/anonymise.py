@@ -17,18 +17,14 @@ from typing import Any, get_args
 from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Job, Ready, RowSample, tls, workload
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
-from tlstax.records import capture, own_sentences, predicted, trial, way
+from tlstax.records import beforehand, capture, own_sentences, trial, way
 from tlstax.records import public_texts as texts
-from tlstax.records.external import ExternalServer
-from tlstax.records.load import Load, LoadPart
-from tlstax.records.locks import LockSite
-from tlstax.records.pilot import PilotLoad
+from tlstax.records.beforehand import ExternalServer, PilotLoad
 from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
 from tlstax.records.profiles.stacks import Frame as StackFrame
 from tlstax.records.public_fields import Fields, Public, Texts, always, form, out
-from tlstax.records.slices import Together
 from tlstax.records.trial import HEAD, RunHeader, StoredRun, TrialRecord, Verdict
-from tlstax.records.window import ProcessUse, Window
+from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together, Window
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
@@ -333,9 +329,9 @@ def _header_fields(names: _Names) -> Fields:
             "microcode": form(r"0x[0-9a-f]{1,16}"),
             "notes": _sentence,
         },
-        predicted.Predictions: parts,
-        predicted.Scaling: parts,
-        predicted.PredictedCase: {
+        beforehand.Predictions: parts,
+        beforehand.Scaling: parts,
+        beforehand.PredictedCase: {
             "levels": Texts(names.factor, names.level),
             "outcomes": Texts(_outcome),
         },

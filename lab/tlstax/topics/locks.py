@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlstax.plan import order as plan_order
-from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import LOCKS, LockCounts
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_case
 from tlstax.stats.outcomes import outcome

@@ -10,8 +10,8 @@ from tlstax.checks import judge
 from tlstax.checks.distance import distance
 from tlstax.checks.load import together
 from tlstax.contract import TcpEndpoint
-from tlstax.records.load import Load, LoadPart
 from tlstax.records.trial import ServerClaim, TrialRecord
+from tlstax.records.window import Load, LoadPart
 
 
 def shared(

@@ -12,8 +12,8 @@ from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
-from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial
+from tlstax.records.window import Slices
 from tlstax.report.page.evidence import proofs
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study

@@ -15,10 +15,8 @@ from tlstax.checks.statements import claims, slices_add_up, statements_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import connected, encryption, server_counts, work
 from tlstax.contract import Counts, ErrorCount, Workload
-from tlstax.records.load import Load
-from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.records.window import Window
+from tlstax.records.window import Load, Together, Window
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
 

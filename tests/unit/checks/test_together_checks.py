@@ -9,8 +9,8 @@ from check_by_check import doubts
 from tlstax.checks import judge
 from tlstax.checks.together import claims, together
 from tlstax.contract import Counts, Handshakes
-from tlstax.records.slices import Together
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import Together
 from tlstax.study.factors import CaseLevels
 
 NOTHING = Counts(connections=0, handshakes=(), authentications={})

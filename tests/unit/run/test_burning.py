@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tlstax.records.burned import Burned
+from tlstax.records.window import Burned
 from tlstax.run.burning import Burning
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.private_server import PrivateServer

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from math import log
 
-from tlstax.records.slices import Slices
+from tlstax.records.window import Slices
 from tlstax.results.bench import BenchDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tlstax.clients.program import ProgramFailure
 from tlstax.observers.symbols import Symbols
-from tlstax.records.locks import LOCKS
+from tlstax.records.window import LOCKS
 from tlstax.run.lock_counting import named
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.lock_page import VARIABLE, LockPage, Site, Taken, between

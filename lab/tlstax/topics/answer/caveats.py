@@ -10,7 +10,7 @@ from tlstax.plan.admission import turns_apart, without_room
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
 from tlstax.plan.stand_ins import stand_in_for
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.stats import stats

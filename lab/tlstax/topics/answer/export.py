@@ -7,10 +7,8 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
-from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.profiles.stacks import Profile
-from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     MappedLibrary,
     RunHeader,
@@ -18,7 +16,7 @@ from tlstax.records.trial import (
     StoredRun,
     TrialRecord,
 )
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Slices, Together, Window
 from tlstax.stats.outcomes import outcomes
 from tlstax.study import Role
 from tlstax.study.factors import CaseLevels

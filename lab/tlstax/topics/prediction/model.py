@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.records.predicted import Scaling
+from tlstax.records.beforehand import Scaling
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import PROCESSES

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.contract import Frozen
-from tlstax.records.predicted import Scaling
+from tlstax.records.beforehand import Scaling
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.stats.wording import alike, each, number, percent, set_ends, signed, with_ends

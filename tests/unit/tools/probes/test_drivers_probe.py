@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probed_drivers import CONNECTIONS, Own, asked, driver, gathered
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Logged
 from tlstax.tools.probes.drivers.probe_costs import DriverCosts, WayCosts
 from tlstax.tools.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument
 from tlstax.tools.probes.drivers.probe_reading import driver_row, round_trips

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tlstax.contract import ErrorKind, Frozen, Ready
-from tlstax.records.capture import Capture
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Capture, Logged
 from tlstax.tools.probes.drivers.attacked import Attack, TlsAsked
 
 Certificate = Literal["right", "unknown authority", "other host", "expired"]

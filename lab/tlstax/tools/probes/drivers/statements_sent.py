@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tlstax.contract import Frozen
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Logged
 from tlstax.tools.probes.drivers.probed import INSERT, Asked
 
 CONNECTED, LEFT = "Connect", "Quit"
