@@ -17,9 +17,7 @@ from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
-from tlstax.plan.calibration_study import NAME as CALIBRATION
-from tlstax.plan.calibration_study import calibration_study
-from tlstax.plan.validation_mixes import drawn, references, validation_study
+from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request

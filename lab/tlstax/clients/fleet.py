@@ -12,7 +12,7 @@ from typing import Self
 from tlstax.clients.clock_offset import ClockOffset
 from tlstax.clients.fleet_line import ANSWER_S, FleetLine, LoadMachineLost
 from tlstax.clients.fleet_messages import Clock, Mark, Peer
-from tlstax.plan.shared_jobs import MOST_SKEW, LoadPlace
+from tlstax.plan.jobs import MOST_SKEW, LoadPlace
 from tlstax.records.trial import Machine
 from tlstax.support.errors import MachineFault
 

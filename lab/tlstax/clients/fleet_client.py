@@ -17,7 +17,7 @@ from tlstax.clients.fleet_line import FleetLine
 from tlstax.clients.fleet_messages import Finish, Finished, Go, Peer, Readied, Sliced, Start
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, Slice, TlsOn
-from tlstax.plan.shared_jobs import MOST_SKEW, shared
+from tlstax.plan.jobs import MOST_SKEW, shared
 from tlstax.records.trial import MappedLibrary
 from tlstax.records.window import Load, LoadPart, PortUse
 from tlstax.support.plain_words import reason

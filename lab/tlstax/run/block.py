@@ -12,8 +12,7 @@ from tlstax.mysql import connection_log
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import trials_per_block
-from tlstax.plan.seated_jobs import seated
-from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.sittings import Sitting, seated, sittings
 from tlstax.plan.timing import window_s
 from tlstax.records.trial import RunHeader, Trial, TrialRecord
 from tlstax.run.bench import Bench

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_messages import Peer
 from tlstax.observers.machine import available_cpus
-from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.plan.pilot import pilot_cases
+from tlstax.plan.cpu_shares import AskedCpus, pilot_cases
 from tlstax.records.beforehand import LoadStep
 from tlstax.records.trial import LoadMachines, Machine, Trial, TrialRecord
 from tlstax.records.window import BUSY

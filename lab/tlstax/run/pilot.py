@@ -14,9 +14,8 @@ from dataclasses import replace
 from tlstax.contract import Job
 from tlstax.mysql import connection_log
 from tlstax.observers.machine import available_cpus, physical_cores
-from tlstax.plan.cpu_shares import Core
+from tlstax.plan.cpu_shares import FEWEST_CORES, PILOT_S, Core, pilot_cases, shared_by
 from tlstax.plan.jobs import job_for
-from tlstax.plan.pilot import FEWEST_CORES, PILOT_S, pilot_cases, shared_by
 from tlstax.plan.timing import window_s
 from tlstax.records.beforehand import Pilot, PilotLoad
 from tlstax.records.trial import Machine, Trial, TrialRecord

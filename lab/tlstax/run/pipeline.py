@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax.plan.admission import without_room
-from tlstax.plan.fitting import Fitting, Took
+from tlstax.plan.budget import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tlstax.plan.admission import admit, without_room
+from tlstax.plan.cpu_shares import pilot_cases
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits, Room
 from tlstax.plan.order import blocks, cases, plan
-from tlstax.plan.pilot import pilot_cases
 from tlstax.plan.sittings import Sitting, sittings
 from tlstax.plan.timing import SERVER_RESTART_S, block_s
 from tlstax.records.beforehand import ExternalServer

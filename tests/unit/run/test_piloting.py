@@ -12,7 +12,7 @@ import pytest
 
 from fake_trials import fake_run, whole_tax
 from tlstax.observers.machine import describe_machine, physical_cores
-from tlstax.plan.pilot import pilot_cases
+from tlstax.plan.cpu_shares import pilot_cases
 from tlstax.records.beforehand import PilotLoad
 from tlstax.records.trial import Machine, Trial, TrialRecord
 from tlstax.records.window import ProcessUse, Window

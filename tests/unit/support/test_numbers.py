@@ -16,7 +16,7 @@ from tlstax.mysql.connection_log import _schema
 from tlstax.observers import cgroup, machine, ports, processors, wire
 from tlstax.observers.far_process import SshHost, _use_of, parsed
 from tlstax.observers.threads import read_threads
-from tlstax.plan.stand_ins import stand_in_for
+from tlstax.plan.advice_studies import stand_in_for
 from tlstax.records.trial import Changes
 from tlstax.study import load_study
 from tlstax.study.configuration import _plain

@@ -6,7 +6,7 @@ import pytest
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.plan.validation_mixes import DrawnMix
+from tlstax.plan.prediction_studies import DrawnMix
 from tlstax.results.interval import Interval
 from tlstax.stats.series import BlockRow
 from tlstax.study import Level, load_study

@@ -11,10 +11,10 @@ from tlstax.plan.advice_studies import (
     Changes,
     changes_like_it,
     changes_there,
+    stand_in_for,
     study_like_it,
     study_there,
 )
-from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.trial import StoredRun
 from tlstax.results.inspection import InspectedServer
 from tlstax.run.external import ExternalRequest

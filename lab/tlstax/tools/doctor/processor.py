@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tlstax.observers import cgroup, machine, processors
-from tlstax.plan.cpu_shares import share_cores
-from tlstax.plan.pilot import FEWEST_CORES
+from tlstax.plan.cpu_shares import FEWEST_CORES, share_cores
 from tlstax.support.text import as_ranges
 from tlstax.tools.doctor.check import Check, Status
 

@@ -7,9 +7,9 @@ from statistics import fmean
 
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
+from tlstax.plan.advice_studies import stand_in_for
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
-from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval

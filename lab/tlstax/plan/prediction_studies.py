@@ -1,4 +1,4 @@
-"""Mixes drawn at random, and the study that measures them: what a model has not seen. Pure."""
+"""The studies of `predict`: mixes that bring its parts here, and mixes that its model has not seen. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,49 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from tlstax.study import Study
+from tlstax.study import Study, load_study
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, Level, authority_key
-from tlstax.study.mixes import Mix
+from tlstax.study.mixes import CHEAPEST_KEY, Mix
 
-NAME = "validation"
+CALIBRATION = "calibration"
+
+BUDGET_S = 24.0
+"""Of measuring; its three servers take some ten seconds to start beforehand."""
+
+CELLS = (
+    Mix(tls="off", statements=1, answer_bytes=120),
+    Mix(tls="off", statements=8, answer_bytes=120),
+    Mix(tls="off", statements=8, answer_bytes=15_000),
+    Mix(statements=1, answer_bytes=120),
+    Mix(statements=8, answer_bytes=120),
+    Mix(statements=8, answer_bytes=15_000),
+    Mix(tls="1.2", statements=1, answer_bytes=120),
+    Mix(resumption="on", statements=1, answer_bytes=120),
+    Mix(group="default", statements=1, answer_bytes=120),
+    Mix(certificate="rsa-4096", statements=1, answer_bytes=120),
+    Mix(certificate=CHEAPEST_KEY, statements=1, answer_bytes=120),
+)
+"""Mixes of the study `components` that tell a connection, statements, bytes, handshakes and keys apart: what
+a processor is faster or slower at by itself. Each key is a server process, which takes seconds to start."""
+
+
+def calibration_study(server: str, budget_s: float = BUDGET_S) -> Study:
+    """The study of the components with these mixes alone, on this server."""
+    fields = load_study("components").model_dump() | {
+        "name": CALIBRATION,
+        "title": "How fast this machine is at the parts of a connection",
+        "question": "What do a few connections cost here that were measured on another machine as well?",
+        "treatments": tuple(mix.levels() for mix in CELLS),
+        "baseline": CELLS[0].levels(),
+        "factors": {"server": (server,), "connections": (1, 4)},
+        "budget_s": budget_s,
+        "precision": 0.005,
+        "minimum_blocks": 2,
+    }
+    return Study.model_validate(fields)
+
+
+VALIDATION = "validation"
 
 FARTHEST_MS, NEAREST_MS = 40.0, 1.0
 
@@ -135,7 +173,7 @@ def validation_study(
     """The study of the components, with these mixes in place of its own; they are compared with the first."""
     levels = [own.levels() for own in (*reference, *mixes)]
     fields = components.model_dump() | {
-        "name": NAME,
+        "name": VALIDATION,
         "title": "Mixes drawn at random",
         "question": "Do connections cost what the sum of their parts says?",
         "treatments": tuple(levels),
