@@ -78,7 +78,7 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
     what it has negotiated; nor one that makes connections where lingering ones count, since the laboratory
     waits after that for the server to be done with them all.
     """
-    of_factors = merged(factor.job(case, terms) for factor in FACTORS.values() if factor.job is not None)
+    of_factors = merged(factor.part_of_job(case, terms) for factor in FACTORS.values())
     operations, rounds = counted_operations(case), rounds_of(case)
     resolved = CaseWorkload.of(case, terms.workloads)
     writes = resolved.changes_data

@@ -46,8 +46,9 @@ class Factor:
     nothing. `tlstax run` has an option for it where `has_option`.
 
     `lacks` says why a case cannot be measured with its level of the factor, and nothing where it can.
-    `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a
-    trial to its level, by its module and name in `tlstax.checks`; empty where none does.
+    `job` has what it makes of a client's job, or the name of the field there that has the level as it is;
+    `tls` what it makes of the job's TLS. `check` is the claim that holds a trial to its level, by its module
+    and name in `tlstax.checks`; empty where none does.
     """
 
     name: str
@@ -63,9 +64,15 @@ class Factor:
     encrypted: bool = False
     has_option: bool = False
     lacks: Callable[[Wanted], str] | None = None
-    job: Callable[[CaseLevels, JobTerms], Part] | None = None
+    job: Callable[[CaseLevels, JobTerms], Part] | str = ""
     tls: Callable[[CaseLevels, JobTerms], Part] | None = None
     check: str = ""
+
+    def part_of_job(self, case: CaseLevels, terms: JobTerms) -> Part:
+        """The fields of the case's job that are its own; none where it has no part of a job."""
+        if callable(self.job):
+            return self.job(case, terms)
+        return {self.job: getattr(case, self.name)} if self.job else {}
 
     @property
     def is_number(self) -> bool:

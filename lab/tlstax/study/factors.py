@@ -184,7 +184,7 @@ class CaseLevels(Mapping[str, Level]):
         words=level_names.compression_words,
         named="unless plain",
         lacks=exclusions.of_compression,
-        job=job_parts.of_compression,
+        job="compression",
         check="compressed.compressed",
     )
     workload: str = _factor(

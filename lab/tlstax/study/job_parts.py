@@ -99,11 +99,6 @@ def of_connections(case: CaseLevels, terms: JobTerms) -> Part:
     return {"connections": case.connections, "threads": threads}
 
 
-def of_compression(case: CaseLevels, _: JobTerms) -> Part:
-    """How it compresses what it sends."""
-    return {"compression": case.compression}
-
-
 def of_tls(case: CaseLevels, terms: JobTerms) -> Part:
     """The one version that it offers, and what it checks of the server."""
     version = _version(case)
