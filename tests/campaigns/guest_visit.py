@@ -14,7 +14,8 @@ from tlstax.external.address import GuestAddress
 from tlstax.external.made import Warn
 from tlstax.external.tls import GuestTls, SslMode
 from tlstax.mysql import status
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import DataNeeds

@@ -31,7 +31,8 @@ from tlstax.external.server import GUEST_TABLES, GuestServer
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings

@@ -19,7 +19,8 @@ import tlstax
 from tlstax.external import access as guest_access
 from tlstax.external.access import GuestAccess, GuestOptions
 from tlstax.external.server import GuestServer
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session

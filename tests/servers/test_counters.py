@@ -17,7 +17,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
 from tlstax.mysql import status
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted

@@ -22,7 +22,7 @@ from tlstax.external import given_password
 from tlstax.external.access import GuestOptions
 from tlstax.external.made import Made
 from tlstax.external.server import GuestServer
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
 guest.prepare_table(TableContent(rows=300, seed=5))
 database = guest.admin()

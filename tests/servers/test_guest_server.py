@@ -19,7 +19,7 @@ import pytest
 from tlstax.external import access as guest_access
 from tlstax.external.access import GuestAccess, GuestOptions
 from tlstax.external.server import GuestServer
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild

@@ -31,8 +31,9 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import connection_log
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord

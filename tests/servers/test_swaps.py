@@ -13,7 +13,7 @@ from tls_libraries import copied
 from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql import status
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.plan.order import cases
 from tlstax.records.trial import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict

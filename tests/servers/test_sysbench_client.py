@@ -22,8 +22,8 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
-from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial

@@ -29,8 +29,9 @@ from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
+from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape

@@ -12,25 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tlstax.mysql import answers
-from tlstax.mysql.answer_rows import ANSWERS
-from tlstax.mysql.body_rows import BODIES
-from tlstax.mysql.database import Database, TableContent
-from tlstax.mysql.layout import Layout, Row
-from tlstax.mysql.people_rows import PEOPLE
-from tlstax.mysql.sbtest_rows import SBTEST
-from tlstax.mysql.word_rows import WORDS
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import LAYOUTS, Layout, Row, TableContent
 from tlstax.records.trial import TableState
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
-
-LAYOUTS: dict[Shape, Layout] = {
-    "sbtest": SBTEST,
-    "people": PEOPLE,
-    "words": WORDS,
-    "bodies": BODIES,
-    "answers": ANSWERS,
-}
 
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement of sysbench's rows."""

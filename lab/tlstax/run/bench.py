@@ -16,8 +16,8 @@ from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.external.access import GuestAccess
 from tlstax.external.conditions import Intent
 from tlstax.external.server import GuestServer
-from tlstax.mysql.answer_rows import answers_of
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters

@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass, field
 
 from tlstax.mysql import answers, error_codes, innodb, session, table
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
 from tlstax.study.case_workload import CaseWorkload

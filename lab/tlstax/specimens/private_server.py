@@ -27,7 +27,8 @@ from tlstax.mysql import (
     tls_facts,
 )
 from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
 from tlstax.specimens.burn_page import BurnPage

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from tlstax.contract import Account, Endpoint, UnixEndpoint
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload

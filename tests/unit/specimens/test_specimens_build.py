@@ -12,8 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from tlstax.mysql import table
-from tlstax.mysql.database import TableContent
-from tlstax.mysql.layout import Row
+from tlstax.mysql.table_rows import Row, TableContent
 from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.server_build import loader_of

@@ -16,7 +16,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
 from tlstax.mysql import account_plugins, compressions
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild, loader_of

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tlstax.mysql import table
-from tlstax.mysql.database import TableContent
-from tlstax.mysql.layout import Row
-from tlstax.mysql.people_rows import chunks
+from tlstax.mysql.table_rows import PEOPLE, Row, TableContent
 
 
 def people(rows: int, seed: int) -> list[Row]:
-    return [row for chunk in chunks(TableContent(rows=rows, seed=seed, shape="people")) for row in chunk]
+    return [
+        row for chunk in PEOPLE.chunks(TableContent(rows=rows, seed=seed, shape="people")) for row in chunk
+    ]
 
 
 def test_people_follow_from_the_seed() -> None:
