@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
-from tlstax.mysql import error_codes, own_account, schema, server_facts, session, tls_facts
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import own_account, schema, server_facts, session, tls_facts
+from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 
@@ -112,7 +112,7 @@ def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> N
     try:
         schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:
-        if error_codes.number_of(error) not in error_codes.NOT_ALLOWED:
+        if error_number(error) not in NOT_ALLOWED:
             raise
         refused = guest_refusals.fault_of(access, error)
         raise UserMistake(

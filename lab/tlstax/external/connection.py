@@ -14,8 +14,8 @@ from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
-from tlstax.mysql import login, session
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import session
+from tlstax.mysql.database import Database, SqlError, cause_of
 from tlstax.mysql.guarded_connection import GuardedConnection
 from tlstax.support.errors import MachineFault
 
@@ -165,7 +165,7 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, s
         connection.connect(channel)
     except SqlError as error:
         seen.server_version = str(getattr(connection, "server_version", ""))
-        cause = login.cause_of(error)
+        cause = cause_of(error)
         if isinstance(cause, OSError):
             seen.failure = cause if isinstance(cause, ssl.SSLError) else None
             raise guest_failures.of_tls(access, cause, seen) from error

@@ -31,17 +31,8 @@ from contextlib import suppress
 from tlstax.external import ownership, sql_guard, workload_guard
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql import (
-    answers,
-    error_codes,
-    ownership_table,
-    schema,
-    schema_objects,
-    server_facts,
-    session,
-    table,
-)
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers, ownership_table, schema, schema_objects, server_facts, session, table
+from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, Database, SqlError, error_number
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.schema_lock import NamedLock
 from tlstax.mysql.schema_objects import DROPPED_FIRST, KINDS, Thing
@@ -254,7 +245,7 @@ class Made:
         try:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or error_codes.number_of(refused.error) != error_codes.PARSE_ERROR:
+            if marked is None or error_number(refused.error) != PARSE_ERROR:
                 self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.
@@ -433,7 +424,7 @@ def _created(worker: Database, statement: str, creation: Creation) -> bool:
     if not creation.if_not_exists:
         return True
     codes = session.warning_codes(worker)
-    return warns and not codes & error_codes.OBJECT_EXISTS
+    return warns and not codes & OBJECT_EXISTS
 
 
 def _commented(database: Database, thing: Thing, comment: str) -> str:

@@ -28,8 +28,15 @@ from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
-from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql.database import (
+    NOT_ALLOWED,
+    READ_ONLY,
+    Database,
+    SqlError,
+    error_number,
+    is_connection_error,
+)
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
@@ -412,7 +419,7 @@ class GuestServer:
             try:
                 self._schema_is_ours = schema.create(database, OWN_SCHEMA, words)
             except SqlError as error:
-                if not error_codes.is_of_connection(error):
+                if not is_connection_error(error):
                     self._schema_is_ours = False
                     claim.remove()
                 raise
@@ -500,12 +507,8 @@ class GuestServer:
 def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
     """Whether the server let nothing be made: it is read-only, or the account has not the right."""
     cause = error.__cause__
-    refusals = error_codes.NOT_ALLOWED | error_codes.READ_ONLY
-    return (
-        isinstance(error, UserMistake)
-        and isinstance(cause, SqlError)
-        and error_codes.number_of(cause) in refusals
-    )
+    refusals = NOT_ALLOWED | READ_ONLY
+    return isinstance(error, UserMistake) and isinstance(cause, SqlError) and error_number(cause) in refusals
 
 
 def _connect(access: GuestAccess, name: str | None) -> Database:

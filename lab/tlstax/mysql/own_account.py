@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tlstax.mysql import answers, error_codes
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers
+from tlstax.mysql.database import Database, SqlError, is_connection_error
 
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.DOTALL)
 _REQUIRE = re.compile(r" REQUIRE ((?:(?:SSL|X509|CIPHER|ISSUER|SUBJECT)\b[ ]*(?:''[ ]*)?(?:AND )?)+)")
@@ -38,7 +38,7 @@ def terms(database: Database) -> Terms:
     try:
         told = answers.rows(database, "SHOW CREATE USER CURRENT_USER()", columns=1)
     except SqlError as error:
-        if error_codes.is_of_connection(error):
+        if is_connection_error(error):
             raise
         return Terms()
     return read(str(told[0][0])) if told else Terms()

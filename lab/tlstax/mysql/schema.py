@@ -6,8 +6,15 @@ MariaDB documentation, "CREATE DATABASE" (COMMENT, from 10.5 on).
 
 from __future__ import annotations
 
-from tlstax.mysql import answers, error_codes
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers
+from tlstax.mysql.database import (
+    NO_SUCH_COLUMN,
+    SCHEMA_EXISTS,
+    UNKNOWN_SCHEMA,
+    Database,
+    SqlError,
+    error_number,
+)
 from tlstax.mysql.schema_objects import quoted
 
 
@@ -41,7 +48,7 @@ def comment_of(database: Database, name: str) -> str | None:
     try:
         rows = answers.rows(database, asked, name, columns=2)
     except SqlError as error:
-        if error_codes.number_of(error) == error_codes.NO_SUCH_COLUMN:
+        if error_number(error) == NO_SUCH_COLUMN:
             return None
         raise
     return next((str(comment) for found, comment in rows if found == name), "")
@@ -53,7 +60,7 @@ def create(database: Database, name: str, comment: str | None) -> bool:
     try:
         answers.carry_out(database, f"CREATE DATABASE {quoted(name)}{with_comment[0]}", *with_comment[1])
     except SqlError as error:
-        if error_codes.number_of(error) == error_codes.SCHEMA_EXISTS:
+        if error_number(error) == SCHEMA_EXISTS:
             return False
         raise
     return True
@@ -69,7 +76,7 @@ def drop_table_if_there(database: Database, name: str, table: str) -> None:
     try:
         answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`.`{table}`")
     except SqlError as error:
-        if error_codes.number_of(error) != error_codes.UNKNOWN_SCHEMA:
+        if error_number(error) != UNKNOWN_SCHEMA:
             raise
 
 

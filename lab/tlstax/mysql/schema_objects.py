@@ -15,8 +15,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tlstax.mysql import answers, error_codes
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers
+from tlstax.mysql.database import REFERRED_TO, Database, SqlError, error_number
 
 Kind = Literal["TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -183,7 +183,7 @@ def drop(database: Database, thing: Thing) -> bool:
     try:
         answers.carry_out(database, f"DROP {thing.kind} IF EXISTS {thing.quoted()}")
     except SqlError as error:
-        if error_codes.number_of(error) in error_codes.REFERRED_TO:
+        if error_number(error) in REFERRED_TO:
             return False
         raise
     return True

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, error_codes, innodb, session, table
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers, innodb, session, table
+from tlstax.mysql.database import TABLE_EXISTS, Database, SqlError, error_number, is_connection_error
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
@@ -113,12 +113,12 @@ class TrialData:
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
     """The statement was refused, or it was not carried out because the connection is gone."""
     why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
-    if error_codes.is_of_connection(error):
+    if is_connection_error(error):
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
         f"workload {own.name}: the server refuses a statement of {which} {why}",
         remedy="give yours another name, or drop the existing one if nobody needs it"
-        if error_codes.number_of(error) == error_codes.TABLE_EXISTS
+        if error_number(error) == TABLE_EXISTS
         else "",
     )
 

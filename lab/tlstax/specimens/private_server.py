@@ -15,19 +15,9 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import (
-    accounts,
-    answering,
-    answers,
-    credentials,
-    error_codes,
-    login,
-    server_facts,
-    table,
-    tls_facts,
-)
+from tlstax.mysql import accounts, answering, answers, credentials, server_facts, table, tls_facts
 from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
@@ -300,7 +290,7 @@ class PrivateServer:
         try:
             self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
         except SqlError as error:
-            if error_codes.number_of(error) == error_codes.ACCESS_DENIED:
+            if error_number(error) == ACCESS_DENIED:
                 reason = self._reason()
                 raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False
@@ -326,4 +316,4 @@ class PrivateServer:
 
     def _login(self, user: str, password: str) -> Database:
         account = Account(user=user, password=password, database=credentials.SCHEMA)
-        return login.over_socket(self._process.socket_path, account)
+        return log_in_over_socket(self._process.socket_path, account)

@@ -9,17 +9,8 @@ from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
-from tlstax.mysql import (
-    compressions,
-    error_codes,
-    innodb,
-    ownership_table,
-    row_samples,
-    server_facts,
-    status,
-    tls_switch,
-)
-from tlstax.mysql.database import Database
+from tlstax.mysql import compressions, innodb, ownership_table, row_samples, server_facts, status, tls_switch
+from tlstax.mysql.database import Database, error_number, is_connection_error
 from tlstax.mysql.ownership_table import Entry
 from tlstax.support.errors import MachineFault
 
@@ -110,9 +101,9 @@ def test_rows_that_agree_cost_one_round_trip() -> None:
 
 
 def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
-    assert error_codes.is_of_connection(LOST)
-    assert not error_codes.is_of_connection(REFUSED)
-    assert (error_codes.number_of(REFUSED), error_codes.number_of(OperationalError("?"))) == (1227, 0)
+    assert is_connection_error(LOST)
+    assert not is_connection_error(REFUSED)
+    assert (error_number(REFUSED), error_number(OperationalError("?"))) == (1227, 0)
 
 
 def test_counters_that_a_server_does_not_report_count_nothing() -> None:

@@ -28,7 +28,8 @@ from tlstax.contract import (
     TlsOn,
     Workload,
 )
-from tlstax.mysql import accounts, login
+from tlstax.mysql import accounts
+from tlstax.mysql.database import log_in_over_socket
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Capture, Conversation, TlsSeen
@@ -287,7 +288,7 @@ def _set_cache(server: PrivateServer, account: Account, cache: Cache) -> None:
     with closing(server.admin()) as admin:
         accounts.forget_logins(admin)
     if cache == "warm":
-        login.over_socket(Path(server.unix_endpoint().path), account).close()
+        log_in_over_socket(Path(server.unix_endpoint().path), account).close()
 
 
 def plain_words(words: str) -> str:

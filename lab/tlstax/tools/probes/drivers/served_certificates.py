@@ -15,8 +15,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from tlstax.mysql import answers, login, tls_switch
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers, tls_switch
+from tlstax.mysql.database import Database, SqlError, cause_of, try_login_over_tls
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
@@ -104,9 +104,9 @@ class ServedCertificates:
         """What a strict verifier says of the certificate: 0, or OpenSSL's number of what is wrong."""
         context = ssl.create_default_context(cafile=self._own.ca_file)
         try:
-            login.try_over_tls(self._server.endpoint(), self._server.load_account, context)
+            try_login_over_tls(self._server.endpoint(), self._server.load_account, context)
         except SqlError as error:
-            cause = login.cause_of(error)
+            cause = cause_of(error)
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return cause.verify_code
             raise MachineFault(
