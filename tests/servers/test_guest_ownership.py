@@ -20,7 +20,7 @@ from tlstax.external import access as guest_access
 from tlstax.external import made
 from tlstax.external.access import GuestAccess, GuestOptions
 from tlstax.external.server import GuestServer
-from tlstax.mysql import schema, schema_objects, server_facts
+from tlstax.mysql import schema, server_facts
 from tlstax.mysql.database import Database
 from tlstax.mysql.schema_lock import NamedLock, SchemaLock
 from tlstax.mysql.server_facts import Identity
@@ -176,7 +176,7 @@ def test_a_schema_of_ours_is_kept_for_whatever_else_is_in_it(house: House) -> No
 def test_a_schema_of_ours_is_kept_at_a_server_with_kinds_of_objects_that_we_do_not_know(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_objects, "_DESCRIBING", schema_objects._DESCRIBING - {"PARTITIONS"})
+    monkeypatch.setattr(schema, "_DESCRIBING", schema._DESCRIBING - {"PARTITIONS"})
     with guest_of(own(house)) as (_, _, warned):
         pass
     assert "tlstax" in house.schemas()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tlstax.external import connection as guest_connection
 from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
-from tlstax.mysql import table_keys
+from tlstax.mysql import schema
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.workloads.table_there import reading_keys
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -79,7 +79,7 @@ def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
 
 def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
     where = f"{access.address.schema} at {access.address}"
-    columns = table_keys.columns(database, key.table)
+    columns = schema.column_types(database, key.table)
     if not columns:
         raise UserMistake(
             f"--table: {access.user} sees no table {key.table} in {where}",
@@ -96,13 +96,13 @@ def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
             f"--table: {key} is of the type {kind}, and keys are drawn as whole numbers",
             remedy="name a column of a whole-number type that has an index",
         )
-    if not table_keys.begins_index(database, key.table, key.column):
+    if not schema.begins_index(database, key.table, key.column):
         raise UserMistake(
             f"--table: no index of {key.table} begins with {key.column}, so that each statement would read "
             "the whole table",
             remedy="name the first column of its primary key",
         )
-    found = table_keys.key_range(database, key.table, key.column)
+    found = schema.key_range(database, key.table, key.column)
     if found is None:
         raise UserMistake(f"--table: {key.table} in {where} has no rows", remedy="name a table that has some")
     if found[1] > _MOST:

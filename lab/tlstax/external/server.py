@@ -28,7 +28,7 @@ from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
-from tlstax.mysql import schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql import schema, server_facts, session, table, tls_facts
 from tlstax.mysql.database import (
     NOT_ALLOWED,
     READ_ONLY,
@@ -210,10 +210,10 @@ class GuestServer:
         """
         try:
             with _reported(self._access):
-                before = schema_objects.listed(self._database, self._schema) if once else set()
+                before = schema.listed(self._database, self._schema) if once else set()
                 place: Place = "prepare" if once else "restore"
                 self._made.carry_out(self._database, database, statement, place)
-                after = schema_objects.listed(self._database, self._schema) if once else set()
+                after = schema.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
@@ -490,16 +490,16 @@ class GuestServer:
 
     def _why_not_empty(self) -> str:
         """Why DROP DATABASE might take something of others with it; empty where it cannot."""
-        if objects := schema_objects.listed(self._database, self._schema):
+        if objects := schema.listed(self._database, self._schema):
             return f"it holds what tlstax did not make: {_named(sorted(objects))}"
         if twins := schema.spelled_otherwise(self._database, self._schema):
             return f"MariaDB's DROP DATABASE takes events of {_named(twins)} along"
-        if not schema_objects.sees_all(self._database, self._schema):
+        if not schema.sees_all(self._database, self._schema):
             return (
                 f"{self._access.user} is not shown whether others have put routines or events into it (that "
                 f"takes EVENT and EXECUTE on {self._schema}.*)"
             )
-        if unknown := schema_objects.unknown_kinds(self._database):
+        if unknown := schema.unknown_kinds(self._database):
             return f"tlstax does not know what this server keeps in {_named(unknown)} of information_schema"
         return ""
 

@@ -27,7 +27,7 @@ from tlstax.external.sql_text import (
     new_name,
     split,
 )
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing
 
 _CHANGES_SCHEMA = frozenset({"CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE"})
 _QUERIES = frozenset({"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE"})

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tlstax.external import sql_words
-from tlstax.mysql.schema_objects import Kind, Thing
+from tlstax.mysql.schema import Kind, Thing
 
 NUMBER_VALUE, TEXT_VALUE = "\ue000", "\ue001"
 """Characters that stand for a number and a text of a parameter until the text has been looked at."""

@@ -27,7 +27,7 @@ from tlstax.external.sql_text import (
     is_character_set,
     new_name,
 )
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing
 
 _EXPRESSIONS = sql_words.words(
     "Select Union Except Intersect Subquery From Where Group Having Order Ordered Limit Offset Join",
