@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql import innodb, tls_facts, tls_switch
+from tlstax.mysql import innodb, server_tls
 from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
@@ -90,7 +90,7 @@ def test_clients_see_the_certificate_of_the_case(  # noqa: PLR0913, PLR0917 (fix
 
 def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]) -> None:
     bench = benches["mysql"]
-    before = tls_facts.read(bench.server.admin())
+    before = server_tls.facts(bench.server.admin())
     off = tried(bench, {"tls_switch": "server"})
     assert_valid(off)
     assert off.server is not None
@@ -99,7 +99,7 @@ def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]
     assert_valid(on)
     assert on.server is not None
     assert on.server.tls_versions == "TLSv1.2,TLSv1.3"
-    assert tls_facts.read(bench.server.admin()) == before
+    assert server_tls.facts(bench.server.admin()) == before
 
 
 def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Bench]) -> None:
@@ -108,7 +108,7 @@ def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Benc
     record = tried(bench, {"tls_switch": "server"}, asked)
     assert record.verdict.value == "invalid"
     assert "the server does not offer it" in record.failure
-    assert tls_facts.read(bench.server.admin()).offered
+    assert server_tls.facts(bench.server.admin()).offered
 
 
 def test_a_switch_that_does_nothing_is_found(
@@ -121,7 +121,7 @@ def test_a_switch_that_does_nothing_is_found(
         with admin.cursor() as cursor:
             cursor.execute("SET GLOBAL tls_version = %s", (wanted,))
 
-    monkeypatch.setattr(tls_switch, "accept", rolled_back)
+    monkeypatch.setattr(server_tls, "accept", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
         "the server still took TLS (TLSv1.2,TLSv1.3), where it was to be turned off there",
     )
@@ -175,5 +175,5 @@ def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
         monkeypatch.undo()
         assert record.verdict.value == "invalid"
         bench.revive(record.failure, lambda _: None)
-        assert tls_facts.read(bench.admin).offered
+        assert server_tls.facts(bench.admin).offered
         assert_valid(tried(bench, levels))

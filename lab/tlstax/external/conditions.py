@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
-from tlstax.mysql import own_account, schema, server_facts, session, tls_facts
+from tlstax.mysql import own_account, schema, server_facts, server_tls, session
 from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
@@ -57,7 +57,7 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
     UserMistake where it offers no TLS beside which plaintext would stand. Raises SqlError where the server
     does not answer.
     """
-    if not tls_facts.offers_tls(database):
+    if not server_tls.offers_tls(database):
         raise UserMistake(
             f"{access.address} does not offer TLS, so there is nothing to compare",
             remedy="turn TLS on at the server",

@@ -28,7 +28,7 @@ from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
-from tlstax.mysql import schema, server_facts, session, table, tls_facts
+from tlstax.mysql import schema, server_facts, server_tls, session, table
 from tlstax.mysql.database import (
     NOT_ALLOWED,
     READ_ONLY,
@@ -82,7 +82,7 @@ class GuestServer:
         identity = server_facts.identity(database)
         self._owner = Ownership(key, identity.data, self._schema)
         self._made = Made(self._schema, self._owner, identity.node, warn)
-        self._facts = tls_facts.read(database)
+        self._facts = server_tls.facts(database)
         self._version = server_facts.version(database)
 
     @classmethod

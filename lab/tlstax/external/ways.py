@@ -16,7 +16,7 @@ from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
 from tlstax.external.address import GuestAddress
 from tlstax.external.tls import GuestTls
-from tlstax.mysql import server_facts, tls_facts
+from tlstax.mysql import server_facts, server_tls
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
@@ -88,7 +88,7 @@ def look(  # noqa: PLR0913 (who logs in where, and three with a default)
                     _check_same(database, own)
             with _logged_in(there, schema) as database:
                 _check_same(database, own)
-                offers_tls = tls_facts.offers_tls(database)
+                offers_tls = server_tls.offers_tls(database)
                 round_trip_s = server_facts.round_trip_s(database)
             takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
             found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)

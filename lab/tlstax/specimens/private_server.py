@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import accounts, answering, answers, credentials, server_facts, table, tls_facts
+from tlstax.mysql import accounts, answering, answers, credentials, server_facts, server_tls, table
 from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
 from tlstax.mysql.table_rows import TableContent
@@ -302,7 +302,7 @@ class PrivateServer:
         self._remember_logins()
         with self.admin() as database:
             self._version, self._max_connections = server_facts.version_and_limit(database)
-            self._tls_library_version = tls_facts.read(database).library_version
+            self._tls_library_version = server_tls.facts(database).library_version
 
     def _remember_logins(self) -> None:
         """Log in once where that is remembered; of its own default the server does not say whether it is.

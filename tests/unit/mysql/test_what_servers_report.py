@@ -9,7 +9,7 @@ from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
-from tlstax.mysql import compressions, innodb, ownership_table, row_samples, server_facts, status, tls_switch
+from tlstax.mysql import compressions, innodb, ownership_table, row_samples, server_facts, server_tls, status
 from tlstax.mysql.database import Database, error_number, is_connection_error
 from tlstax.mysql.ownership_table import Entry
 from tlstax.support.errors import MachineFault
@@ -46,8 +46,8 @@ def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
 
 def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None:
     server = FakeDatabase()
-    tls_switch.accept(database(server), tls_switch.NO_TLS)
-    tls_switch.accept(database(server), "TLSv1.3")
+    server_tls.accept(database(server), server_tls.NO_TLS)
+    server_tls.accept(database(server), "TLSv1.3")
     assert server.statements == [
         "SET GLOBAL tls_version = ",
         "ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR",
@@ -66,7 +66,7 @@ def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
     [("9.7.0", "ALTER INSTANCE RELOAD TLS"), ("11.8.3-MariaDB-log", "FLUSH SSL")],
 )
 def test_each_product_has_its_way_to_read_a_certificate_again(version: str, statement: str) -> None:
-    assert tls_switch.certificate_reload(version) == statement
+    assert server_tls.certificate_reload(version) == statement
 
 
 def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> None:

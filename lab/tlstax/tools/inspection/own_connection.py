@@ -18,7 +18,7 @@ from tlstax.external import connection as guest_connection
 from tlstax.external import refusals
 from tlstax.external.access import GuestAccess
 from tlstax.external.chain import Handshake, shown
-from tlstax.mysql import answers, server_facts, tls_facts, use_counters
+from tlstax.mysql import answers, server_facts, server_tls, use_counters
 from tlstax.mysql.database import Database, SqlError
 from tlstax.results.inspection import Certificate, Inside, Program, ServerWord
 from tlstax.support.errors import TlstaxError
@@ -165,7 +165,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
         try:
             return Own(
                 word=word(database),
-                offers_tls=tls_facts.offers_tls(database),
+                offers_tls=server_tls.offers_tls(database),
                 chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
                 inside=inside(database, watch_s),
                 most_connect_errors=server_facts.most_connect_errors(database),
@@ -181,7 +181,7 @@ def word(database: Database) -> ServerWord:
     """What the server says of itself to an ordinary account. Raises SqlError."""
     return ServerWord(
         version=server_facts.version(database),
-        tls_library=tls_facts.read(database).library_version,
+        tls_library=server_tls.facts(database).library_version,
         account_plugin=getattr(database, "account_plugin", "") or None,
         requires_tls=server_facts.requires_tls(database),
         account_is_encrypted=isinstance(getattr(database, "_sock", None), ssl.SSLSocket),

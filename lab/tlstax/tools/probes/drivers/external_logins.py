@@ -18,7 +18,7 @@ from tlstax.external import conditions, refusals
 from tlstax.external import connection as guest_connection
 from tlstax.external.access import GuestAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
-from tlstax.mysql import own_account, server_facts, session, tls_facts
+from tlstax.mysql import own_account, server_facts, server_tls, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
@@ -257,7 +257,7 @@ def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
             f"{access.user} at {access.address} logs in by {plugin}, which takes the password itself",
             remedy=f"probe drivers with an account by {CACHING} or {NATIVE}",
         )
-    if not tls_facts.offers_tls(database):
+    if not server_tls.offers_tls(database):
         no_plaintext = ""
     else:
         refusal = conditions.no_plaintext(database, access)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from tlstax.mysql import answers, tls_switch
+from tlstax.mysql import answers, server_tls
 from tlstax.mysql.database import Database, SqlError, cause_of, try_login_over_tls
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.ports import NO_LOCALHOST
@@ -91,7 +91,7 @@ class ServedCertificates:
             return
 
     def _reload(self) -> None:
-        statement = tls_switch.certificate_reload(self._server.version)
+        statement = server_tls.certificate_reload(self._server.version)
         try:
             answers.carry_out(self._admin, statement)
         except (SqlError, OSError) as error:
