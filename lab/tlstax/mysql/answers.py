@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pymysql.constants import CR
 from pymysql.err import OperationalError
 
+from tlstax.contract import RowSample
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted, integer
@@ -77,6 +80,11 @@ def row(database: Database, statement: str, *values: object, columns: int) -> tu
     raise Malformed("an answer has no row where one was expected")
 
 
+def pairs(database: Database, statement: str) -> dict[str, str]:
+    """Names and their values: an answer of two columns, as to SHOW VARIABLES. Raises as `rows` does."""
+    return {str(name): str(value) for name, value in rows(database, statement, columns=2)}
+
+
 def name(value: object) -> str:
     """The name of an object or a schema that a server's value must be. Raises Malformed."""
     text = str(value)
@@ -96,3 +104,49 @@ def number(value: object) -> int:
     if integer is None:
         raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
     return integer
+
+
+def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[str] = ()) -> tuple[str, ...]:
+    """The statements whose rows, read again here, are not those of the sample.
+
+    `before` is said first, where there are samples: what the statements need of their connection. Values are
+    compared as text, NULL with None alone. Raises SqlError where the server does not answer.
+    """
+    wrong = []
+    with admin.cursor() as cursor:
+        for statement in before if samples else ():
+            cursor.execute(statement)
+        if _agree_at_once(admin, samples):
+            return ()
+        for sample in samples:
+            cursor.execute(sample.sql)
+            rows = tuple(tuple(map(_as_text, row)) for row in cursor.fetchall())
+            if rows != sample.rows:
+                wrong.append(sample.sql)
+    return tuple(wrong)
+
+
+def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:
+    """Whether one statement, which costs one round trip, shows that all rows are those of the samples.
+
+    It asks where each has one row of a SELECT. Where it shows anything else, or cannot be carried out (two
+    columns of one name, for example), that says nothing of the samples.
+    """
+    if not samples or any(len(one.rows) != 1 or not one.sql.startswith("SELECT ") for one in samples):
+        return False
+    asked = " UNION ALL ".join(
+        f"SELECT {place}, one.* FROM ({sample.sql}) AS one"  # noqa: S608 (what the client said, as below)
+        for place, sample in enumerate(samples)
+    )
+    with suppress(SqlError), admin.cursor() as cursor:
+        cursor.execute(asked)
+        rows = {int(place): tuple(map(_as_text, row)) for place, *row in cursor.fetchall()}
+        return rows == {place: sample.rows[0] for place, sample in enumerate(samples)}
+    return False
+
+
+def _as_text(value: object) -> str | None:
+    """A value as clients report it; bytes are those of a text."""
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -62,7 +62,8 @@ def offers_tls(database: Database) -> bool:
 
 
 def _pairs(database: Database, statement: str) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in answers.rows(database, statement, columns=2)}
+    """The names in small letters: products spell them differently."""
+    return {name.lower(): value for name, value in answers.pairs(database, statement).items()}
 
 
 NO_TLS = ""

@@ -1,4 +1,4 @@
-"""The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
+"""The tables that workloads work on: made, filled, kept as a copy, put back as they were and settled.
 
 Statements that fail raise SqlError; the servers' `prepare_table` reports them in a sentence.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.table_rows import LAYOUTS, Layout, Row, TableContent
 from tlstax.records.trial import TableState
 from tlstax.study import workloads
@@ -173,6 +173,30 @@ def put_back(database: Database, name: str) -> None:
         # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
         cursor.execute(f"ANALYZE TABLE `{name}`")
         cursor.fetchall()
+
+
+def write_changed_pages(database: Database, table: str) -> None:
+    """Have the table's changed pages written, as an export does; nothing where the account may not do so."""
+    with database.cursor() as cursor:
+        try:
+            cursor.execute(f"FLUSH TABLES `{table}` FOR EXPORT")
+            cursor.execute("UNLOCK TABLES")
+        except SqlError:
+            pass
+
+
+def is_purging(database: Database) -> bool:
+    """Whether InnoDB reports that its purge is running; False where the account may not ask.
+
+    Source: MySQL reference manual, "InnoDB Standard Monitor and Lock Monitor Output". The length of its
+    history does not show it: MySQL shortens the list long after the work is done (seen with 5.6.14 to 9.7).
+    """
+    try:
+        report = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
+    except SqlError:
+        return False
+    purge = re.search(r"^Purge done .* state: (.*)$", report, re.MULTILINE)
+    return purge is not None and purge[1].strip() == "running"
 
 
 @lru_cache(maxsize=8)

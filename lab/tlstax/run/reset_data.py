@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, innodb, session, table
+from tlstax.mysql import answers, session, table
 from tlstax.mysql.database import TABLE_EXISTS, Database, SqlError, error_number, is_connection_error
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
@@ -129,7 +129,7 @@ def _settle(database: Database, name: str) -> None:
     Changed pages of the table are written, and InnoDB's purge is waited for. An account that may not do the
     one or see the other goes without: an external server does its work whenever it likes.
     """
-    innodb.write_changed_pages(database, name)
+    table.write_changed_pages(database, name)
     deadline = time.monotonic() + SETTLING_S
-    while innodb.is_purging(database) and time.monotonic() < deadline:
+    while table.is_purging(database) and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN_S)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from tlstax.clients.client import Client
 from tlstax.contract import Counts, FullLoad, Job
-from tlstax.mysql import row_samples, status
+from tlstax.mysql import answers, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
@@ -146,7 +146,7 @@ class Seat:
             gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
             if not writes(self._job.workload):
                 before = sets_values(levels, self._job.workload)
-                gathered.row_mismatches = row_samples.mismatches(self.bench.admin, done.row_samples, before)
+                gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
 
     def _telling_full_load(self, job: Job, path_pids: Sequence[int]) -> Job:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""

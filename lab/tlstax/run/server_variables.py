@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 
-from tlstax.mysql import innodb, server_tls
+from tlstax.mysql import server_facts, server_tls
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Study
@@ -78,7 +78,7 @@ def in_force(case: CaseLevels, bench: Bench) -> InForce:
         reported = ",".join(facts.versions) or "versions that it does not report"
         versions = reported if facts.offered else server_tls.NO_TLS
     if case.durability is not None:
-        value = innodb.flush_at_commit(bench.admin)
+        value = server_facts.flush_at_commit(bench.admin)
         named = {number: level for level, number in DURABILITY.items()}
         durability = named.get(value, f"innodb_flush_log_at_trx_commit={value}")
     return InForce(versions, durability)
@@ -96,9 +96,9 @@ def _set_durability(case: CaseLevels, bench: Bench, undo: list[Callable[[], None
     wanted = case.durability
     if wanted is None:
         return
-    before = innodb.flush_at_commit(bench.admin)
-    undo.append(lambda: innodb.set_flush_at_commit(bench.admin, before))
-    innodb.set_flush_at_commit(bench.admin, DURABILITY[wanted])
+    before = server_facts.flush_at_commit(bench.admin)
+    undo.append(lambda: server_facts.set_flush_at_commit(bench.admin, before))
+    server_facts.set_flush_at_commit(bench.admin, DURABILITY[wanted])
 
 
 def _put_back(undo: list[Callable[[], None]]) -> None:

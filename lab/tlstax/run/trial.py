@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tlstax.clients.client import Client
 from tlstax.contract import Done, Job
-from tlstax.mysql import connection_log, row_samples, status
+from tlstax.mysql import answers, connection_log, status
 from tlstax.network.tap.capturing import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
@@ -90,7 +90,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)
-        gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples, before)
+        gathered.row_mismatches = answers.mismatches(admin, gathered.done.row_samples, before)
 
 
 def _worked(client: Client, job: Job, bench: Bench) -> Done:

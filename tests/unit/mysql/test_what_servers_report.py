@@ -9,7 +9,7 @@ from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
-from tlstax.mysql import compressions, innodb, ownership_table, row_samples, server_facts, server_tls, status
+from tlstax.mysql import answers, ownership_table, server_facts, server_tls, status, table
 from tlstax.mysql.database import Database, error_number, is_connection_error
 from tlstax.mysql.ownership_table import Entry
 from tlstax.support.errors import MachineFault
@@ -34,13 +34,13 @@ def database(fake: FakeDatabase) -> Database:
     ],
 )
 def test_a_purge_is_seen_in_the_report_of_innodb(report: str, is_purging: bool) -> None:
-    assert innodb.is_purging(database(FakeDatabase(("InnoDB", "", report)))) is is_purging
+    assert table.is_purging(database(FakeDatabase(("InnoDB", "", report)))) is is_purging
 
 
 def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
-    assert not innodb.is_purging(database(FakeDatabase(error=REFUSED)))
+    assert not table.is_purging(database(FakeDatabase(error=REFUSED)))
     refusing = FakeDatabase(error=REFUSED)
-    innodb.write_changed_pages(database(refusing), "t")
+    table.write_changed_pages(database(refusing), "t")
     assert refusing.statements == ["FLUSH TABLES `t` FOR EXPORT"]
 
 
@@ -58,7 +58,7 @@ def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None
 
 def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
     with pytest.raises(MachineFault, match=r"did not carry out SET GLOBAL innodb_flush.* \(Access denied"):
-        innodb.set_flush_at_commit(database(FakeDatabase(error=REFUSED)), 1)
+        server_facts.set_flush_at_commit(database(FakeDatabase(error=REFUSED)), 1)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> Non
     right = RowSample(sql="SELECT a, b FROM t", rows=(("7", None), ("x", "1.5")))
     wrong = RowSample(sql="SELECT c FROM t", rows=(("7", "None"), ("x", "1.5")))
     short = RowSample(sql="SELECT d FROM t", rows=(("7", None),))
-    assert row_samples.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
+    assert answers.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
 
 
 def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
     server = database(FakeDatabase((b"0123",)))
     right = RowSample(sql="SELECT a FROM t", rows=(("0123",),))
     wrong = RowSample(sql="SELECT b FROM t", rows=(("b'0123'",),))
-    assert row_samples.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
+    assert answers.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
 
 
 def test_rows_that_agree_cost_one_round_trip() -> None:
@@ -90,13 +90,13 @@ def test_rows_that_agree_cost_one_round_trip() -> None:
         RowSample(sql="SELECT c, d FROM t WHERE id=0", rows=(("a", None),)),
         RowSample(sql="SELECT c, d FROM t WHERE id=1", rows=(("b", "7"),)),
     ]
-    assert row_samples.mismatches(database(server), samples) == ()
+    assert answers.mismatches(database(server), samples) == ()
     assert server.statements == [
         "SELECT 0, one.* FROM (SELECT c, d FROM t WHERE id=0) AS one UNION ALL "
         "SELECT 1, one.* FROM (SELECT c, d FROM t WHERE id=1) AS one"
     ]
     other = samples[0].model_copy(update={"rows": (("c", None),)})
-    row_samples.mismatches(database(server), [other, samples[1]])
+    answers.mismatches(database(server), [other, samples[1]])
     assert len(server.statements) == 1 + 1 + 2, "what differs is asked by itself"
 
 
@@ -182,4 +182,4 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
     ],
 )
 def test_a_server_says_how_it_compresses(rows: list[tuple[str, str]], agreed: tuple[str, ...]) -> None:
-    assert compressions.read(database(FakeDatabase(*rows))) == agreed
+    assert server_facts.compressions(database(FakeDatabase(*rows))) == agreed

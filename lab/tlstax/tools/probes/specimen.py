@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
-from tlstax.mysql import account_plugins, compressions
+from tlstax.mysql import server_facts
 from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
@@ -111,7 +111,7 @@ def of_server(build: ServerBuild) -> Facts:
             server.prepare_table(TableContent(rows=1, seed=1))
             found = tuple(filter(None, (_handshake(server, version) for version in VERSIONS)))
             with closing(server.admin()) as admin:
-                plugins, agreed = account_plugins.read(admin), compressions.read(admin)
+                plugins, agreed = server_facts.account_plugins(admin), server_facts.compressions(admin)
             return Facts(
                 account_plugins=plugins,
                 compressions=agreed,
