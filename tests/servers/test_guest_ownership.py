@@ -22,8 +22,8 @@ from tlstax.external.access import GuestAccess, GuestOptions
 from tlstax.external.server import GuestServer
 from tlstax.mysql import schema, server_facts
 from tlstax.mysql.database import Database
-from tlstax.mysql.schema_lock import NamedLock, SchemaLock
 from tlstax.mysql.server_facts import Identity
+from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.sessions import Session
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake

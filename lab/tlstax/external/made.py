@@ -35,7 +35,7 @@ from tlstax.mysql import answers, ownership_table, schema, server_facts, session
 from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, Database, SqlError, error_number
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.schema import DROPPED_FIRST, KINDS, Thing
-from tlstax.mysql.schema_lock import NamedLock
+from tlstax.mysql.session import NamedLock
 from tlstax.mysql.table import Mark
 from tlstax.study.workloads import KEPT
 from tlstax.support.errors import MachineFault, UserMistake

@@ -37,7 +37,7 @@ from tlstax.mysql.database import (
     error_number,
     is_connection_error,
 )
-from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
+from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
 from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Specimen
