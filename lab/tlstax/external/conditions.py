@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
-from tlstax.mysql import own_account, schema, server_facts, server_tls, session
+from tlstax.mysql import accounts, schema, server_facts, server_tls, session
 from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
@@ -39,7 +39,7 @@ READS_ONLY = Intent()
 
 def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
-    terms = own_account.terms(database)
+    terms = accounts.terms(database)
     _check_sessions(database, access, intent)
     for name, limit in terms.hourly:
         raise UserMistake(
@@ -67,7 +67,7 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
             f"{access.address} accepts encrypted connections only (require_secure_transport is ON)",
             remedy=f"set require_secure_transport=OFF there for the run, {OTHER_SERVER}",
         )
-    if requires := own_account.terms(database).requires:
+    if requires := accounts.terms(database).requires:
         return UserMistake(
             f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires})",
             remedy=f"use an account that was made with REQUIRE NONE, {OTHER_SERVER}",

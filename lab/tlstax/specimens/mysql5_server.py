@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.mysql import accounts
-from tlstax.mysql.credentials import Credentials
+from tlstax.mysql.accounts import Credentials
 from tlstax.specimens.product import sql_file, tree_options
 from tlstax.specimens.server_build import ServerBuild
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import accounts, answering, answers, credentials, server_facts, server_tls, table
+from tlstax.mysql import accounts, answering, answers, server_facts, server_tls, table
 from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
 from tlstax.mysql.table_rows import TableContent
@@ -42,7 +42,7 @@ class PrivateServer:
 
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
         self._build = build
-        self._credentials = credentials.generate()
+        self._credentials = accounts.new_credentials()
         self._process = ServerProcess(build, session, settings)
         library = settings.tls_library
         self._library_claim: LibraryClaim | None = library.claim() if library else None
@@ -93,9 +93,9 @@ class PrivateServer:
     def load_account(self) -> Account:
         """An account with all rights on the schema `tlstax` and none elsewhere."""
         return Account(
-            user=credentials.LOAD_USER,
+            user=accounts.LOAD_USER,
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
 
     def account_by(self, plugin: str) -> Account:
@@ -105,9 +105,9 @@ class PrivateServer:
         alone. Both stay for as long as the server.
         """
         account = Account(
-            user=credentials.user_by_plugin(plugin),
+            user=accounts.user_by_plugin(plugin),
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
         try:
             with self.admin() as database:
@@ -126,9 +126,9 @@ class PrivateServer:
     def account_by_certificate(self) -> Account:
         """A load account that is let in only with the client's certificate. MachineFault where refused."""
         account = Account(
-            user=credentials.LOAD_USER_BY_CERTIFICATE,
+            user=accounts.LOAD_USER_BY_CERTIFICATE,
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
         try:
             with self.admin() as database:
@@ -208,7 +208,7 @@ class PrivateServer:
     def admin(self) -> Database:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
         try:
-            return self._login(credentials.ADMINISTRATOR, self._credentials.admin_password)
+            return self._login(accounts.ADMINISTRATOR, self._credentials.admin_password)
         except SqlError as error:
             raise MachineFault(
                 f"{self.specimen.name} does not answer ({error.args[-1]}): {self._reason()}"
@@ -288,7 +288,7 @@ class PrivateServer:
     def _answers(self) -> bool:
         """Whether a login succeeds; a refused one means that the accounts were not made."""
         try:
-            self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
+            self._login(accounts.ADMINISTRATOR, self._credentials.admin_password).close()
         except SqlError as error:
             if error_number(error) == ACCESS_DENIED:
                 reason = self._reason()
@@ -315,5 +315,5 @@ class PrivateServer:
             self._login(account.user, account.password).close()
 
     def _login(self, user: str, password: str) -> Database:
-        account = Account(user=user, password=password, database=credentials.SCHEMA)
+        account = Account(user=user, password=password, database=accounts.SCHEMA)
         return log_in_over_socket(self._process.socket_path, account)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.mysql.credentials import Credentials
+from tlstax.mysql.accounts import Credentials
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support.errors import MachineFault
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.mysql.credentials import Credentials
+from tlstax.mysql.accounts import Credentials
 from tlstax.specimens import burn_page, error_log, loading, lock_page, processes, server_settings
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates, issue

@@ -18,7 +18,7 @@ from tlstax.external import conditions, refusals
 from tlstax.external import connection as guest_connection
 from tlstax.external.access import GuestAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
-from tlstax.mysql import own_account, server_facts, server_tls, session
+from tlstax.mysql import accounts, server_facts, server_tls, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
@@ -293,7 +293,7 @@ def _check_limits(database: Database, access: GuestAccess, most: int) -> None:
             f"may take {AT_ONCE.total}: one, and those that the server has not wound up yet",
             remedy=f"raise {limit}, or wait until fewer are in use",
         )
-    for name, limit_an_hour in own_account.terms(database).hourly:
+    for name, limit_an_hour in accounts.terms(database).hourly:
         # Besides its login a connection says a handful of statements.
         needed = most if name == "MAX_CONNECTIONS_PER_HOUR" else most * 10
         if name != "MAX_UPDATES_PER_HOUR" and limit_an_hour < needed:

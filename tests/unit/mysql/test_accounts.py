@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.mysql.own_account import Terms, read
+from tlstax.mysql.accounts import Terms, terms_in
 
 MYSQL = (
     "CREATE USER `ann`@`127.0.0.1` IDENTIFIED WITH 'caching_sha2_password' AS '$A$00A$\\'L'' REQUIRE SSL "
@@ -34,4 +34,4 @@ MARIADB = "CREATE USER `ann`@`127.0.0.1` IDENTIFIED BY PASSWORD '*6E8C8B9EAB5670
     ],
 )
 def test_terms_are_read_and_literals_passed_over(statement: str, terms: Terms) -> None:
-    assert read(statement) == terms
+    assert terms_in(statement) == terms
