@@ -11,9 +11,8 @@ from typing import Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.contract import Account
-from tlstax.mysql import probe_table
 from tlstax.mysql.database import SqlError
-from tlstax.mysql.statement_log import StatementLog, statement_log
+from tlstax.mysql.statement_log import StatementLog, make_probe_table, statement_log
 from tlstax.observers.turn import turn
 from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher, run
@@ -168,7 +167,7 @@ def _gather(
     with ExitStack() as stack:
         bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
         so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
-        probe_table.make(bench.admin, TABLE)
+        make_probe_table(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
         if not isinstance(bench.server, PrivateServer):
             raise MachineFault("certificates can be exchanged only at a private server")
