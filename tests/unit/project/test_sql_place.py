@@ -33,9 +33,7 @@ SQL_ELSEWHERE = {
     "external/sql_words.py": "words by which statements of users are read",
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
-    "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
-    "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",
-    "specimens/mysql_server.py": "carried out by a server's program before it takes a login",
+    "specimens/products.py": "carried out by a server's program before it has a socket or takes a login",
 }
 """Folders and files outside the room in which statements may stand, and why."""
 

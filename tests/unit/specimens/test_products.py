@@ -8,11 +8,7 @@ import pytest
 
 from tlstax.mysql import accounts
 from tlstax.records.trial import Specimen
-from tlstax.specimens.mariadb_server import MariaDb
-from tlstax.specimens.mysql5_server import MySql5
-from tlstax.specimens.mysql_server import MySql
-from tlstax.specimens.product import Product
-from tlstax.specimens.products import rules_of
+from tlstax.specimens.products import MariaDb, MySql, MySql5, Product, rules_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.errors import MachineFault
