@@ -8,7 +8,7 @@ import pytest
 
 from tlstax.cli.specimens_command import table_text
 from tlstax.records.trial import PlantedClaim
-from tlstax.specimens import catalogue, fault_recipes, shelf
+from tlstax.specimens import catalogue, shelf
 from tlstax.specimens.resolve import named_fault
 from tlstax.tools.probes import specimen_list
 
@@ -26,7 +26,7 @@ def test_a_fault_is_compiled_once_and_kept_like_any_specimen() -> None:
     said: list[str] = []
     made = named_fault(NAME, said.append)
     assert said == ["compiling rand-per-byte"]
-    assert made.library.name == f"{fault_recipes.MARK}fault-{NAME}.so"
+    assert made.library.name == f"{catalogue.FAULT_MARK}fault-{NAME}.so"
     assert named_fault(NAME, said.append) == made
     assert said == ["compiling rand-per-byte"], "it was there already"
     assert made.claim() == PlantedClaim(name=NAME, sha256=made.specimen.sha256)

@@ -83,10 +83,9 @@ MADE_OPTION = re.compile(rf"{re.escape(level_names.OPTION)}left-out-\d{{1,4}}")
 def _levels() -> frozenset[str]:
     """Levels that the program itself has."""
     own = {level for factor in factors.FACTORS.values() for level in factor.levels or ()}
-    recipes = own_sentences.constants("specimens/server_recipes", "specimens/openssl_recipes")
-    named = own_sentences.constants("specimens/path_recipes", "specimens/fault_recipes")
+    named = own_sentences.constants("specimens/server_recipes", "specimens/catalogue")
     return frozenset({*own, *CATALOGUED, *level_names.GROUPS, *level_names.GROUP_LISTS, level_names.OWN} | {
-        name for name in recipes | named if re.fullmatch(r"[a-z0-9][a-z0-9.+_-]*", name)
+        name for name in named if re.fullmatch(r"[a-z0-9][a-z0-9.+_-]*", name)
     })  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tlstax.plan.order import cases, plan
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import external
 from tlstax.run.benches import Benches, left_out
-from tlstax.specimens import catalogue, fault_recipes
+from tlstax.specimens import catalogue
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.stats.wording import subject_label
@@ -33,7 +33,7 @@ FILE = MappedLibrary(path=f"/kept/libtlstax-fault-{NAME}.so", sha256="fa" * 32)
 
 
 def test_every_fault_that_a_study_may_name_can_be_compiled() -> None:
-    assert tuple(recipe.name for recipe in fault_recipes.FAULTS) == FAULTS
+    assert tuple(recipe.name for recipe in catalogue.FAULTS) == FAULTS
     assert {name for name in FAULTS if catalogue.RECIPES[name].kind == "variant"} == set(VARIANTS)
     assert all(catalogue.RECIPES[name].kind == "fault" for name in FAULTS if name not in VARIANTS)
 

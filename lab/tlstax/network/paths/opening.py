@@ -14,18 +14,18 @@ from tlstax.network.paths.running import Running
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.trial import Specimen
-from tlstax.specimens import path_recipes, resolve, shelf
+from tlstax.specimens import catalogue, resolve, shelf
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
 from tlstax.study.path_tls import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
-    **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
-    "stunnel": (path_recipes.STUNNEL, Stunnel),
-    "haproxy": (path_recipes.HAPROXY, lambda: Haproxy(tls=False)),
-    "haproxy-tls": (path_recipes.HAPROXY, lambda: Haproxy(tls=True)),
-    **{name: (path_recipes.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
+    **{name: (catalogue.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
+    "stunnel": (catalogue.STUNNEL, Stunnel),
+    "haproxy": (catalogue.HAPROXY, lambda: Haproxy(tls=False)),
+    "haproxy-tls": (catalogue.HAPROXY, lambda: Haproxy(tls=True)),
+    **{name: (catalogue.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
 }
 """What each level of `path` is made of; `direct` and `unix-socket` have no program."""
 

@@ -14,9 +14,9 @@ import psutil
 from tlstax.network.paths.ends import Place
 from tlstax.records.way import PathPart
 from tlstax.specimens import processes, server_settings
+from tlstax.specimens.catalogue import VERSION_OPTION
 from tlstax.specimens.error_log import TAIL_BYTES
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.path_recipes import VERSION_OPTION
 from tlstax.specimens.server_build import loader_of
 from tlstax.specimens.sessions import Session
 from tlstax.support.errors import MachineFault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from tlstax.specimens.fault_recipes import SOURCES
+from tlstax.specimens.catalogue import FAULT_SOURCES
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import CSource, Recipe
@@ -27,7 +27,7 @@ def fill(recipe: Recipe, source: CSource, place: Place, reporter: Reporter) -> t
     """Compile into the tree; the source and which compiler it was. Raises MachineFault."""
     tool.need(COMPILER, f"{recipe.name}, a {recipe.kind} of ours,", "install a C compiler (package gcc)")
     reporter.step(f"compiling {recipe.name}")
-    command = [COMPILER, *FLAGS, "-o", str(place.tree / recipe.program), str(SOURCES / source.file)]
+    command = [COMPILER, *FLAGS, "-o", str(place.tree / recipe.program), str(FAULT_SOURCES / source.file)]
     if tool.run(tool.Run(command, place.work, place.log, TIMEOUT_S)) != 0:
         raise tool.failed(
             f"{recipe.name} cannot be compiled", place.log, SAID, "check this machine's C compiler"

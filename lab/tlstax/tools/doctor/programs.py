@@ -6,7 +6,7 @@ import ctypes
 import shutil
 
 from tlstax.clients.engine import engine_command
-from tlstax.specimens import path_recipes, shelf
+from tlstax.specimens import catalogue, shelf
 from tlstax.specimens.apt_mirror import codename, configured_mirror
 from tlstax.specimens.catalogue import DEFAULT_SERVER, default_servers
 from tlstax.study import listed
@@ -83,7 +83,7 @@ def server() -> Check:
 
 def paths() -> Check:
     """Which programs between client and server are there already, and which others this machine has."""
-    recipes = path_recipes.PATHS
+    recipes = catalogue.PATHS
     there = [recipe.name for recipe in recipes if shelf.present(recipe) is not None]
     absent = [recipe.name for recipe in recipes if recipe.name not in there]
     others = [words for words, program in OTHER_TUNNELS.items() if shutil.which(program)]
