@@ -17,9 +17,8 @@ from tlstax.run.progress import Step
 from tlstax.run.trial import run_trial
 from tlstax.specimens import burn_page, loading
 from tlstax.specimens.burn_page import BurnPage
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.resolve import named_fault
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild
 from tlstax.stats import slices
 from tlstax.store import Store
 from tlstax.study import Case, Level, Study

@@ -17,10 +17,9 @@ from tlstax.run.bench import Needs, Wanted, open_private_bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens import loading, shelf
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild
 from tlstax.specimens.sources import compiler
 from tlstax.stats.outcomes import outcome
 from tlstax.study import Case, Level

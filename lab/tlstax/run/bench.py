@@ -33,14 +33,12 @@ from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Server
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import cpu_features, legacy_tls
 from tlstax.study.client_kinds.known import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES

@@ -26,7 +26,6 @@ from tlstax.records.trial import LoadMachines, Machine, Specimen
 from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Needs, Wanted, private_bench
 from tlstax.run.identity import identity_terms
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import (
     check_library_name,
@@ -36,10 +35,9 @@ from tlstax.specimens.resolve import (
     named_server,
     named_tls_library,
 )
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import Level, Levels, Study, configuration, listed
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Iterator
 
-from tlstax.specimens.capabilities import capabilities
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import TlsLibrary, capabilities
 from tlstax.study import Study, cpu_features
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.support.errors import MachineFault, UserMistake

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
-from tlstax.specimens.fault import Fault
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import Fault, TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.support.here import LOOPBACK
 

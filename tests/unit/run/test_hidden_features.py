@@ -10,7 +10,7 @@ import pytest
 from tlstax.records.trial import Specimen
 from tlstax.run import hidden_features
 from tlstax.run.hidden_features import check_machine, notes
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import TlsLibrary
 from tlstax.study import Study, load_study
 from tlstax.study.changes import override
 from tlstax.support.errors import MachineFault, UserMistake

@@ -22,9 +22,9 @@ from tlstax.clients.program import ProgramFailure
 from tlstax.observers.symbols import Symbols
 from tlstax.records.locks import LOCKS
 from tlstax.run.lock_counting import named
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.lock_page import VARIABLE, LockPage, Site, Taken, between
 from tlstax.specimens.processes import tool
+from tlstax.specimens.server_build import Fault
 from tlstax.support import interruption, temporary
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.tools.librarybench.measure import Contestant, Workplace, able

@@ -11,7 +11,7 @@ from tlstax.clients.program import ProgramFailure
 from tlstax.observers import process
 from tlstax.run.sitting import undisturbed
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import TlsLibrary
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault
 from tlstax.tools.librarybench.order import SLICE_S, Sitting

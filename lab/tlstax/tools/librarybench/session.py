@@ -16,7 +16,7 @@ from tlstax.results.document import RunDocument
 from tlstax.run.cpus import machine_of
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.fault import Fault
+from tlstax.specimens.server_build import Fault
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools.librarybench import counting

@@ -19,8 +19,7 @@ from tlstax.mysql import server_facts
 from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server_build import ServerBuild, loader_of
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary, loader_of
 from tlstax.study import legacy_tls, workloads
 from tlstax.study.key_groups import KEY_GROUPS, group_name
 from tlstax.support.errors import MachineFault, TlstaxError
