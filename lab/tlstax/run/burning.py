@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from tlstax.records.burned import Burned
 from tlstax.run.bench import Bench
-from tlstax.specimens.burn_page import Burnt
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.shared_pages import Burnt
 from tlstax.study.factors import CaseLevels
 
 

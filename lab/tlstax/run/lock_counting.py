@@ -10,8 +10,8 @@ from tlstax.observers.clock import CpuClock
 from tlstax.observers.symbols import Function, Symbols
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.run.bench import Bench
-from tlstax.specimens.lock_page import Site, Taken, between
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.shared_pages import Site, Taken, taken_between
 
 WRAPPERS = ("CRYPTO_THREAD_", "ossl_crypto_mutex_", "ossl_rcu_", "safe_mutex_", "rw_", "mtr_")
 """How functions begin through which others take their locks: it is those others that are named."""
@@ -36,7 +36,7 @@ class LockCounting:
         before = page.read()
         yield
         CpuClock(self._pid).read_settled(comes_and_goes=True)
-        self._found = between(before, page.read())
+        self._found = taken_between(before, page.read())
 
     def record(self, operations: int) -> LockCounts | None:
         """What was counted while so many operations were finished; None where nothing is. OSError."""

@@ -21,13 +21,12 @@ from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_numbe
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens import error_log
-from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.specimens.shared_pages import BurnPage, LockPage
 from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.mysql.accounts import Credentials
-from tlstax.specimens import burn_page, error_log, loading, lock_page, processes, server_settings
-from tlstax.specimens.burn_page import BurnPage
+from tlstax.specimens import error_log, loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.ports import free_ports
 from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
 from tlstax.study import cpu_features
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
@@ -181,8 +180,8 @@ class ServerProcess:
             "HOME": str(self.directory),
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
-            **({burn_page.VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
-            **({lock_page.VARIABLE: str(self.lock_page.path)} if self.lock_page else {}),
+            **({BURN_VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
+            **({LOCKS_VARIABLE: str(self.lock_page.path)} if self.lock_page else {}),
             **cpu_features.environment(self._settings.cpu_features),
             **self._build.environment(library, preload),
         }

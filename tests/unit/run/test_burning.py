@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from tlstax.records.burned import Burned
 from tlstax.run.burning import Burning
-from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.shared_pages import BurnPage
 from tlstax.study.factors import CaseLevels
 
 WORDS = struct.Struct("Q56xQQQQ")

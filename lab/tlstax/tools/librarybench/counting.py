@@ -22,9 +22,9 @@ from tlstax.clients.program import ProgramFailure
 from tlstax.observers.symbols import Symbols
 from tlstax.records.locks import LOCKS
 from tlstax.run.lock_counting import named
-from tlstax.specimens.lock_page import VARIABLE, LockPage, Site, Taken, between
 from tlstax.specimens.processes import tool
 from tlstax.specimens.server_build import Fault
+from tlstax.specimens.shared_pages import LOCKS_VARIABLE, LockPage, Site, Taken, taken_between
 from tlstax.support import interruption, temporary
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.tools.librarybench.measure import Contestant, Workplace, able
@@ -113,13 +113,13 @@ def _of_sides(
         page = LockPage(folder / "locks")
         page.count_everyone()
         job = LibraryJob(contestant.libssl, (place.subjects[number],), place.certificates, page.path)
-        command = (tool("env"), f"LD_PRELOAD={counter.library}", f"{VARIABLE}={page.path}")
+        command = (tool("env"), f"LD_PRELOAD={counter.library}", f"{LOCKS_VARIABLE}={page.path}")
         try:
             with Bench(job, command=command) as bench:
                 ready = bench.wait_ready()
                 before = page.read()
                 done = bench.slice(Order(subject=0, operations=OPERATIONS))
-                taken = between(before, page.read())
+                taken = taken_between(before, page.read())
                 symbols = Symbols(ready.pid)
                 return {
                     side: _takers(_of_side(taken, word), symbols, done.operations)
