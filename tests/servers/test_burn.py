@@ -15,7 +15,7 @@ from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.run.trial import run_trial
-from tlstax.specimens import loading, shared_pages
+from tlstax.specimens import loading, server_process
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import Fault, ServerBuild
 from tlstax.specimens.shared_pages import BurnPage
@@ -136,7 +136,7 @@ def test_another_amount_than_the_cases_is_found_out(
 def test_a_library_that_does_not_find_its_page_is_found_out(
     mariadb_build: ServerBuild, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_pages, "VARIABLE", "TLSTAX_NOT_READ")
+    monkeypatch.setattr(server_process, "BURN_VARIABLE", "TLSTAX_NOT_READ")
     verdict = trial_of(mariadb_build, fault, "5000ns").verdict
     assert verdict.value == "invalid"
     assert verdict.reasons == ("nothing of the server called the fault burn",)

@@ -20,8 +20,8 @@ from tlstax.mysql.answering import Answering, Listener
 from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
-from tlstax.specimens import error_log
 from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.processes import log_reason, log_tail
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
@@ -267,7 +267,7 @@ class PrivateServer:
 
     def log_tail(self, lines: int = 20) -> str:
         """The end of its error log."""
-        return error_log.tail(self._process.log_file, lines)
+        return log_tail(self._process.log_file, lines)
 
     def stop(self) -> None:
         """End it and remove its data, keys and sockets. May be called twice."""
@@ -282,7 +282,7 @@ class PrivateServer:
         self.stop()
 
     def _reason(self) -> str:
-        return error_log.reason(self._process.log_file)
+        return log_reason(self._process.log_file)
 
     def _answers(self) -> bool:
         """Whether a login succeeds; a refused one means that the accounts were not made."""

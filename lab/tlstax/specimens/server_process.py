@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tlstax.mysql.accounts import Credentials
-from tlstax.specimens import error_log, loading, processes, server_settings
+from tlstax.specimens import loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.ports import free_ports
+from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
@@ -92,12 +92,12 @@ class ServerProcess:
 
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
         for _ in range(PORT_ATTEMPTS):
-            offset = error_log.size(self.log_file)
+            offset = log_bytes(self.log_file)
             (self.port,) = free_ports(1, self._settings.address)
             self._start(options)
             if self._wait_until(answers):
                 return
-            if IN_USE not in error_log.tail(self.log_file, 30) or self.pid is not None:
+            if IN_USE not in log_tail(self.log_file, 30) or self.pid is not None:
                 break
         raise self._start_fault(offset)
 
@@ -214,4 +214,4 @@ class ServerProcess:
 
     def _fault(self, what: str, log: Path, offset: int = 0) -> MachineFault:
         specimen = self._build.specimen
-        return MachineFault(f"{specimen.name} {specimen.version} {what}: {error_log.reason(log, offset)}")
+        return MachineFault(f"{specimen.name} {specimen.version} {what}: {log_reason(log, offset)}")

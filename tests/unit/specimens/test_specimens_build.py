@@ -13,8 +13,9 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from tlstax.mysql import table
 from tlstax.mysql.table_rows import Row, TableContent
-from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions
+from tlstax.specimens import apt_command, apt_mirror, certificates, sessions
 from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.processes import log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import loader_of
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake
@@ -130,16 +131,16 @@ LOADER_LOG = "/r/mysqld: error while loading shared libraries: libaio.so.1: cann
 def test_the_telling_line_of_an_error_log(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "error.log"
     path.write_text(log, encoding="utf-8")
-    assert error_log.reason(path) == words
-    assert error_log.tail(path, 1) == (log.splitlines() or [""])[-1]
+    assert log_reason(path) == words
+    assert log_tail(path, 1) == (log.splitlines() or [""])[-1]
 
 
 def test_an_earlier_starts_errors_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "error.log"
     path.write_text(MYSQL_LOG, encoding="utf-8")
-    offset = error_log.size(path)
+    offset = log_bytes(path)
     path.write_text(MYSQL_LOG + MARIADB_LOG, encoding="utf-8")
-    assert "nonsense" in error_log.reason(path, offset)
+    assert "nonsense" in log_reason(path, offset)
 
 
 def rows(content: TableContent) -> list[Row]:

@@ -15,8 +15,8 @@ from tlstax.network.paths.ends import Place
 from tlstax.records.way import PathPart
 from tlstax.specimens import processes, server_settings
 from tlstax.specimens.catalogue import VERSION_OPTION
-from tlstax.specimens.error_log import TAIL_BYTES
 from tlstax.specimens.manifest import Kept
+from tlstax.specimens.processes import TAIL_BYTES
 from tlstax.specimens.server_build import loader_of
 from tlstax.specimens.sessions import Session
 from tlstax.support.errors import MachineFault

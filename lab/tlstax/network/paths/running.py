@@ -15,7 +15,7 @@ from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.network.paths.program import Program
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens.manifest import Kept
-from tlstax.specimens.ports import free_ports
+from tlstax.specimens.processes import free_ports
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 

@@ -25,7 +25,7 @@ from tlstax.mysql.statement_log import StatementLog
 from tlstax.network.tap.opening import Tap, open_tap
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench
-from tlstax.specimens.ports import NO_LOCALHOST
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import REQUIRED, UNSET
 from tlstax.support.errors import MachineFault

@@ -10,7 +10,7 @@ from pathlib import Path
 from tlstax.contract import TcpEndpoint
 from tlstax.run.bench import Bench
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
-from tlstax.specimens.ports import NO_LOCALHOST
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.support.errors import MachineFault
 from tlstax.tools.probes.drivers.asking import Ask, done_at
 from tlstax.tools.probes.drivers.attacked import TRICKS, Attack, Outcome, TlsAsked, Trick

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tlstax.contract import TcpEndpoint
 from tlstax.records.capture import Frame
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.ports import NO_LOCALHOST
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.tools.probes.drivers.attacked import Gift, Trick
 from tlstax.tools.probes.drivers.door import door
 from tlstax.tools.probes.drivers.login_packets import (

@@ -33,8 +33,8 @@ from tlstax.mysql.database import log_in_over_socket
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Capture, Conversation, TlsSeen
-from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.support.errors import UserMistake
 from tlstax.tools.probes.drivers.attacked import TlsAsked
 from tlstax.tools.probes.drivers.login_wire import EVERYTHING, Lets, LoginWire, WireLogin

@@ -18,8 +18,8 @@ from typing import Final
 from tlstax.mysql import answers, server_tls
 from tlstax.mysql.database import Database, SqlError, cause_of, try_login_over_tls
 from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
-from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 from tlstax.tools.probes.drivers.probed import Certificate
