@@ -16,11 +16,11 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from platform import machine
 
 from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.driver_recipes import gone_runtime
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import (
@@ -33,7 +33,7 @@ from tlstax.specimens.recipe import (
     Recipe,
 )
 from tlstax.specimens.sources import apt, companions, compiler, driver, maven, npm, openssl
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support import directories, trusted
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault

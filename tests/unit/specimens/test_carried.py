@@ -11,7 +11,7 @@ from tlstax.specimens import carried, manifest
 from tlstax.specimens.carried import Bundle, parsed, part_of
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Part
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
 from tlstax.tools.bundle import archive
 from tlstax.tools.bundle.archive import Member

@@ -13,7 +13,7 @@ from tlstax.specimens.progress import Reporter, reporter
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_recipes import MYSQL_8_0_33
 from tlstax.specimens.sources import apt, companions
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
 
 

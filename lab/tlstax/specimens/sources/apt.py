@@ -19,7 +19,7 @@ from tlstax.specimens.apt_mirror import configured_mirror
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, Recipe
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted

@@ -16,7 +16,7 @@ from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import COMPANIONS, AptPackages, Recipe
 from tlstax.specimens.sources import apt
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import enumerated
 

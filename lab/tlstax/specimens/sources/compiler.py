@@ -10,7 +10,7 @@ from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import CSource, Recipe
 from tlstax.specimens.sources import tool
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 

@@ -18,7 +18,7 @@ from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe
 from tlstax.specimens.sources import apt, tool
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
 

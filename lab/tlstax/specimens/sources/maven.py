@@ -10,14 +10,13 @@ from __future__ import annotations
 import fnmatch
 import zipfile
 from pathlib import Path
+from platform import machine
 
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.recipe import MavenArtefact, MavenFile, Recipe
 from tlstax.specimens.sources import tool
-from tlstax.specimens.sources.artefact import check_sha256, is_the_one
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place, check_sha256, is_the_one
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 

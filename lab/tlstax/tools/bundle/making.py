@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from platform import machine
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,6 @@ from tlstax.specimens import carried, shelf
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.carried import PARTS, Bundle
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.progress import Reporter, megabytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.support.checkout import ROOT

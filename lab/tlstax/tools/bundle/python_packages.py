@@ -12,10 +12,10 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from platform import machine
 
 from packaging.requirements import Requirement
 
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.sources import tool
 from tlstax.support.checkout import REQUIREMENTS
