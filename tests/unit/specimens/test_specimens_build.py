@@ -13,10 +13,11 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from tlstax.mysql import table
 from tlstax.mysql.table_rows import Row, TableContent
-from tlstax.specimens import apt_command, apt_mirror, certificates, sessions
+from tlstax.specimens import certificates, sessions
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.processes import log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import loader_of
+from tlstax.specimens.sources import apt
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -46,7 +47,7 @@ APT_SAYS = [
 
 @pytest.mark.parametrize(("output", "meaning"), APT_SAYS)
 def test_apts_failures_are_understood(output: str, meaning: str) -> None:
-    error = apt_command.fault("apt-get update failed", "Hit:1 something\n" + output)
+    error = apt.fault("apt-get update failed", "Hit:1 something\n" + output)
     assert meaning in error.message
     assert error.remedy
     assert "\n" not in error.sentence()
@@ -57,8 +58,8 @@ def targets(monkeypatch: pytest.MonkeyPatch, fetched: str, configured: str, os_r
     def output_of(command: list[str]) -> str:
         return configured if "--no-release-info" in command else fetched
 
-    monkeypatch.setattr(apt_mirror, "_output_of", output_of)
-    monkeypatch.setattr(apt_mirror, "_os_release", os_release.splitlines)
+    monkeypatch.setattr(apt, "_output_of", output_of)
+    monkeypatch.setattr(apt, "_os_release", os_release.splitlines)
     monkeypatch.delenv("TLSTAX_APT_MIRROR", raising=False)
 
 
@@ -69,16 +70,16 @@ def test_the_archive_is_told_from_security_and_strangers(monkeypatch: pytest.Mon
         "Debian|bookworm|http://m.example/debian/\n"
     )
     targets(monkeypatch, fetched, "", "ID=debian")
-    assert apt_mirror._archive_of_apt() == "http://m.example/debian/"
+    assert apt._archive_of_apt() == "http://m.example/debian/"
 
 
 def test_the_archive_is_known_before_the_first_apt_get_update(monkeypatch: pytest.MonkeyPatch) -> None:
     configured = "$(ORIGIN)|trixie-security|http://m.example/s/\n$(ORIGIN)|trixie|http://m.example/d/\n"
     targets(monkeypatch, "", configured, "ID=debian\nVERSION_ID=13")
-    assert apt_mirror._archive_of_apt() == "http://m.example/d/"
+    assert apt._archive_of_apt() == "http://m.example/d/"
     targets(monkeypatch, "", configured, "ID=ubuntu\nID_LIKE=debian")
     with pytest.raises(MachineFault, match="no Debian archive") as caught:
-        apt_mirror._archive_of_apt()
+        apt._archive_of_apt()
     assert "TLSTAX_APT_MIRROR" in caught.value.remedy
 
 
@@ -86,22 +87,22 @@ def test_the_archive_is_known_before_the_first_apt_get_update(monkeypatch: pytes
 def test_a_mirror_that_is_no_uri_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TLSTAX_APT_MIRROR", value)
     with pytest.raises(UserMistake, match="TLSTAX_APT_MIRROR"):
-        apt_mirror.configured_mirror()
+        apt.configured_mirror()
 
 
 def test_removed_keys_are_not_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(apt_mirror, "KEYRINGS", tmp_path)
+    monkeypatch.setattr(apt, "KEYRINGS", tmp_path)
     with pytest.raises(MachineFault, match="no Debian archive keyring") as caught:
-        apt_mirror._keyrings()
+        apt._keyrings()
     assert "debian-archive-keyring" in caught.value.remedy
     (tmp_path / "debian-archive-removed-keys.gpg").touch()
     (tmp_path / "vendor.gpg").touch()
     with pytest.raises(MachineFault, match="no Debian archive keyring"):
-        apt_mirror._keyrings()
+        apt._keyrings()
     (tmp_path / "debian-archive-trixie-stable.gpg").touch()
-    assert apt_mirror._keyrings() == (tmp_path / "debian-archive-trixie-stable.gpg",)
+    assert apt._keyrings() == (tmp_path / "debian-archive-trixie-stable.gpg",)
     (tmp_path / "debian-archive-keyring.gpg").touch()
-    assert apt_mirror._keyrings() == (tmp_path / "debian-archive-keyring.gpg",)
+    assert apt._keyrings() == (tmp_path / "debian-archive-keyring.gpg",)
 
 
 MYSQL_LOG = """\

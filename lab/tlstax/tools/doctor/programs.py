@@ -7,8 +7,8 @@ import shutil
 
 from tlstax.clients.engine import engine_command
 from tlstax.specimens import catalogue, shelf
-from tlstax.specimens.apt_mirror import codename, configured_mirror
 from tlstax.specimens.catalogue import DEFAULT_SERVER, default_servers
+from tlstax.specimens.sources.apt import codename, configured_mirror
 from tlstax.study import listed
 from tlstax.support.errors import MachineFault
 from tlstax.tools.doctor.check import Check
