@@ -20,7 +20,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.specimens.server_build import Fault, ServerBuild
-from tlstax.specimens.sources import compiler
+from tlstax.specimens.sources import compiled
 from tlstax.stats.outcomes import outcome
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
@@ -176,7 +176,7 @@ def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild, fault
     """A cost that no noise hides, in CPU time, which the server is not charged for the work of others."""
     source, library = tmp_path / "burning.c", tmp_path / fault.library.name
     source.write_text(BURNING, encoding="utf-8")
-    command = [compiler.COMPILER, *compiler.FLAGS, "-o", str(library), str(source)]
+    command = [compiled.COMPILER, *compiled.FAULT_FLAGS, "-o", str(library), str(source)]
     subprocess.run(command, check=True, timeout=60)
     costs_us = []
     for planted in (None, replace(fault, library=library)):

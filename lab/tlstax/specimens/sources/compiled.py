@@ -1,7 +1,8 @@
-"""OpenSSL built from source: fetched by cargo, compiled by its own Configure and make, every version alike.
+"""What is compiled here: OpenSSL from source, every version alike, and faults, each of one C file of ours.
 
-All versions get the same flags and are built by the machine's compiler, so that what differs between them is
-OpenSSL. They are not stripped: a profile can name their functions.
+OpenSSL is fetched by cargo and compiled by its own Configure and make. All versions get the same flags and
+are built by the machine's compiler, so that what differs between them is OpenSSL. They are not stripped: a
+profile can name their functions.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from platform import machine
 
+from tlstax.specimens.catalogue import FAULT_SOURCES
 from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Meter, Reporter
-from tlstax.specimens.recipe import Crate, OpensslBuild, Recipe
+from tlstax.specimens.recipe import Crate, CSource, OpensslBuild, Recipe
 from tlstax.specimens.sources import tool
 from tlstax.specimens.sources.tool import Place, unpack_tar
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 CONFIGURE_TARGETS = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch64"}
 """What ./Configure calls machines (LIST in its output), by the kernel's names for them."""
@@ -28,7 +32,7 @@ CONFIGURE_TARGETS = {"x86_64": "linux-x86_64", "aarch64": "linux-aarch64"}
 CRATE = "openssl-src"
 PREFIX = Path("/opt/tlstax-openssl")
 """What the libraries take for their home: a place that does not exist, so no openssl.cnf is found there."""
-FLAGS = ("shared", "no-tests", "enable-ec_nistp_64_gcc_128")
+OPENSSL_FLAGS = ("shared", "no-tests", "enable-ec_nistp_64_gcc_128")
 LENT = ("util/mkdef.pl", "util/other.syms", "util/providers.num")
 KEPT = ("bin/openssl", "lib/libssl.so.*", "lib/libcrypto.so.*", "lib/ossl-modules/*.so")
 
@@ -38,12 +42,12 @@ TOOLS = {
     "make": "install the package make",
     "cc": "install a C compiler (package gcc)",
 }
-NETWORK = (
+CARGO_SAID = (
     (r"failed to (download|fetch|get)|could not resolve|timed? ?out|spurious network", "the network failed"),
     (r"no matching package|failed to select a version", "the registry does not have it"),
     (r"^error", "cargo reported"),
 )
-COMPILER = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the build reported"),)
+BUILD_SAID = ((r"\berror: |undefined reference|Can't locate|\*\*\* ", "the build reported"),)
 FETCH_TIMEOUT_S = 900.0
 BUILD_TIMEOUT_S = 7200.0
 
@@ -62,12 +66,12 @@ class _Build:
             raise tool.failed(
                 f"{self.title} cannot be built",
                 self.log,
-                COMPILER,
+                BUILD_SAID,
                 "check this machine's compiler and perl, or take one of Debian's (openssl-…-debian)",
             )
 
 
-def fill(recipe: Recipe, source: OpensslBuild, place: Place, reporter: Reporter) -> tuple[Part, ...]:
+def fill_openssl(recipe: Recipe, source: OpensslBuild, place: Place, reporter: Reporter) -> tuple[Part, ...]:
     """Fetch, compile and install into the tree; which crates it was made of. Raises MachineFault."""
     target = CONFIGURE_TARGETS.get(machine())
     if target is None:
@@ -82,7 +86,7 @@ def fill(recipe: Recipe, source: OpensslBuild, place: Place, reporter: Reporter)
         shutil.copy2(unpacked[1] / name, unpacked[0] / name)
     if source.names_of:
         _rename(unpacked[0], source.names_of)
-    _compile(_Build(recipe.title, unpacked[0], place.log), target, place, reporter)
+    _compile_openssl(_Build(recipe.title, unpacked[0], place.log), target, place, reporter)
     return tuple(Part(name=CRATE, version=crate.version, sha256=crate.sha256) for crate in crates)
 
 
@@ -97,10 +101,10 @@ def _check_path(title: str, work: Path) -> None:
         )
 
 
-def _compile(build: _Build, target: str, place: Place, reporter: Reporter) -> None:
+def _compile_openssl(build: _Build, target: str, place: Place, reporter: Reporter) -> None:
     reporter.step(f"compiling {build.title}, which takes some minutes")
     where = [f"--prefix={PREFIX}", f"--openssldir={PREFIX / 'ssl'}", "--libdir=lib"]
-    build.run(["perl", "./Configure", target, *FLAGS, *where])
+    build.run(["perl", "./Configure", target, *OPENSSL_FLAGS, *where])
     objects = len(set(re.findall(r"^(\S+\.o):", (build.source / "Makefile").read_text(), re.MULTILINE)))
     meter = Meter(f"compiling {build.title}", objects, "files")
 
@@ -167,7 +171,7 @@ def _fetch(crate: Crate, place: Place) -> Path:
             raise tool.failed(
                 f"the crate {CRATE} {crate.version} cannot be fetched",
                 place.log,
-                NETWORK,
+                CARGO_SAID,
                 "check the network and cargo's configuration, and start again",
             )
     file = _cached(crate)
@@ -199,3 +203,40 @@ def _cached(crate: Crate) -> Path | None:
 
 def _cargo_home() -> Path:
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+
+
+COMPILER = "cc"
+FAULT_FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fno-omit-frame-pointer", "-nostdlib", "-Wall", "-Werror")
+"""Without start files and without libraries named, so that it asks for no version of any C library; with
+symbols and unwind tables, so that a profile names it."""
+
+COMPILER_SAID = ((r"\berror: |undefined reference|cannot find", "the compiler reported"),)
+COMPILE_TIMEOUT_S = 60.0
+
+
+def fill_fault(recipe: Recipe, source: CSource, place: Place, reporter: Reporter) -> tuple[Part, ...]:
+    """Compile into the tree; the source and which compiler it was. Raises MachineFault."""
+    tool.need(COMPILER, f"{recipe.name}, a {recipe.kind} of ours,", "install a C compiler (package gcc)")
+    reporter.step(f"compiling {recipe.name}")
+    command = [
+        COMPILER,
+        *FAULT_FLAGS,
+        "-o",
+        str(place.tree / recipe.program),
+        str(FAULT_SOURCES / source.file),
+    ]
+    if tool.run(tool.Run(command, place.work, place.log, COMPILE_TIMEOUT_S)) != 0:
+        raise tool.failed(
+            f"{recipe.name} cannot be compiled", place.log, COMPILER_SAID, "check this machine's C compiler"
+        )
+    return (Part(name=source.file, version=_compiler_name(), sha256=source.sha256),)
+
+
+def _compiler_name() -> str:
+    """What the compiler calls itself."""
+    path = shutil.which(COMPILER) or COMPILER
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"{path} cannot be run ({reason(error)})") from error
+    return next(iter(done.stdout.splitlines()), COMPILER)
