@@ -14,7 +14,7 @@ from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.mysql import accounts, connection_log, server_facts
 from tlstax.mysql.database import Database, SqlError
-from tlstax.network.tap.capturing import Captured
+from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
 from tlstax.observers.profiler import Sampled
 from tlstax.plan.jobs import longest_warmup_s

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tlstax.clients.client import Client
 from tlstax.contract import Done, Job
 from tlstax.mysql import answers, connection_log, status
-from tlstax.network.tap.capturing import capturing
+from tlstax.network.tap.opening import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
 from tlstax.observers.sides import Side

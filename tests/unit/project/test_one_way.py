@@ -70,7 +70,7 @@ PURE_MODULES = {
     "run": ("columns", "early_abort", "progress"),
     "tools.librarybench": ("costs", "order", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
-    "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
+    "network.tap": ("commands", "handshake", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""
 
