@@ -14,9 +14,8 @@ import pytest
 from test_guest_run import PASSWORD, SMALL, lent, sentence, tlstax_run, url_of
 
 from tlstax.contract import TcpEndpoint
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends, own_command
 from tlstax.network.paths.opening import obtain_path, open_path
-from tlstax.network.paths.program import own_command
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import HAPROXY
 from tlstax.specimens.certificates import issue

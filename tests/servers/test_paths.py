@@ -16,7 +16,7 @@ import psutil
 import pytest
 from processes import lives
 
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
@@ -162,7 +162,7 @@ import os, signal
 from contextlib import ExitStack
 from tlstax.run.bench import Needs, Wanted, private_bench
 from tlstax.observers.machine import describe_machine
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import open_path
 from tlstax.specimens.resolve import named_server
 from tlstax.study.factors import CaseLevels

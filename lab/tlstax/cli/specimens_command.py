@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import colourful, show, show_json
-from tlstax.network.paths.program import told_version
+from tlstax.network.paths.design import told_version
 from tlstax.specimens import added, resolve, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES

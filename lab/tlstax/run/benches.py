@@ -13,7 +13,7 @@ from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.mysql import connection_log
 from tlstax.network.distance.opening import open_span
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.network.paths.route import RunningPath
 from tlstax.observers import countable

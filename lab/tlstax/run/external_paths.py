@@ -14,7 +14,7 @@ from tlstax.external.address import GuestAddress
 from tlstax.external.near import Near
 from tlstax.external.tls import GuestTls
 from tlstax.external.ways import Way
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import open_path
 from tlstax.run.bench import Bench
 from tlstax.run.benches import left_out

@@ -18,9 +18,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from tlstax.network.paths.design import Laid, Ports
-from tlstax.network.paths.ends import Ends
-from tlstax.network.paths.program import Plan, Program
+from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.manifest import Kept
 from tlstax.study.path_tls import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
