@@ -10,11 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tlstax.external import address as guest_address
-from tlstax.external import client_options, login_file, option_file
 from tlstax.external import tls as guest_tls
 from tlstax.external.address import GuestAddress
 from tlstax.external.given_password import PASSWORD_VARIABLE
-from tlstax.external.option_file import Groups
+from tlstax.external.option_files import Groups, login_path, read_option_file, understood
 from tlstax.external.tls import GuestTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
@@ -105,7 +104,7 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
 def address_of(options: GuestOptions) -> GuestAddress:
     """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
-    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
 
 
@@ -125,7 +124,7 @@ def settle(
     """
     address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
-    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     stored = dict(said.options)
     if said.unheeded:
         warn(
@@ -172,9 +171,9 @@ def _check_text(text: str, what: str) -> None:
 
 def _stored(options: GuestOptions) -> Groups:
     """Options from the files that were named, by group, a login path's as of [client]."""
-    stored = {} if options.defaults_file is None else option_file.read(options.defaults_file)
+    stored = {} if options.defaults_file is None else read_option_file(options.defaults_file)
     if options.login_path is not None:
-        stored.setdefault("client", {}).update(login_file.login_path(options.login_path))
+        stored.setdefault("client", {}).update(login_path(options.login_path))
     return stored
 
 

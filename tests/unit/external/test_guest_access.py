@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.external import access as guest_access
 from tlstax.external import address as guest_address
-from tlstax.external import login_file, option_file
 from tlstax.external import tls as guest_tls
 from tlstax.external.access import GuestAccess, GuestOptions
 from tlstax.external.address import GuestAddress
+from tlstax.external.option_files import (
+    PATH_VARIABLE,
+    login_path,
+    parse_options,
+    read_login_file,
+    read_option_file,
+)
 from tlstax.specimens import certificates
 from tlstax.support.errors import UserMistake
 
@@ -116,7 +122,7 @@ def test_a_bad_url_is_the_users_mistake(url: str, word: str) -> None:
 
 
 def option_values(text: str) -> dict[str, str | None]:
-    return option_file.parse(f"[client]\n{text}\n", "here")["client"]
+    return parse_options(f"[client]\n{text}\n", "here")["client"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +184,7 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("[client]\npassword=secret\n")
     main = tmp_path / "my.cnf"
     main.write_text(f"! include {tmp_path}/one \n[client]\nport=0\n!includedir\t{folder}\nhost=h\n")
-    assert option_file.read(main)["client"] == {
+    assert read_option_file(main)["client"] == {
         "password": "secret",
         "port": "2",
         "user": "b",
@@ -186,7 +192,7 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     }
     main.write_text(f"!include {main}\n")
     with pytest.raises(UserMistake, match="more than 10 times"):
-        option_file.read(main)
+        read_option_file(main)
     for directive, said in (
         ("!include /nowhere.cnf", r"the option file /nowhere\.cnf cannot be read"),
         ("!includedir /nowhere", "line 1 of the option file .* includes /nowhere, which cannot be read"),
@@ -196,23 +202,23 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     ):
         main.write_text(f"{directive}\n")
         with pytest.raises(UserMistake, match=said):
-            option_file.read(main)
+            read_option_file(main)
 
 
 def test_option_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match=r"nowhere\.cnf cannot be read"):
-        option_file.read(tmp_path / "nowhere.cnf")
+        read_option_file(tmp_path / "nowhere.cnf")
     with pytest.raises(UserMistake, match=r"line 1 .* stands before any"):
-        option_file.parse("password=hidden", "here")
+        parse_options("password=hidden", "here")
     with pytest.raises(UserMistake, match=r"line 2 .* opens a .group. and does not close it"):
-        option_file.parse("\n[client", "here")
+        parse_options("\n[client", "here")
 
 
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_an_option_file_or_a_mistake(content: bytes) -> None:
     text = b"[client]\n".decode() + content.decode(errors="surrogateescape")
     with contextlib.suppress(UserMistake):
-        assert "client" in option_file.parse(text, "here")
+        assert "client" in parse_options(text, "here")
 
 
 @given(password=st.text(st.characters(exclude_characters="\0\n", exclude_categories=("Cs",))))
@@ -228,17 +234,17 @@ def test_any_bytes_are_a_login_file_or_damaged(content: bytes) -> None:
         file.write(content)
         file.flush()
         with contextlib.suppress(UserMistake):
-            login_file.read(Path(file.name))
+            read_login_file(Path(file.name))
 
 
 def test_the_login_file_of_mysql_config_editor_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(login_file.PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
-    options = login_file.login_path("lab")
+    monkeypatch.setenv(PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
+    options = login_path("lab")
     assert options == {"user": 'us er"q', "password": LOGIN_PASSWORD, "host": "127.0.0.1", "port": "13306"}
     with pytest.raises(UserMistake, match="no login path named 'three'"):
-        login_file.login_path("three")
+        login_path("three")
 
 
 @pytest.mark.parametrize("cut", [3, 24, 30, 60])
@@ -246,21 +252,21 @@ def test_a_damaged_login_file_is_told(tmp_path: Path, cut: int) -> None:
     path = login_file_at(tmp_path / "login")
     path.write_bytes(path.read_bytes()[:cut])
     if cut == 24:
-        assert login_file.read(path) == {}
+        assert read_login_file(path) == {}
         return
     with pytest.raises(UserMistake, match="damaged"):
-        login_file.read(path)
+        read_login_file(path)
 
 
 def test_a_login_file_open_to_others_is_not_used(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match="can be read by other users"):
-        login_file.read(login_file_at(tmp_path / "login", mode=0o640))
+        read_login_file(login_file_at(tmp_path / "login", mode=0o640))
 
 
 def test_the_password_comes_from_where_the_user_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(login_file.PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
+    monkeypatch.setenv(PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
     file = tmp_path / "my.cnf"
     file.write_text("[client]\nuser=from_file\npassword=file's\nssl-mode=REQUIRED\n", encoding="utf-8")
     url = "mysql://ann@db.example"
@@ -541,10 +547,10 @@ def test_an_option_file_that_all_may_write_is_not_used(tmp_path: Path, included:
     open_to_all.chmod(0o646)
     main.write_text(f"!include {open_to_all}\n")
     with pytest.raises(UserMistake, match="can be written by all users") as caught:
-        option_file.read(main if included else open_to_all)
+        read_option_file(main if included else open_to_all)
     assert f"chmod o-w {open_to_all}" in caught.value.sentence()
     open_to_all.chmod(0o640)
-    assert option_file.read(main) == {"client": {"skip-ssl": None}}
+    assert read_option_file(main) == {"client": {"skip-ssl": None}}
 
 
 def test_a_unix_socket_is_an_address_of_this_machine() -> None:
