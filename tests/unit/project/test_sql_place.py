@@ -38,7 +38,7 @@ SQL_ELSEWHERE = {
 """Folders and files outside the room in which statements may stand, and why."""
 
 PYMYSQL_ELSEWHERE = {
-    "external/authentication.py": "proves a password to somebody else's server, which only they do",
+    "external/connection.py": "proves a password to somebody else's server, which only they do",
 }
 """Folders and files outside the room that may import pymysql, and why."""
 
