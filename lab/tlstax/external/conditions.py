@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from tlstax.external import refusals as guest_refusals
+from tlstax.external import failures as guest_failures
 from tlstax.external.access import GuestAccess
 from tlstax.mysql import accounts, schema, server_facts, server_tls, session
 from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
@@ -114,7 +114,7 @@ def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> N
     except SqlError as error:
         if error_number(error) not in NOT_ALLOWED:
             raise
-        refused = guest_refusals.fault_of(access, error)
+        refused = guest_failures.of_refusal(access, error)
         raise UserMistake(
             f"{refused.message}: a run drops the tables that it makes, and this account may not drop any in "
             f"{schema_name}, so nothing was made there",

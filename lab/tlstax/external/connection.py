@@ -26,7 +26,6 @@ from pymysql.err import OperationalError
 from tlstax.external import chain as chains
 from tlstax.external import failures as guest_failures
 from tlstax.external import greeting
-from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
@@ -186,11 +185,11 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, s
         if isinstance(cause, OSError):
             seen.failure = cause if isinstance(cause, ssl.SSLError) else None
             raise guest_failures.of_tls(access, cause, seen) from error
-        raise guest_refusals.fault_of(access, error) from error
+        raise guest_failures.of_refusal(access, error) from error
     try:
         session.settle(connection)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise guest_failures.of_refusal(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
+from tlstax.external import failures as guest_failures
 from tlstax.external.access import GuestAccess
 from tlstax.mysql import schema
 from tlstax.mysql.database import Database, SqlError
@@ -72,7 +72,7 @@ def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
     try:
         return _asked(database, access, key)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise guest_failures.of_refusal(access, error) from error
     finally:
         guest_connection.close(database)
 

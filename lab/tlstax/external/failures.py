@@ -1,4 +1,4 @@
-"""Why an external server could not be reached, in one sentence: address, greeting, TLS."""
+"""Why an external server could not be reached, or refused a login or a statement, in one sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tlstax.checks.server_errors import meaning_of
 from tlstax.external import chain as chains
 from tlstax.external.access import GuestAccess
 from tlstax.external.chain import Handshake
+from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.greeting import Greeting
+from tlstax.mysql import answers
+from tlstax.mysql.database import SqlError, error_number
 from tlstax.results.inspection import Certificate
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
@@ -388,3 +392,26 @@ def _is_to_blame(own: Certificate, code: int) -> bool:
     if code in WEAK_KEY:
         return has_weak_key(own)
     return code in WEAK_DIGEST and own.signature in BROKEN_HASHES and not own.is_self_signed
+
+
+def of_refusal(access: GuestAccess, error: SqlError) -> TlstaxError:
+    """The server refused a login or a statement, or the connection was lost."""
+    code = error_number(error)
+    message = answers.message_of(error)
+    known = meaning_of(code)
+    if known is None:
+        return MachineFault(f"{access.address} reports an error ({message}, {code})")
+    names = {
+        "where": access.address,
+        "user": access.user,
+        "schema": access.address.schema,
+        "said": f"error {code}: {message}",
+        "variable": PASSWORD_VARIABLE,
+        "certificate": (
+            f"whether it must show another certificate than {access.tls.certificate_file}"
+            if access.tls.certificate_file
+            else "whether it must show a certificate (--ssl-cert, --ssl-key)"
+        ),
+        "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
+    }
+    return known.fault(known.message.format_map(names), remedy=known.remedy.format_map(names))

@@ -19,7 +19,7 @@ from typing import Self, TypeGuard
 from tlstax.contract import Account, Endpoint
 from tlstax.external import conditions, ownership, workload_guard
 from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
+from tlstax.external import failures as guest_failures
 from tlstax.external.access import GuestAccess
 from tlstax.external.conditions import READS_ONLY, Intent
 from tlstax.external.leaving import leaving
@@ -535,4 +535,4 @@ def _reported(access: GuestAccess) -> Iterator[None]:
     try:
         yield
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise guest_failures.of_refusal(access, error) from error

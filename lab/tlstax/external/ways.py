@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tlstax.contract import Endpoint
 from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
+from tlstax.external import failures as guest_failures
 from tlstax.external.access import GuestAccess
 from tlstax.external.address import GuestAddress
 from tlstax.external.tls import GuestTls
@@ -146,4 +146,4 @@ def _logged_in(access: GuestAccess, schema: str | None) -> Iterator[Database]:
         try:
             yield database
         except SqlError as error:
-            raise guest_refusals.fault_of(access, error) from error
+            raise guest_failures.of_refusal(access, error) from error

@@ -10,7 +10,6 @@ from pymysql.err import OperationalError
 from tlstax.checks.server_errors import SERVER_ERRORS
 from tlstax.external import failures as guest_failures
 from tlstax.external import greeting
-from tlstax.external import refusals as guest_refusals
 from tlstax.external.access import GuestAccess
 from tlstax.external.address import GuestAddress
 from tlstax.external.chain import Handshake
@@ -64,7 +63,7 @@ def test_an_error_packet_is_a_refusal() -> None:
 
 
 def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
-    return guest_refusals.fault_of(ACCESS, OperationalError(code, said))
+    return guest_failures.of_refusal(ACCESS, OperationalError(code, said))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from tlstax.contract import TlsOn
 from tlstax.external import connection as guest_connection
-from tlstax.external import refusals
+from tlstax.external import failures
 from tlstax.external.access import GuestAccess
 from tlstax.external.chain import Handshake, shown
 from tlstax.mysql import answers, server_facts, server_tls, use_counters
@@ -174,7 +174,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
                 refused=refused,
             )
         except SqlError as error:
-            raise refusals.fault_of(access, error) from error
+            raise failures.of_refusal(access, error) from error
 
 
 def word(database: Database) -> ServerWord:

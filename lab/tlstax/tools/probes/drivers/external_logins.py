@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tlstax.contract import Account, ErrorKind, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
-from tlstax.external import conditions, refusals
+from tlstax.external import conditions, failures
 from tlstax.external import connection as guest_connection
 from tlstax.external.access import GuestAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
@@ -127,7 +127,7 @@ class ExternalLogins:
                 most = 1 + drivers * there._most_of_each()
                 _check_limits(database, access, most)
             except SqlError as error:
-                raise refusals.fault_of(access, error) from error
+                raise failures.of_refusal(access, error) from error
         say(
             f"{access.address} gets {counted(most, 'connection')} at most, one after the other: no more than "
             f"{AT_ONCE.total} at once with those that it has not wound up yet"
