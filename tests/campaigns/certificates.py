@@ -29,8 +29,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOn
 from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.tls import GuestTls
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server

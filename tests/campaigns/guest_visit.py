@@ -9,8 +9,7 @@ from pymysql.err import MySQLError
 
 from tlstax.external import connection as guest_connection
 from tlstax.external import server as guest_server
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.made import Warn
 from tlstax.external.tls import GuestTls, SslMode
 from tlstax.mysql import status

@@ -25,8 +25,7 @@ from typing import Any
 import pymysql
 from sql_statements import HARMLESS, mutation, statement
 
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.server import GUEST_TABLES, GuestServer
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls

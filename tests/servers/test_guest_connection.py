@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.server import GuestServer
 from tlstax.external.tls import GuestTls, SslMode
 from tlstax.mysql.database import Database

@@ -15,8 +15,7 @@ from test_guest_run import RUN, as_owner, lent, sentence, tlstax_run, url_of
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOff, TlsOn
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.tls import GuestTls
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
 from tlstax.external import access as guest_access
-from tlstax.external import address
-from tlstax.external.access import GuestAccess, GuestOptions, settle
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import URL_SHAPE, GuestAccess, GuestAddress, GuestOptions, settle
 from tlstax.external.server import GUEST_TABLES, OWN_SCHEMA
 from tlstax.external.tls import DEMANDING, GuestTls
 from tlstax.external.workload_guard import check_workloads
@@ -71,7 +69,7 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
     if options.url and not is_specimen_name(options.url):
         raise UserMistake(
             "what was given is neither the URL of a server nor the name of a private one",
-            remedy=f"{address.SHAPE}; `tlstax specimens list` names the private ones",
+            remedy=f"{URL_SHAPE}; `tlstax specimens list` names the private ones",
         )
     with private_access(options.url or None, say) as access:
         yield access

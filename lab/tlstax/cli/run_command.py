@@ -19,7 +19,7 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.external import existing_table, ways
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAddress
 from tlstax.external.connection import chain_verified_by
 from tlstax.external.existing_table import KeyRange, TableKey
 from tlstax.external.tls import VERIFYING

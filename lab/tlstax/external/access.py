@@ -1,4 +1,7 @@
-"""How to get into an external server: the URL and the options that go with it, combined."""
+"""How to get into an external server: its URL and the options that go with it, combined.
+
+A URL is `mysql://user@host:port/schema`, or of a Unix socket `mysql://user@/schema?socket=/path`.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,136 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
-from tlstax.external import address as guest_address
+from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
 from tlstax.external import tls as guest_tls
-from tlstax.external.address import GuestAddress
-from tlstax.external.given_password import PASSWORD_VARIABLE
+from tlstax.external.given_password import PASSWORD_VARIABLE, REMEDY
 from tlstax.external.option_files import Groups, login_path, read_option_file, understood
 from tlstax.external.tls import GuestTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
+from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
+
+DEFAULT_PORT, LOCALHOST = 3306, "localhost"
+LONGEST_SOCKET = 107
+"""Bytes of a Unix socket's path (unix(7)): 108 with the one that ends it."""
+
+URL_SHAPE = "write it as mysql://user@host:port/schema, with special characters percent-encoded"
+SOCKET_SHAPE = "write a Unix socket as mysql://user@/schema?socket=/run/mysqld/mysqld.sock"
+
+
+@dataclass(frozen=True)
+class GuestAddress:
+    """Where an external server is, who goes there and in which schema, as far as the URL says.
+
+    With a `socket`, the path of a Unix socket, it is on this machine: `host` is what certificates are checked
+    for then.
+    """
+
+    host: str
+    port: int = DEFAULT_PORT
+    user: str | None = None
+    schema: str | None = None
+    socket: str | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where load clients connect to."""
+        if self.socket is not None:
+            return UnixEndpoint(path=self.socket)
+        return TcpEndpoint(host=self.host, port=self.port)
+
+    def __str__(self) -> str:
+        if self.socket is not None:
+            return self.socket
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_url(url: str) -> GuestAddress:
+    """The parts of a URL; UserMistake when it is not one, or holds a password.
+
+    No message repeats the URL, since a password may stand in it.
+    """
+    if url_has_password(url):
+        raise UserMistake(
+            "a password may not stand in the server's URL, where other users and logs can see it",
+            remedy=REMEDY,
+        )
+    if "," in url:
+        raise UserMistake(
+            "the server's URL has a comma, which stands between servers",
+            remedy="leave it out, or name one server; the comma of a name is written %2C",
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
+    if parts.scheme not in {"mysql", "mariadb"}:
+        raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
+    socket = _socket(parts)
+    if not parts.hostname and socket is None:
+        raise UserMistake("the server's URL names no host", remedy=URL_SHAPE)
+    return GuestAddress(
+        host=unquote(parts.hostname or LOCALHOST),
+        port=DEFAULT_PORT if port is None else _checked_port(port),
+        user=_decoded(parts.username, "user"),
+        schema=_schema(parts),
+        socket=socket,
+    )
+
+
+def _socket(parts: SplitResult) -> str | None:
+    """The Unix socket that the URL names; None for an address without one."""
+    if not parts.query and not parts.fragment:
+        return None
+    key, _, path = parts.query.partition("=")
+    if parts.fragment or key != "socket" or "&" in path:
+        raise UserMistake(
+            "the server's URL has something after the schema", remedy=f"{URL_SHAPE}; {SOCKET_SHAPE}"
+        )
+    decoded = _decoded(path, "socket") or ""
+    if not decoded.startswith("/") or "\0" in decoded:
+        raise UserMistake("the socket in the server's URL is not a path from /", remedy=SOCKET_SHAPE)
+    if len(decoded.encode()) > LONGEST_SOCKET:
+        raise UserMistake(
+            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
+            remedy="connect to a link of a shorter name, or over TCP",
+        )
+    if parts.hostname not in {None, LOCALHOST} or parts.port is not None:
+        raise UserMistake(
+            "the server's URL names a host or a port, and a socket of this machine", remedy=SOCKET_SHAPE
+        )
+    return decoded
+
+
+def _checked_port(port: int) -> int:
+    if port == 0:
+        raise UserMistake("the server's URL has port 0, which nothing can listen on", remedy=URL_SHAPE)
+    return port
+
+
+def _schema(parts: SplitResult) -> str | None:
+    name = parts.path.removeprefix("/").removesuffix("/")
+    if "/" in name:
+        raise UserMistake("the server's URL names more than one schema", remedy=URL_SHAPE)
+    if "@" in name:
+        raise UserMistake(
+            "the server's URL has an @ behind its host, and what stands before it may be a password",
+            remedy=f"write the @ of a schema's name as %40; of a password, {REMEDY}",
+        )
+    return _decoded(name, "schema")
+
+
+def _decoded(text: str | None, what: str) -> str | None:
+    try:
+        return unquote(text, errors="strict") if text else None
+    except UnicodeDecodeError as error:
+        raise UserMistake(f"the {what} in the server's URL is not UTF-8", remedy=URL_SHAPE) from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +224,7 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
 
 def address_of(options: GuestOptions) -> GuestAddress:
     """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    address = parse_url(_in_utf8(options.url, "the server's URL"))
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
 
@@ -122,7 +243,7 @@ def settle(
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
     A file that names it without saying what it is leaves it to the others.
     """
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    address = parse_url(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     stored = dict(said.options)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from tlstax.contract import Endpoint
 from tlstax.external import connection as guest_connection
 from tlstax.external import failures as guest_failures
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.tls import GuestTls
 from tlstax.mysql import server_facts, server_tls
 from tlstax.mysql.database import Database, SqlError

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from tlstax.clients.engine import built_beside, engine_command
 from tlstax.clients.fleet import Fleet
 from tlstax.external import ways
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.conditions import NothingMayBeMade
 from tlstax.external.near import Near
 from tlstax.external.server import GuestServer

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
 from tlstax.external import conditions, ways
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.near import Near
 from tlstax.external.tls import GuestTls
 from tlstax.external.ways import Way

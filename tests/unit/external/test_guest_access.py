@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from tlstax.contract import TcpEndpoint, UnixEndpoint
 from tlstax.external import access as guest_access
-from tlstax.external import address as guest_address
 from tlstax.external import tls as guest_tls
-from tlstax.external.access import GuestAccess, GuestOptions
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress, GuestOptions, parse_url
 from tlstax.external.option_files import (
     PATH_VARIABLE,
     login_path,
@@ -46,23 +44,23 @@ def login_file_at(path: Path, mode: int = 0o600) -> Path:
 
 
 def test_a_url_is_taken_apart() -> None:
-    assert guest_address.parse("mysql://ann@db.example:3307/shop") == GuestAddress(
+    assert parse_url("mysql://ann@db.example:3307/shop") == GuestAddress(
         host="db.example", port=3307, user="ann", schema="shop"
     )
-    assert guest_address.parse("mariadb://db.example") == GuestAddress(host="db.example")
-    assert str(guest_address.parse("mysql://ann@[::1]/")) == "[::1]:3306"
+    assert parse_url("mariadb://db.example") == GuestAddress(host="db.example")
+    assert str(parse_url("mysql://ann@[::1]/")) == "[::1]:3306"
 
 
 @given(user=st.text(min_size=1), schema=st.text(min_size=1), port=st.integers(1, 65535))
 def test_percent_encoded_names_come_back(user: str, schema: str, port: int) -> None:
-    address = guest_address.parse(f"mysql://{quote(user, safe='')}@h:{port}/{quote(schema, safe='')}")
+    address = parse_url(f"mysql://{quote(user, safe='')}@h:{port}/{quote(schema, safe='')}")
     assert (address.user, address.schema, address.port) == (user, schema, port)
 
 
 @given(password=st.text().map(lambda text: "§" + text))
 def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> None:
     with pytest.raises(UserMistake) as caught:
-        guest_address.parse(f"mysql://ann:{password}@db.example:3306/shop")
+        parse_url(f"mysql://ann:{password}@db.example:3306/shop")
     sentence = caught.value.sentence()
     for way in ("prompt", "TLSTAX_PASSWORD", "--defaults-file", "--login-path"):
         assert way in sentence
@@ -85,16 +83,16 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> Non
 def test_a_user_with_an_at_sign_has_a_password_too(url: str) -> None:
     """Who writes user@corp as it is writes the password after it as it is."""
     with pytest.raises(UserMistake, match="a password may not stand in the server's URL") as caught:
-        guest_address.parse(url)
+        parse_url(url)
     assert "secret" not in caught.value.sentence()
 
 
 def test_an_at_sign_behind_the_host_may_end_a_password() -> None:
     with pytest.raises(UserMistake, match="what stands before it may be a password") as caught:
-        guest_address.parse("mysql://ann@corp:3306/secret@db.example")
+        parse_url("mysql://ann@corp:3306/secret@db.example")
     assert "secret" not in caught.value.sentence()
-    assert guest_address.parse("mysql://ann@corp:3306/shop%40home").schema == "shop@home"
-    assert guest_address.parse("mysql://ann@corp@db.example").user == "ann@corp"
+    assert parse_url("mysql://ann@corp:3306/shop%40home").schema == "shop@home"
+    assert parse_url("mysql://ann@corp@db.example").user == "ann@corp"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_an_at_sign_behind_the_host_may_end_a_password() -> None:
 )
 def test_a_bad_url_is_the_users_mistake(url: str, word: str) -> None:
     with pytest.raises(UserMistake, match=word) as caught:
-        guest_address.parse(url)
+        parse_url(url)
     assert "mysql://user@host:port/schema" in caught.value.sentence()
 
 
@@ -554,13 +552,13 @@ def test_an_option_file_that_all_may_write_is_not_used(tmp_path: Path, included:
 
 
 def test_a_unix_socket_is_an_address_of_this_machine() -> None:
-    found = guest_address.parse("mysql://ann@/shop?socket=/run/my%20sql/mysqld.sock")
+    found = parse_url("mysql://ann@/shop?socket=/run/my%20sql/mysqld.sock")
     assert (found.host, found.user, found.schema) == ("localhost", "ann", "shop")
     assert found.endpoint == UnixEndpoint(path="/run/my sql/mysqld.sock")
     assert str(found) == "/run/my sql/mysqld.sock"
-    assert guest_address.parse("mysql://ann@localhost/?socket=/a").socket == "/a"
-    assert guest_address.parse(f"mysql:///one?socket=/{'a' * 106}").socket is not None
-    assert guest_address.parse("mysql://ann@[::1]/shop").endpoint == TcpEndpoint(host="::1", port=3306)
+    assert parse_url("mysql://ann@localhost/?socket=/a").socket == "/a"
+    assert parse_url(f"mysql:///one?socket=/{'a' * 106}").socket is not None
+    assert parse_url("mysql://ann@[::1]/shop").endpoint == TcpEndpoint(host="::1", port=3306)
 
 
 @pytest.mark.parametrize(
@@ -575,4 +573,4 @@ def test_a_unix_socket_is_an_address_of_this_machine() -> None:
 )
 def test_a_bad_socket_is_the_users_mistake(url: str, word: str) -> None:
     with pytest.raises(UserMistake, match=word):
-        guest_address.parse(url)
+        parse_url(url)

@@ -10,8 +10,7 @@ from pymysql.err import OperationalError
 from tlstax.checks.server_errors import SERVER_ERRORS
 from tlstax.external import failures as guest_failures
 from tlstax.external import greeting
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import GuestAccess, GuestAddress
 from tlstax.external.chain import Handshake
 from tlstax.external.greeting import Greeting
 from tlstax.external.tls import GuestTls

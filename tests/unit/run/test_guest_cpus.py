@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_header
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import parse
+from tlstax.external.access import GuestAccess, parse_url
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.cpu_shares import AskedCpus
@@ -24,7 +23,7 @@ from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
-ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="")
+ACCESS = GuestAccess(address=parse_url("mysql://ann@db.example/lent"), user="ann", password="")
 ENGINE: Any = SimpleNamespace(specimen=fake_header().specimens[0], command=["engine"])
 SPECIMENS = Specimens({}, {}, clients={"engine": ENGINE})
 NEEDS = Needs(rows=10, connections=8, seed=1, duration_s=0.1)
