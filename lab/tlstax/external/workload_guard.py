@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tlstax.external import sql_guard, sql_text
-from tlstax.external.sql_text import Place, Reading, Refused
-from tlstax.external.sql_words import ENGINES
+from tlstax.external.sql_text import ENGINES, Place, Reading, Refused
 from tlstax.mysql.database import Database
 from tlstax.mysql.schema import Thing, advances_sequence, named_tables, reads_as_oracle, stored_functions
 from tlstax.study.workloads import Shape
