@@ -22,7 +22,6 @@ from tlstax.external import connection as guest_connection
 from tlstax.external import failures as guest_failures
 from tlstax.external.access import GuestAccess
 from tlstax.external.conditions import READS_ONLY, Intent
-from tlstax.external.leaving import leaving
 from tlstax.external.made import Made, StatementRefused, Warn
 from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
@@ -44,6 +43,7 @@ from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.support.interruption import leaving
 from tlstax.support.text import enumerated
 
 OWN_SCHEMA = "tlstax"

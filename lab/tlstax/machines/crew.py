@@ -9,12 +9,12 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tlstax.contract import Frozen
-from tlstax.external.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import REPORTS, Failed, Opened, OpenOrder, Report, Said, line
 from tlstax.records.trial import Specimen
 from tlstax.run.preparing import Listener
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.interruption import leaving
 from tlstax.support.text import enumerated
 
 MOST_LOSSES = 3

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from tlstax.clients.fleet_messages import ANNOUNCEMENTS, Listening, ListenOrder, NotListening, Peer
-from tlstax.external.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import OpenOrder, line
 from tlstax.run.load import LoadFrom
 from tlstax.run.preparing import Listener, Request
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.interruption import leaving
 
 CLIENT_COMMAND = ("client-node",)
 """What a load machine's tlstax is started with."""
