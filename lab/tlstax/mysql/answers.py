@@ -38,13 +38,17 @@ def message_of(error: SqlError) -> str:
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
     """All rows of the answer, each with N columns. Raises SqlError, Malformed among them."""
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        answer = list(cursor.fetchall())
+    answer = _fetched(database, statement, values)
     for row in answer:
         if len(row) != columns:
             raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
     return answer
+
+
+def _fetched(database: Database, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    with database.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
 
 
 def carry_out(database: Database, statement: str, *values: object) -> None:
@@ -56,18 +60,14 @@ def carry_out(database: Database, statement: str, *values: object) -> None:
 def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
     """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
     try:
-        with admin.cursor() as cursor:
-            cursor.execute(statement, values or None)
-            return tuple(cursor.fetchall())
+        return tuple(_fetched(admin, statement, values))
     except (SqlError, OSError) as error:
         raise MachineFault(f"the server did not carry out {statement} ({error.args[-1]})") from error
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
     """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        answer = list(cursor.fetchall())
+    answer = _fetched(database, statement, values)
     if any(len(row) <= place for row in answer):
         raise Malformed(f"an answer has no column {place + 1} where one was expected")
     return [row[place] for row in answer]
@@ -112,18 +112,15 @@ def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[s
     `before` is said first, where there are samples: what the statements need of their connection. Values are
     compared as text, NULL with None alone. Raises SqlError where the server does not answer.
     """
-    wrong = []
-    with admin.cursor() as cursor:
-        for statement in before if samples else ():
-            cursor.execute(statement)
-        if _agree_at_once(admin, samples):
-            return ()
-        for sample in samples:
-            cursor.execute(sample.sql)
-            rows = tuple(tuple(map(_as_text, row)) for row in cursor.fetchall())
-            if rows != sample.rows:
-                wrong.append(sample.sql)
-    return tuple(wrong)
+    for statement in before if samples else ():
+        carry_out(admin, statement)
+    if _agree_at_once(admin, samples):
+        return ()
+    return tuple(
+        sample.sql
+        for sample in samples
+        if tuple(tuple(map(_as_text, row)) for row in _fetched(admin, sample.sql, ())) != sample.rows
+    )
 
 
 def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:
@@ -138,9 +135,8 @@ def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:
         f"SELECT {place}, one.* FROM ({sample.sql}) AS one"  # noqa: S608 (what the client said, as below)
         for place, sample in enumerate(samples)
     )
-    with suppress(SqlError), admin.cursor() as cursor:
-        cursor.execute(asked)
-        rows = {int(place): tuple(map(_as_text, row)) for place, *row in cursor.fetchall()}
+    with suppress(SqlError):
+        rows = {int(place): tuple(map(_as_text, row)) for place, *row in _fetched(admin, asked, ())}
         return rows == {place: sample.rows[0] for place, sample in enumerate(samples)}
     return False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -69,18 +70,13 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
     _create(database, name, layout, mark.comment)
     for statements in _transactions(name, content, _longest_bytes(database)):
         between()
-        with database.cursor() as cursor:
-            # BEGIN opens a block where sql_mode is ORACLE.
-            cursor.execute("START TRANSACTION")
-            for statement in statements:
-                cursor.execute(statement)
-            cursor.execute("COMMIT")
-    with database.cursor() as cursor:
-        if layout.index:
-            index, column = layout.index
-            cursor.execute(f"CREATE INDEX {index} ON `{name}`({column})")
-        cursor.execute(f"ANALYZE TABLE `{name}`")
-        cursor.fetchall()
+        # BEGIN opens a block where sql_mode is ORACLE.
+        for statement in ("START TRANSACTION", *statements, "COMMIT"):
+            answers.carry_out(database, statement)
+    if layout.index:
+        index, column = layout.index
+        answers.carry_out(database, f"CREATE INDEX {index} ON `{name}`({column})")
+    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
     return content.rows
 
 
@@ -107,8 +103,7 @@ def _is_there(database: Database, name: str, mark: Mark) -> bool:
 def drop(database: Database, name: str) -> None:
     """Drop the table if it is there."""
     _check_name(name)
-    with database.cursor() as cursor:
-        cursor.execute(f"DROP TABLE IF EXISTS `{name}`")
+    answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`")
 
 
 def _check_name(name: str) -> None:
@@ -119,8 +114,9 @@ def _check_name(name: str) -> None:
 
 
 def _create(database: Database, name: str, layout: Layout, comment: str) -> None:
-    with database.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", (comment,))
+    answers.carry_out(
+        database, f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", comment
+    )
 
 
 def _is_equal(database: Database, name: str, content: TableContent) -> bool:
@@ -167,22 +163,17 @@ def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE)
 
 def put_back(database: Database, name: str) -> None:
     """Make the table equal to its kept copy, from an empty file on: no gap of deleted rows is left in it."""
-    with database.cursor() as cursor:
-        for statement in workloads.put_back_sql(name):
-            cursor.execute(statement)
-        # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
-        cursor.execute(f"ANALYZE TABLE `{name}`")
-        cursor.fetchall()
+    for statement in workloads.put_back_sql(name):
+        answers.carry_out(database, statement)
+    # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
+    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
 
 
 def write_changed_pages(database: Database, table: str) -> None:
     """Have the table's changed pages written, as an export does; nothing where the account may not do so."""
-    with database.cursor() as cursor:
-        try:
-            cursor.execute(f"FLUSH TABLES `{table}` FOR EXPORT")
-            cursor.execute("UNLOCK TABLES")
-        except SqlError:
-            pass
+    with suppress(SqlError):
+        answers.carry_out(database, f"FLUSH TABLES `{table}` FOR EXPORT")
+        answers.carry_out(database, "UNLOCK TABLES")
 
 
 def is_purging(database: Database) -> bool:
