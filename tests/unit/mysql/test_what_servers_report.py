@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from pymysql.err import OperationalError
@@ -10,8 +10,10 @@ from pymysql.err import OperationalError
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
 from tlstax.mysql import answers, ownership_table, server_facts, server_tls, status, table
+from tlstax.mysql.answers import Malformed
 from tlstax.mysql.database import Database, error_number, is_connection_error
 from tlstax.mysql.ownership_table import Entry
+from tlstax.mysql.status import read_settled_status, read_status
 from tlstax.support.errors import MachineFault
 
 LOST = OperationalError(2013, "Lost connection to MySQL server during query")
@@ -183,3 +185,60 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
 )
 def test_a_server_says_how_it_compresses(rows: list[tuple[str, str]], agreed: tuple[str, ...]) -> None:
     assert server_facts.compressions(database(FakeDatabase(*rows))) == agreed
+
+
+@pytest.mark.parametrize("value", ["²", "१", "--1", "1e3", "", "9" * 5000, "1.5", None])
+def test_a_counter_that_is_no_number_is_left_out(value: str | None) -> None:
+    found = read_status(database(FakeDatabase(("Odd", value), ("Uptime", "12"), ("Down", "-3"))))
+    assert found == {"Uptime": 12, "Down": -3}
+
+
+def test_counters_of_another_shape_are_the_servers_fault() -> None:
+    with pytest.raises(MachineFault, match=r"counters could not be read \(an answer has 1 column where 2"):
+        read_status(database(FakeDatabase(("Uptime",))))
+
+
+def test_an_answer_has_the_shape_that_was_asked_for() -> None:
+    assert answers.row(database(FakeDatabase(("1", "2"))), "SELECT 1, 2", columns=2) == ("1", "2")
+    assert answers.column(database(FakeDatabase(("1", "2"), ("3", "4"))), "SHOW INDEX", place=1) == ["2", "4"]
+    with pytest.raises(Malformed, match="no row"):
+        answers.row(database(FakeDatabase()), "SELECT 1", columns=1)
+    with pytest.raises(Malformed, match="column 3"):
+        answers.column(database(FakeDatabase(("1", "2"))), "SHOW INDEX", place=2)
+    with pytest.raises(Malformed, match="where a number was expected"):
+        answers.number("twelve")
+
+
+def test_what_a_server_says_fits_a_sentence() -> None:
+    assert answers.message_of(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
+    assert len(answers.message_of(OperationalError(1105, "x" * 10_000))) < 400
+    assert answers.message_of(OperationalError()) == "OperationalError"
+
+
+EVERYTHING = "SHOW GLOBAL STATUS"
+
+
+class Closing(FakeDatabase):
+    """A server with one session fewer each time somebody asks how many there are, down to one."""
+
+    def __init__(self, sessions: int) -> None:
+        super().__init__()
+        self._sessions = sessions
+
+    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
+        if self.statements[-1] == EVERYTHING:
+            return ("Threads_connected", str(self._sessions)), ("Com_select", "7")
+        self._sessions = max(1, self._sessions - 1)
+        return (("Threads_connected", str(self._sessions + 1)),)
+
+
+def test_everything_is_read_once_and_last() -> None:
+    server = Closing(4)
+    found = read_settled_status(database(server), 2)
+    assert found == {"Threads_connected": 1, "Com_select": 7}
+    assert server.statements == [*[f"{EVERYTHING} LIKE 'Threads_connected'"] * 3, EVERYTHING]
+
+
+def test_sessions_that_stay_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "_SETTLING_S", 0.01)
+    assert read_settled_status(database(Closing(1)), 0)["Com_select"] == 7

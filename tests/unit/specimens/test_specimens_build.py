@@ -1,8 +1,7 @@
-"""Building and starting specimens, as far as it needs no server: apt's words, logs, rows, certificates."""
+"""Building and starting specimens, as far as it needs no server: apt's words, logs, certificates."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from tlstax.mysql import table
-from tlstax.mysql.table_rows import Row, TableContent
 from tlstax.specimens import certificates, sessions
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.processes import log_bytes, log_reason, log_tail
@@ -142,38 +139,6 @@ def test_an_earlier_starts_errors_are_passed_over(tmp_path: Path) -> None:
     offset = log_bytes(path)
     path.write_text(MYSQL_LOG + MARIADB_LOG, encoding="utf-8")
     assert "nonsense" in log_reason(path, offset)
-
-
-def rows(content: TableContent) -> list[Row]:
-    return [row for chunk in table.LAYOUTS[content.shape].chunks(content) for row in chunk]
-
-
-def test_rows_look_as_sysbench_makes_them() -> None:
-    drawn = rows(TableContent(rows=45_000, seed=3))
-    assert [row[0] for row in drawn] == list(range(1, 45_001))
-    assert all(1 <= int(row[1]) <= 45_000 for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){9}", str(row[2]), re.ASCII) for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){4}", str(row[3]), re.ASCII) for row in drawn)
-    assert len({row[2] for row in drawn}) == 45_000
-    assert set("".join(str(row[3]) for row in drawn[:100])) == set("0123456789-")
-
-
-def test_rows_follow_from_the_seed() -> None:
-    assert rows(TableContent(rows=50, seed=3)) == rows(TableContent(rows=50, seed=3))
-    assert rows(TableContent(rows=50, seed=3)) != rows(TableContent(rows=50, seed=4))
-
-
-def test_statements_stay_under_the_smallest_packet_limit() -> None:
-    statements = [
-        s for batch in table._transactions("t", TableContent(rows=21_000, seed=1), 1_000_000) for s in batch
-    ]
-    assert sum(statement.count("('") + statement.count(",'") // 2 for statement in statements) == 21_000
-    assert max(map(len, statements)) < 1_000_000
-
-
-def test_a_table_name_is_checked_before_it_stands_in_a_statement() -> None:
-    with pytest.raises(UserMistake, match="not a table name"):
-        table._check_name("a`; DROP TABLE b")
 
 
 def verify(files: certificates.Certificates, host: str, when: datetime | None = None) -> None:
