@@ -17,6 +17,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pymysql._auth import scramble_caching_sha2
@@ -222,11 +223,7 @@ def _answering_plugins(access: GuestAccess) -> dict[str, Callable[[Any], Any]]:
         "mysql_clear_password": _ClearText,
     }
     ways.update(dict.fromkeys(_UNANSWERED, _Unanswered))
-    return {name: _made(way, access, name) for name, way in ways.items()}
-
-
-def _made(way: type[_Way], access: GuestAccess, name: str) -> Callable[[Any], Any]:
-    return lambda connection: way(connection, access, name)
+    return {name: partial(way, access=access, name=name) for name, way in ways.items()}
 
 
 class _Way:

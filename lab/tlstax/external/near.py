@@ -96,9 +96,6 @@ def _is(connection: Any, ours: End, theirs: End) -> bool:
 
 
 def _key(address: str, port: int) -> tuple[str, int]:
-    return _plain(address), port
-
-
-def _plain(address: str) -> str:
     """An IPv4 address that an IPv6 socket sees (RFC 4291, 2.5.5.2) as what it is."""
-    return address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]
+    plain = address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]
+    return plain, port

@@ -57,16 +57,12 @@ def fill(
     if recipe.kind == "tls_library":
         _set_library_apart(place.tree, recipe.program.partition(".so.")[2])
     versions = {part.name: part.version for part in parts}
-    return upstream(versions[_name(source.packages[0])]), parts
+    return upstream(versions[source.packages[0].partition("=")[0]]), parts
 
 
 def upstream(version: str) -> str:
     """The version without Debian's epoch and revision (deb-version(7))."""
     return re.sub(r"^\d+:", "", version).rpartition("-")[0].partition("+")[0]
-
-
-def _name(package: str) -> str:
-    return package.partition("=")[0]
 
 
 def _check_it_is_there(apt: AptCommand, recipe: Recipe, source: AptPackages) -> None:
@@ -406,7 +402,8 @@ def configured_mirror() -> Mirror:
             )
     chosen = os.environ.get(MIRROR_VARIABLE)
     uri = _checked(chosen) if chosen else _archive_of_apt()
-    return Mirror(uri=uri, keyrings=_keyrings(), settings=_carried_settings())
+    settings = _output_of(["apt-config", "dump", "--format", '%F "%v";%n', *CARRIED_SETTINGS])
+    return Mirror(uri=uri, keyrings=_keyrings(), settings=settings)
 
 
 def _checked(uri: str) -> str:
@@ -439,11 +436,8 @@ def _archive_of_apt() -> str:
 
 def _targets(*options: str) -> list[tuple[str, str, str]]:
     text = _output_of(["apt-get", *options, "indextargets", "--format", TARGET_FORMAT])
-    return [(origin, release, uri) for origin, release, uri in _fields(text)]
-
-
-def _fields(text: str) -> list[list[str]]:
-    return [fields for line in text.splitlines() if len(fields := line.split("|")) == 3]
+    told = (line.split("|") for line in text.splitlines())
+    return [(fields[0], fields[1], fields[2]) for fields in told if len(fields) == 3]
 
 
 def _keyrings() -> tuple[Path, ...]:
@@ -460,10 +454,6 @@ def _keyrings() -> tuple[Path, ...]:
             remedy="install the package debian-archive-keyring",
         )
     return tuple(found)
-
-
-def _carried_settings() -> str:
-    return _output_of(["apt-config", "dump", "--format", '%F "%v";%n', *CARRIED_SETTINGS])
 
 
 def _output_of(command: list[str]) -> str:

@@ -98,7 +98,9 @@ def unpack_zip(file: Path, inside: str, tree: Path) -> None:
         with zipfile.ZipFile(file) as archive:
             for entry in archive.infolist():
                 name = entry.filename.removeprefix(prefix)
-                if entry.is_dir() or not entry.filename.startswith(prefix) or _is_unused(name):
+                if entry.is_dir() or not entry.filename.startswith(prefix):
+                    continue
+                if any(fnmatch.fnmatchcase(name, pattern) for pattern in UNUSED):
                     continue
                 entry.filename = name
                 target = Path(archive.extract(entry, tree))
@@ -108,10 +110,6 @@ def unpack_zip(file: Path, inside: str, tree: Path) -> None:
         raise MachineFault(
             f"{file} cannot be unpacked ({reason(error)})", remedy="remove it and start again"
         ) from error
-
-
-def _is_unused(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in UNUSED)
 
 
 def _fetch(
