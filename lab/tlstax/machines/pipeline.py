@@ -25,11 +25,11 @@ from tlstax.run.pipeline import Watcher, noted, to_its_end
 from tlstax.run.preparing import Request, begun, needs_of
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import check_same_content, slim, spent_s
+from tlstax.stats.live import Account
 from tlstax.stats.stopping import Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.support import interruption
 from tlstax.support.text import counted
-from tlstax.topics.live import Account
 
 HEAR_S = 1.0
 """How long to wait for a report until the cluster is asked who is there."""

@@ -23,13 +23,13 @@ from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import slim, spent_s
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled
+from tlstax.stats.live import Account
 from tlstax.stats.stopping import Continue, Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
-from tlstax.topics.live import Account
 
 
 class Watcher(Listener, Protocol):

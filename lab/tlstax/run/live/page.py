@@ -56,7 +56,7 @@ class LivePage:
 
     def show_ended(self, stored: StoredRun) -> LiveRun:
         """Show a run that has ended, with a link to its report."""
-        from tlstax.topics.live import ended  # noqa: PLC0415 (takes time, and is needed at the end alone)
+        from tlstax.stats.live import ended  # noqa: PLC0415 (takes time, and is needed at the end alone)
 
         self._run = stored.header.run
         found = ended(stored, datetime.now(UTC).isoformat(timespec="seconds"))

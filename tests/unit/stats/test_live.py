@@ -9,9 +9,7 @@ from intervals import known
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun, TrialRecord, Verdict
 from tlstax.results.live import KnownRatio
-from tlstax.stats.stopping import Progress, decide
-from tlstax.study import load_study, override
-from tlstax.topics.live import (
+from tlstax.stats.live import (
     MOST_POINTS,
     MOST_RATIOS,
     MOST_REASONS,
@@ -19,6 +17,8 @@ from tlstax.topics.live import (
     Account,
     ended,
 )
+from tlstax.stats.stopping import Progress, decide
+from tlstax.study import load_study, override
 
 TAX = load_study("tax")
 RUN = fake_run(number_of_blocks=6, noise=0.02)
