@@ -12,7 +12,7 @@ from tlstax.cli.progress_view import InPlace, Moment, Size, view
 from tlstax.results.live import LiveRun
 from tlstax.run.progress import Step
 from tlstax.stats.stopping import Progress
-from tlstax.topics.core.untrusted import printable
+from tlstax.support.untrusted import printable
 
 _MOST_SHOWN = 1.0
 """A width that two blocks give may be beyond all measure; it only says that it is early."""

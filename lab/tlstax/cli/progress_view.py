@@ -17,9 +17,9 @@ from rich.text import Text
 from tlstax.results.live import KnownRatio
 from tlstax.stats.stopping import Progress, most_telling
 from tlstax.stats.wording import percent
+from tlstax.support.untrusted import printable
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed
-from tlstax.topics.core.untrusted import printable
 
 USUAL_SIZE = os.terminal_size((80, 24))
 

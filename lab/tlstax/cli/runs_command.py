@@ -15,8 +15,8 @@ from tlstax.store.listing import RunListing
 from tlstax.store.store import UnreadableRun
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted
+from tlstax.support.untrusted import printable
 from tlstax.topics.core.columns import Values
-from tlstax.topics.core.untrusted import printable
 
 NOTHING = "Runs that measured nothing, none of whose trials is valid; `last` is none of them:"
 
