@@ -18,6 +18,7 @@ from tlstax.stats.series import block_rows
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest, counted
+from tlstax.topics.answer.export import export_text
 from tlstax.topics.core.columns import ColumnType, Table, Values
 
 ExportFormat = Literal["json", "csv", "parquet"]
@@ -38,10 +39,9 @@ def export_command(options: ExportOptions) -> int:
     _check(options)
     with open_store() as store:
         stored = store.load(options.run_name)
-        if options.format_ == "json" and options.rows is None:
-            text = store.export(stored.header.run) + "\n"
-            _put(options, text, is_json=True)
-            return 0
+    if options.format_ == "json" and options.rows is None:
+        _put(options, export_text(stored) + "\n", is_json=True)
+        return 0
     rows = options.rows or USUAL_ROWS[options.format_ or ""]
     if options.format_ == "parquet":
         return _parquet(options, stored, rows)

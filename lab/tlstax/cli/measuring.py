@@ -15,7 +15,6 @@ from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.report_command import format_of_report, rendered
-from tlstax.cli.runs_command import write_rows
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
@@ -30,7 +29,7 @@ from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added
 from tlstax.specimens.resolve import check_library_name, check_server_name
-from tlstax.store import Store
+from tlstax.store import Store, row_tables
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
@@ -173,7 +172,7 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
         try:
             _show(stored, found, shown)
         finally:
-            write_rows(store, stored, found)
+            row_tables.write(store, stored.header.run, row_tables.rows_of(stored, found))
     check_answered(stored)
     return stored
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from tlstax import __version__
 from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.report_command import report_command
-from tlstax.cli.runs_command import rows_of
 from tlstax.cli.streams import show
 from tlstax.records.trial import StoredRun
-from tlstax.store import Store
+from tlstax.store import Store, row_tables
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import SUFFIX, opened, packed
 from tlstax.support.errors import UserMistake
@@ -40,14 +40,14 @@ def open_command(path: Path) -> int:
     """Keep the file's run among one's own and show it; the exit status."""
     _, stored = opened(path)
     try:
-        rows = rows_of(stored)
+        rows = row_tables.rows_of(stored)
     except Exception as error:  # Anybody may have written it: what nobody foresaw is its fault.
         raise UserMistake(
             f"what is in {path} cannot be worked out ({type(error).__name__}: {error}), and is not kept",
             remedy="get it again from where it was packed",
         ) from error
     with open_store() as store:
-        store.adopt(stored, rows)
+        store.adopt(stored, partial(row_tables.replace, run=stored.header.run, rows=rows))
     return report_command(stored.header.run, "terminal", None)
 
 

@@ -164,7 +164,7 @@ def explore_command(port: int) -> int:
     UserMistake for a store without a run, MachineFault for one that cannot be used.
     """
     from tlstax.cli.kept import open_store
-    from tlstax.cli.runs_command import write_missing
+    from tlstax.store.row_tables import write_missing
 
     try:
         from tlstax.store.explore.serving import serve
@@ -176,7 +176,7 @@ def explore_command(port: int) -> int:
     with open_store() as store:
         if not store.runs():
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
-        write_missing(store)
+        write_missing(store, tell)
         # Closed last, the store takes the files of its log with it.
         with contextlib.suppress(Interrupted):
             serve(store.path, port, lambda at: show(f"{at}\n{store.path}, read-only; Ctrl-C ends it\n"))

@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.store import row_tables
 from tlstax.store.writer import Writer
 from tlstax.support.errors import UserMistake
 
@@ -81,7 +80,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     store of this program, or of a newer one, or to which an older one is still writing: UserMistake.
     """
     version = _checked_version(connection, path)
-    if version == len(MIGRATIONS) and row_tables.are_defined(connection):
+    if version == len(MIGRATIONS):
         return
     if version == 0:
         connection.execute("PRAGMA auto_vacuum = FULL")
@@ -92,7 +91,6 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             _check_unwritten(connection, path, "runs" if version < VIEWS_SINCE else "kept_runs")
         for migration in MIGRATIONS[version:]:
             migration(connection)
-        row_tables.define(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Literal, Self
 
 from tlstax.contract import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store import row_tables
 from tlstax.store.faults import reported
 from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
 from tlstax.store.schema import prepare
@@ -23,8 +22,6 @@ from tlstax.store.writer import RunLocks, this_process
 from tlstax.support import collector
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
-from tlstax.topics.answer.export import exported
-from tlstax.topics.core.columns import Values
 
 LAST = "last"
 """The name by which the last run that measured something can be asked for."""
@@ -129,10 +126,26 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextmanager
+    def changing(self, run: str = "") -> Iterator[sqlite3.Connection]:
+        """The database in a transaction, also for what others keep beside the runs (`row_tables`).
+
+        A fault says what is kept of the run that is named.
+        """
+        with reported(self._path, kept=lambda: self._kept(run) if run else ""):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
     def begin(self, header: RunHeader) -> None:
         """A run begins, written by this process."""
         writer = this_process()
-        with self._transaction(header.run), self._writing(header.run):
+        with self.changing(header.run), self._writing(header.run):
             self._connection.execute(
                 "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id, "
                 "locked) VALUES (?, ?, ?, ?, 'running', ?, ?, ?, 1)",
@@ -147,8 +160,8 @@ class Store:
                 ),
             )
 
-    def adopt(self, stored: StoredRun, rows: Mapping[str, Iterable[Values]] | None = None) -> None:
-        """Keep a run that was measured elsewhere, with its rows if they are given: whole or not at all.
+    def adopt(self, stored: StoredRun, beside: Callable[[sqlite3.Connection], None] = lambda _: None) -> None:
+        """Keep a run that was measured elsewhere, with what `beside` writes: whole or not at all.
 
         UserMistake where there is one of that name, be it the same.
         """
@@ -164,7 +177,7 @@ class Store:
             (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own, header.run))
             for own in stored.trials
         ]
-        with self._transaction(header.run):
+        with self.changing(header.run):
             self._connection.execute(
                 "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
                 "started_ticks, boot_id, resumed_at, locked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
@@ -185,8 +198,7 @@ class Store:
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
                 trials,
             )
-            if rows is not None:
-                row_tables.replace(self._connection, header.run, rows)
+            beside(self._connection)
 
     def resume(self, run_or_prefix: str) -> StoredRun:
         """The run as it was left, now written by this process; that it was resumed is kept with the time.
@@ -195,11 +207,12 @@ class Store:
         """
         run, writer = self.found(run_or_prefix), this_process()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction(run), self._writing(run):
+        with self.changing(run), self._writing(run):
             row = self._row(run)
             if self._status_of(row) == "running" and not row.locked and row.writer != writer:
                 raise _still_written(row)
-            row_tables.forget(self._connection, run)
+            if self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'run_rows'").fetchone():
+                self._connection.execute("DELETE FROM run_rows WHERE run = ?", (run,))
             self._connection.execute(
                 "UPDATE kept_runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
                 "boot_id = ?, locked = 1, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
@@ -209,7 +222,7 @@ class Store:
 
     def amend(self, header: RunHeader) -> None:
         """The header of a run that goes on says more than when it began."""
-        with self._transaction(header.run):
+        with self.changing(header.run):
             self._connection.execute(
                 "UPDATE kept_runs SET header = ? WHERE run = ?", (packed(header, header.run), header.run)
             )
@@ -224,30 +237,18 @@ class Store:
             job = record.job.without_password() if record.job is not None else None
             place = (run, record.trial.block, record.trial.position, record.verdict.value)
             rows.append((*place, packed(record.model_copy(update={"job": job}), run)))
-        with self._transaction(run):
+        with self.changing(run):
             self._connection.executemany(
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
             )
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
         """The run has ended, and why."""
-        with self._transaction(run):
+        with self.changing(run):
             self._connection.execute(
                 "UPDATE kept_runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
             )
         self._locks.give_back(run)
-
-    def tabulate(self, run: str, rows: Mapping[str, Iterable[Values]]) -> None:
-        """Write the rows of a run, by table, for the views: all of them or none."""
-        with self._transaction(run):
-            row_tables.replace(self._connection, run, rows)
-
-    def without_rows(self) -> list[str]:
-        """The runs that have no rows, or those of another version, the oldest first; none that is running."""
-        with reported(self._path):
-            found = row_tables.without_rows(self._connection)
-        running = {one.run for one in self.runs() if one.status == "running"}
-        return [run for run in found if run not in running]
 
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last": the newest of which a trial is valid.
@@ -294,7 +295,7 @@ class Store:
     def delete(self, run_or_prefix: str) -> str:
         """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
         run = self.found(run_or_prefix)
-        with self._transaction(run):
+        with self.changing(run):
             with suppress(MachineFault):  # What is damaged can be deleted.
                 row = self._row(run)
                 if self._status_of(row) == "running":
@@ -303,11 +304,6 @@ class Store:
                     )
             self._connection.execute("DELETE FROM kept_runs WHERE run = ?", (run,))
         return run
-
-    def export(self, run_or_prefix: str) -> str:
-        """A run with everything in it as one JSON document (see `ExportedRun`)."""
-        document = exported(self.load(run_or_prefix)).model_dump(mode="json")
-        return json.dumps(document, ensure_ascii=False)
 
     def found(self, run_or_prefix: str) -> str:
         """The name of the run that is meant. UserMistake where that is not one run."""
@@ -396,18 +392,6 @@ class Store:
         except (sqlite3.Error, UnicodeDecodeError):
             return ""
         return f"of run {run} {counted(row[0], 'trial')} kept"
-
-    @contextmanager
-    def _transaction(self, run: str) -> Iterator[None]:
-        with reported(self._path, kept=lambda: self._kept(run)):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
 
 
 def _still_written(row: RunRow) -> UserMistake:

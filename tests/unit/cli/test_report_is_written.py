@@ -11,6 +11,7 @@ from tlstax.cli import measuring, streams
 from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown
 from tlstax.run.preparing import Request
+from tlstax.store import row_tables
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault
 
@@ -28,5 +29,5 @@ def test_a_report_is_written_though_nobody_can_be_shown_anything(
     with pytest.raises(type(fault)):
         measuring.measure(Request(study=load_study("tax")), shown=Shown(report=tmp_path / "r.html"))
     with open_store() as store:
-        assert store.without_rows() == []
+        assert row_tables.missing(store) == []
     assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -101,6 +102,11 @@ def exported(stored: StoredRun) -> ExportedRun:
         stopped_because=stored.stopped_because,
         trials=tuple(_trial(record) for record in stored.trials),
     )
+
+
+def export_text(stored: StoredRun) -> str:
+    """A run with everything in it as one JSON document, on one line."""
+    return json.dumps(exported(stored).model_dump(mode="json"), ensure_ascii=False)
 
 
 def _trial(record: TrialRecord) -> ExportedTrial:
