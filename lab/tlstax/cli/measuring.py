@@ -12,16 +12,12 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import ExternalServers
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.options import MeasuringOptions
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import check_writable
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.report_command import format_of_report, rendered
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.render import render
-from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
 from tlstax.run.external import check_external
 from tlstax.run.live.noting import noting
@@ -29,7 +25,7 @@ from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added
 from tlstax.specimens.resolve import check_library_name, check_server_name
-from tlstax.store import Store, row_tables
+from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
@@ -41,7 +37,6 @@ from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.tools.probes import specimen, specimen_list
-from tlstax.topics.answer.document import document
 
 ROOM_FOR_SLOW_BLOCKS = 20
 """How many times as long as it is thought to take a run may take that ends with a number of blocks."""
@@ -157,6 +152,8 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
     all is shown where the run answered nothing. With a cluster its machines measure.
     """
     if shown.report is not None:
+        from tlstax.cli.report_command import format_of_report
+
         format_of_report(shown.report, "html")
         check_writable(shown.report)
     elif shown.form != "json":
@@ -168,11 +165,10 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
 
                 pages.enter_context(served_beside(directory))
             stored = _run(request, store, watcher, cluster)
-        found = document(stored)
-        try:
-            _show(stored, found, shown)
-        finally:
-            row_tables.write(store, stored.header.run, row_tables.rows_of(stored, found))
+        # Only now: what measures has no use for what reports, which takes time and memory.
+        from tlstax.cli.report_command import report_measured
+
+        report_measured(store, stored, shown.form, shown.report, verbose=shown.verbose)
     check_answered(stored)
     return stored
 
@@ -208,33 +204,6 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
             return run_on(team, request, store, watcher)
         with load_from(cluster, request, watcher) as load:
             return run(replace(request, load=load), store, watcher)
-
-
-def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
-    """What was found first, and then its file, which is written even if nobody can be shown anything."""
-    run_name, as_json = stored.header.run, shown.form == "json"
-    path = shown.report if shown.report is not None or as_json else reports_dir() / f"{run_name}.html"
-    colour = shown.form == "terminal" and colourful()
-    try:
-        text = render(
-            stored,
-            found,
-            shown.form,
-            width=terminal_width(),
-            colour=colour,
-            report_path=str(path or ""),
-            verbose=shown.verbose,
-        )
-        kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
-        if as_json:
-            show_json(text, remedy=kept)
-        else:
-            show(text, coloured=colour, remedy=kept)
-    finally:
-        if path is not None:
-            form = format_of_report(path, "html")
-            again = f"`tlstax report {run_name} --format {form} -o FILE` writes it elsewhere"
-            write_text(path, rendered(stored, found, form), remedy=again)
 
 
 def knowing_added(study: Study) -> Study:
