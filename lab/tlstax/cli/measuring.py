@@ -9,17 +9,16 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import ExternalServers
 from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable
 from tlstax.cli.progress import ProgressLine
+from tlstax.cli.target_servers import ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.records.trial import StoredRun
 from tlstax.run.early_abort import unanswered
-from tlstax.run.external import check_external
 from tlstax.run.live.noting import noting
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
@@ -36,7 +35,6 @@ from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
-from tlstax.tools.probes import specimen, specimen_list
 
 ROOM_FOR_SLOW_BLOCKS = 20
 """How many times as long as it is thought to take a run may take that ends with a number of blocks."""
@@ -56,6 +54,8 @@ def new_request(
     for name in tls_libraries(study):
         check_library_name(name)
     if servers:
+        from tlstax.run.external import check_external
+
         study = at_external_servers(study, servers.by_level)
         check_external(study, servers.by_level)
     if not options.over_budget:
@@ -220,6 +220,8 @@ def knowing_added(study: Study) -> Study:
 
 
 def _abilities(name: str) -> ServerAbilities | None:
+    from tlstax.tools.probes import specimen, specimen_list
+
     facts = specimen.read(specimen_list.added_facts(name))
     if facts is None or facts.unasked or facts.account_plugins is None:
         return None

@@ -7,7 +7,8 @@ import secrets
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import StormOptions
-from tlstax.cli.external_servers import external_of, external_url
+from tlstax.cli.external_servers import external_of
+from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.support.errors import UserMistake
 from tlstax.tools.probes.storms.limits import TOPIC, Sought

@@ -10,15 +10,6 @@ from functools import partial
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import (
-    SERVER,
-    Allowed,
-    ExternalServers,
-    external_among,
-    let_in,
-    let_into,
-    typed_servers,
-)
 from tlstax.cli.kept import open_store
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
 from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
@@ -26,6 +17,7 @@ from tlstax.cli.options import ExternalOptions
 from tlstax.cli.plan_words import plan_words
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
 from tlstax.plan.order import plan
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
@@ -49,7 +41,6 @@ from tlstax.study.needs import has_plaintext, lacking
 from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
-from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
 
 SET = "--set server="
 
@@ -137,6 +128,8 @@ def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -
     request = replace(request, changes=kept, tls_as_able=as_able)
     if not servers:
         return request
+    from tlstax.cli.external_servers import let_in
+
     allowed = Allowed(
         fewer_connections="connections" not in chosen,
         no_tables="workload" not in chosen,
@@ -235,6 +228,9 @@ def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
 
     UserMistake for an option that is about private servers, and where another server is beside it.
     """
+    from tlstax.cli.external_servers import let_into
+    from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
+
     _check_external_memory(options, servers)
     (guest,) = servers.by_level.values()
     access, line = let_into(guest), ProgressLine(quiet=options.json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from tlstax.clients.choice import ClientProgram
 from tlstax.clients.client import Client
@@ -13,9 +14,6 @@ from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_client import FleetClient
 from tlstax.clients.process import LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.external.access import GuestAccess
-from tlstax.external.conditions import Intent
-from tlstax.external.server import GuestServer
 from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.network.paths.route import Route, RunningPath, Span
@@ -52,6 +50,10 @@ from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.support.here import LOOPBACK
+
+if TYPE_CHECKING:
+    from tlstax.external.access import GuestAccess
+    from tlstax.external.server import GuestServer
 
 MOST_CRASHES = 3
 """A server that dies more often than this is not worth another start."""
@@ -330,6 +332,9 @@ def private_bench(
 @contextmanager
 def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[GuestServer, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
+    from tlstax.external.conditions import Intent  # noqa: PLC0415 (for external servers alone)
+    from tlstax.external.server import GuestServer  # noqa: PLC0415 (the same)
+
     tls = access.tls
     intent = Intent(makes=needs.data.makes_tables, writes=needs.data.writes)
     with GuestServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:

@@ -12,9 +12,7 @@ from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.mysql import connection_log
-from tlstax.network.distance.opening import open_span
 from tlstax.network.paths.ends import Ends
-from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.network.paths.route import RunningPath
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
@@ -230,6 +228,8 @@ def _planted(study: Study, name: str, say: Say) -> Fault:
 
 
 def _path(study: Study, name: str, say: Say) -> Specimen:
+    from tlstax.network.paths.opening import obtain_path  # noqa: PLC0415 (few studies have paths)
+
     try:
         return obtain_path(name, say)
     except TlstaxError as error:
@@ -302,7 +302,11 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
         cpus = machine.client_cpus
-        span = stack.enter_context(open_span(session, say, cpus=cpus)) if needs_distance(study) else None
+        span = None
+        if needs_distance(study):
+            from tlstax.network.distance.opening import open_span  # noqa: PLC0415 (few studies have one)
+
+            span = stack.enter_context(open_span(session, say, cpus=cpus))
         started = time.monotonic()
         for place, choice in enumerate(choices):
             if several:
@@ -389,6 +393,8 @@ def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Acc
 @contextmanager
 def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
     """The path, running; where it does not come up, the option that leaves it out is named."""
+    from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (few studies have paths)
+
     with ExitStack() as stack:
         try:
             running = stack.enter_context(open_path(name, ends))

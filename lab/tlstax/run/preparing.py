@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tlstax import __version__
 from tlstax.observers.machine import check_usable, split_as_asked
@@ -23,7 +23,6 @@ from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Spec
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
 from tlstax.run.cpus import machine_of
-from tlstax.run.external import ExternalRequest, check_external, open_guest
 from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
 from tlstax.run.pilot import piloted
 from tlstax.run.resume import check_same
@@ -32,6 +31,9 @@ from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study, configuration
 from tlstax.study.needs import data_needs, has_one_thread, server_choices
+
+if TYPE_CHECKING:
+    from tlstax.run.external import ExternalRequest
 
 
 class Listener(Protocol):
@@ -130,6 +132,11 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
     """
     study, say, asked = request.study, listener.step, request.external
     if asked is not None:
+        from tlstax.run.external import (  # noqa: PLC0415 (for external servers alone)
+            check_external,
+            open_guest,
+        )
+
         check_external(study, asked.servers)
     if asked is None or asked.ours(study):
         split_as_asked(request.cpus)

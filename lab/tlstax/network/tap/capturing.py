@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tlstax.contract import Job, TcpEndpoint
-from tlstax.network.tap.opening import Tap, open_tap
 from tlstax.records.capture import Capture
 from tlstax.support.errors import MachineFault
+
+if TYPE_CHECKING:
+    from tlstax.network.tap.opening import Tap
 
 
 @dataclass
@@ -37,6 +40,8 @@ def capturing(captured: Captured) -> Iterator[None]:
 
     Clients on one machine reach the tap from any of its addresses, so none is prescribed.
     """
+    from tlstax.network.tap.opening import open_tap  # noqa: PLC0415 (for captured trials alone)
+
     endpoint = captured.job.endpoint
     if not isinstance(endpoint, TcpEndpoint):
         raise MachineFault("a tap cannot be put before a Unix socket")
