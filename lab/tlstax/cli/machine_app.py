@@ -21,8 +21,8 @@ specimens_app = typer.Typer(
 def doctor(json: Json = False) -> None:
     """What this machine can measure, and what would help."""
     from tlstax.cli import streams
+    from tlstax.tools.doctor.check import to_json, to_text
     from tlstax.tools.doctor.diagnosis import diagnose
-    from tlstax.tools.doctor.rendering import to_json, to_text
 
     checks = diagnose()
     if json:

@@ -11,10 +11,10 @@ import golden
 from counted_runs import storm_run
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.checks import judge
-from tlstax.cli.external_servers import external_among
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.run_command import study_of
+from tlstax.cli.target_servers import external_among
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import cases
 from tlstax.plan.timing import counted_s

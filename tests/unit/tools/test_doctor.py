@@ -14,18 +14,8 @@ from tlstax.observers import countable, machine, perf_events
 from tlstax.observers.profiler import Sampling
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, TlstaxError
-from tlstax.tools.doctor import (
-    Check,
-    counters,
-    network,
-    processor,
-    profiling,
-    programs,
-    room,
-    to_json,
-    to_text,
-)
-from tlstax.tools.doctor.check import guarded
+from tlstax.tools.doctor import network, programs, resources
+from tlstax.tools.doctor.check import Check, guarded, to_json, to_text
 
 CHECK_OK = Check(name="disk", status="ok", found="80 GB free", meaning="Servers fit.")
 CHECK_BAD = Check(
@@ -87,12 +77,12 @@ def test_cpus(monkeypatch: pytest.MonkeyPatch, cpus: set[int], status: str, word
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: None)
-    check = processor.cpus()
+    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    check = resources.cpus()
     assert check.status == status
     assert words in check.meaning
-    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: 0.5)
-    assert "0.5 CPUs" in processor.cpus().found
+    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: 0.5)
+    assert "0.5 CPUs" in resources.cpus().found
 
 
 @pytest.mark.parametrize(
@@ -109,8 +99,8 @@ def test_where_a_pilot_balances_the_cpus_doctor_says_so(
     monkeypatch.setattr(
         machine, "physical_cores", lambda available, _root=None: [(cpu,) for cpu in sorted(available)]
     )
-    monkeypatch.setattr(processor.cgroup, "cpu_limit", lambda: None)
-    assert processor.cpus().found == found
+    monkeypatch.setattr(resources.cgroup, "cpu_limit", lambda: None)
+    assert resources.cpus().found == found
 
 
 @pytest.mark.parametrize(
@@ -128,7 +118,7 @@ def test_frequency(
 ) -> None:
     monkeypatch.setattr(machine, "governors", lambda: governors)
     monkeypatch.setattr(machine, "turbo", lambda: turbo)
-    assert processor.frequency().status == status
+    assert resources.frequency().status == status
 
 
 @pytest.mark.parametrize(("stolen", "status"), [(0.0, "ok"), (0.2, "limited")])
@@ -137,7 +127,7 @@ def test_a_guest_whose_time_is_stolen_is_told(
 ) -> None:
     monkeypatch.setattr(machine, "virtualization", lambda: "kvm")
     monkeypatch.setattr(machine, "stolen_share", lambda: stolen)
-    check = processor.virtualization()
+    check = resources.virtualization()
     assert check.status == status
     assert "kvm" in check.found
 
@@ -145,10 +135,10 @@ def test_a_guest_whose_time_is_stolen_is_told(
 @pytest.mark.parametrize(("source", "status"), [("tsc\n", "ok"), ("hpet\n", "limited")])
 def test_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, status: str) -> None:
     (tmp_path / "current").write_text(source)
-    monkeypatch.setattr(processor, "CLOCK_SOURCE", tmp_path / "current")
-    assert processor.clock().status == status
-    monkeypatch.setattr(processor, "CLOCK_SOURCE", tmp_path / "not there")
-    assert processor.clock().found == "unknown"
+    monkeypatch.setattr(resources, "CLOCK_SOURCE", tmp_path / "current")
+    assert resources.clock().status == status
+    monkeypatch.setattr(resources, "CLOCK_SOURCE", tmp_path / "not there")
+    assert resources.clock().found == "unknown"
 
 
 @pytest.mark.parametrize(("ports", "status"), [("32768\t60999\n", "ok"), ("60000\t60999\n", "limited")])
@@ -163,15 +153,15 @@ def test_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ports: str, stat
     ("hard", "status"), [(1024, "limited"), (4096, "ok"), (resource.RLIM_INFINITY, "ok")]
 )
 def test_file_descriptors(monkeypatch: pytest.MonkeyPatch, hard: int, status: str) -> None:
-    monkeypatch.setattr(room.resource, "getrlimit", lambda _: (1024, hard))
-    assert room.file_descriptors().status == status
+    monkeypatch.setattr(resources.resource, "getrlimit", lambda _: (1024, hard))
+    assert resources.file_descriptors().status == status
 
 
 def test_a_cache_that_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path / "not" / "there"))
     (tmp_path / "not" / "there").mkdir(parents=True)
     monkeypatch.setattr(directories.os, "access", lambda *_: False)
-    check = room.disk()
+    check = resources.disk()
     assert check.status == "missing"
     assert str(tmp_path) in check.found
 
@@ -192,7 +182,7 @@ def test_what_can_be_counted(  # noqa: PLR0913, PLR0917 (what fails, and what is
         lambda event: hardware if event in perf_events.HARDWARE_EVENTS else software, lambda _: 0.0
     )
     monkeypatch.setattr(countable, "usable_events", lambda: usable)
-    check = counters.counting()
+    check = resources.counting()
     assert check.status == status
     assert found in check.found
     assert remedy in check.remedy
@@ -213,7 +203,7 @@ def test_an_engine_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_can_be_sampled(sampling: Sampling, named: bool, status: str, words: str) -> None:
-    check = profiling.check_of(sampling, named=named)
+    check = resources.check_of(sampling, named=named)
     assert (check.status, bool(check.remedy)) == (status, status != "ok")
     assert words in check.found
 
@@ -224,12 +214,14 @@ def test_what_can_be_sampled(sampling: Sampling, named: bool, status: str, words
 )
 def test_whether_the_kernel_shows_its_names(text: str, named: bool, tmp_path: Path) -> None:
     (tmp_path / "kallsyms").write_text(text)
-    assert profiling.kernel_is_named(tmp_path / "kallsyms") is named
-    assert not profiling.kernel_is_named(tmp_path / "not there")
+    assert resources.kernel_is_named(tmp_path / "kallsyms") is named
+    assert not resources.kernel_is_named(tmp_path / "not there")
 
 
 @pytest.mark.parametrize("place", ["new/one", "file/below", "/proc/tlstax", "/dev/null/tlstax", "a:b", "old"])
-@pytest.mark.parametrize(("variable", "check"), [("TLSTAX_CACHE", room.disk), ("TLSTAX_DATA", room.runs)])
+@pytest.mark.parametrize(
+    ("variable", "check"), [("TLSTAX_CACHE", resources.disk), ("TLSTAX_DATA", resources.runs)]
+)
 def test_it_agrees_with_a_run_about_each_place(
     variable: str, check: Callable[[], Check], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +233,7 @@ def test_it_agrees_with_a_run_about_each_place(
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "old"]
     why = ""
     try:
-        place_of_run = directories.cache_dir() if check is room.disk else directories.data_dir()
+        place_of_run = directories.cache_dir() if check is resources.disk else directories.data_dir()
         directories.ensure_directory(place_of_run / "sessions")
     except TlstaxError as fault:
         why = fault.message
