@@ -18,8 +18,8 @@ from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
 from tlstax.support.installation import is_clone
 from tlstax.support.text import closest, enumerated
-from tlstax.tools.bundle import archive, python_packages
-from tlstax.tools.bundle.making import Contents, Making, Share
+from tlstax.tools import bundle, python_packages
+from tlstax.tools.bundle import Contents, Making, Share
 
 MEBIBYTE = 1 << 20
 
@@ -50,7 +50,7 @@ def bundle_command(output: Path, servers: str | None, tls_libraries: str | None,
         with Making(contents, Reporter(line.step, line.now)) as making:
             whole = making.make()
             size_bytes = whole.stat().st_size
-            write_chunks(output, archive.chunks(whole), remedy="make room, or name a file on another disk")
+            write_chunks(output, bundle.chunks(whole), remedy="make room, or name a file on another disk")
     finally:
         line.close()
     show(summary(output, size_bytes, making.shares, contents))

@@ -68,7 +68,7 @@ PURE_MODULES = {
     ),
     "tools.inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
-    "tools.librarybench": ("costs", "order", "records", "split", "subjects"),
+    "tools.librarybench": ("costs", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),
     "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
 }

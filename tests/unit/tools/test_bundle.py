@@ -1,4 +1,4 @@
-"""Which packages a Python gets, and that what is left out of them is what nothing here imports."""
+"""What a bundle has: the C library that its programs need, the packages of a Python and what these leave out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import sqlglot
 import tlstax
 from tlstax.external import sql_guard
 from tlstax.support.checkout import REQUIREMENTS, ROOT
-from tlstax.tools.bundle.python_packages import (
+from tlstax.tools.bundle import oldest_glibc
+from tlstax.tools.python_packages import (
     MIMESIS_KEPT,
     SCIPY_KEPT,
     UNUSED,
@@ -134,3 +135,14 @@ def test_all_that_numpy_exports_is_kept() -> None:
     """SciPy imports every name of it, and with them the modules that it loads when they are asked for."""
     modules = [name for name in numpy.__all__ if inspect.ismodule(getattr(numpy, name))]
     assert [name for name in modules if UNUSED.fullmatch(f"numpy/{name}/__init__.py")] == []
+
+
+def test_the_newest_version_that_any_program_needs(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"\x7fELF\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0")
+    (tmp_path / "two").write_bytes(b"\x7fELF\0GLIBC_2.17\0GLIBC_PRIVATE\0")
+    assert oldest_glibc(tmp_path) == "2.34"
+
+
+def test_what_is_linked_statically_needs_none(tmp_path: Path) -> None:
+    (tmp_path / "static").write_bytes(b"\x7fELF\0")
+    assert oldest_glibc(tmp_path) == "2.0"

@@ -21,8 +21,7 @@ from tlstax.stats import slices as sliced
 from tlstax.stats import stats
 from tlstax.stats.wording import percent
 from tlstax.support.text import counted
-from tlstax.tools.librarybench.order import SLICE_S
-from tlstax.tools.librarybench.records import Negotiated, Run, Slice, Turns
+from tlstax.tools.librarybench.records import SLICE_S, Negotiated, Run, Slice, Turns
 from tlstax.tools.librarybench.split import SPLIT, SPLIT_COLUMNS, beside, sentences
 from tlstax.tools.librarybench.subjects import DONE_BY, SIDES, Side
 from tlstax.topics.core import columns
