@@ -37,8 +37,8 @@ from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import TlstaxError
-from tlstax.tools.inspection.asking import WITHIN_S, least_job
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.inspection import inspect
+from tlstax.tools.tls_probe import WITHIN_S, least_job
 
 GREETING = (
     b"K\0\0\0\n9.7.4-2\0!,\0\0R4^\x13\x15\x08Ic\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0#\x08[\x10S5sd>J@-\0"

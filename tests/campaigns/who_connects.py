@@ -31,7 +31,7 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.stats.remedies import SERVER
 from tlstax.study.legacy_tls import ANY_KEY
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.driver_facts import OLD_CONF
 from tlstax.tools.probes.drivers.logins import Trial, encrypting, try_driver
 from tlstax.tools.probes.drivers.readiness import listed_drivers

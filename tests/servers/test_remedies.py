@@ -26,8 +26,7 @@ from tlstax.stats.remedies import (
     product_of,
     release_of,
 )
-from tlstax.tools.inspection.asking import ask
-from tlstax.tools.inspection.questions import questions
+from tlstax.tools.tls_probe import ask, questions
 
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
 OLDER = (

@@ -13,7 +13,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions
 from tlstax.cli.streams import show_found
 from tlstax.report.page.html import advice_html
-from tlstax.tools.advice.advise import AdviceRequest, advise
+from tlstax.tools.advice import AdviceRequest, advise
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text
 

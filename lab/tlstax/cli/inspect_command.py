@@ -11,7 +11,7 @@ from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import InspectOptions
 from tlstax.cli.streams import show_found
 from tlstax.support.errors import MachineFault
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.inspection import inspect
 from tlstax.topics.inspection.known_drivers import known_drivers
 from tlstax.topics.inspection.text import inspection_text
 

@@ -66,7 +66,6 @@ PURE_MODULES = {
         "probed",
         "statements_sent",
     ),
-    "tools.inspection": ("questions",),
     "run": ("columns", "early_abort", "progress"),
     "tools.librarybench": ("costs", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),

@@ -1,4 +1,4 @@
-"""What a bundle has: the C library that its programs need, the packages of a Python and what these leave out."""
+"""What a bundle has: the C library that its programs need, the packages of a Python, and what is left out."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tlstax.contract import TlsOn
-from tlstax.tools.inspection.questions import connections, questions
+from tlstax.tools.tls_probe import connections, questions
 
 CLIENT = TlsOn(verify="ca", ca_file="/ca.pem")
 

@@ -23,8 +23,8 @@ from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import Interrupted, MachineFault
-from tlstax.tools.advice import advise as advice_module
-from tlstax.tools.advice.advise import AdviceRequest, advise, connections_made, spent_words
+from tlstax.tools import advice as advice_module
+from tlstax.tools.advice import AdviceRequest, advise, connections_made, spent_words
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, unscaled

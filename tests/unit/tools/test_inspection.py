@@ -1,4 +1,4 @@
-"""An inspection that is cut short keeps what was asked, and says why it ended."""
+"""An inspection that is cut short keeps what was asked; how a server is used is read twice."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from pymysql.err import OperationalError
 
+from fake_database import FakeDatabase
 from tlstax.contract import TlsView
 from tlstax.external import address
 from tlstax.external.access import GuestAccess
+from tlstax.mysql.database import SqlError
 from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
 from tlstax.support.errors import Interrupted, MachineFault
-from tlstax.tools.inspection import inspection
-from tlstax.tools.inspection.own_connection import Own
-from tlstax.tools.inspection.questions import Question
+from tlstax.tools import inspection
+from tlstax.tools.inspection import Own, inside
+from tlstax.tools.tls_probe import Question
 
 ACCESS = GuestAccess(address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret")
 OWN = Own(
@@ -137,3 +140,31 @@ def test_where_one_refusal_blocks_nothing_is_asked_that_may_be_refused(
 def test_a_server_that_allows_many_is_asked_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _, most = blocking(monkeypatch, 100, lambda _: False)
     assert (found.connections, most) == (25, 22)
+
+
+COUNTERS = (("Uptime", "10"), ("Connections", "20"), ("Ssl_finished_accepts", "5"))
+
+
+def test_since_the_start_and_over_the_watch() -> None:
+    waited: list[float] = []
+    found = inside(FakeDatabase(*COUNTERS), 5.0, waited.append)
+    assert found.since_start is not None
+    assert (found.since_start.connects_per_s, found.since_start.tls_share) == (2.0, 0.25)
+    assert found.watched is not None
+    assert found.watched.connects_per_s == 0.0
+    assert len(waited) == 1
+    assert waited[0] == pytest.approx(5.0, abs=1.0)
+
+
+def test_who_is_connected_may_be_kept_from_the_account() -> None:
+    """The counters' rows are no answer to who is connected."""
+    found = inside(FakeDatabase(*COUNTERS), 1.0, lambda _: None)
+    assert found.programs == ()
+    (unread,) = found.unread
+    assert unread.startswith("who is connected, and how: ")
+    assert unread.endswith("SELECT on performance_schema")
+
+
+def test_a_server_that_does_not_answer_is_an_error() -> None:
+    with pytest.raises(SqlError):
+        inside(FakeDatabase(error=OperationalError(2013, "gone")), 1.0, lambda _: None)

@@ -29,7 +29,7 @@ from tlstax.study.level_names import DEFAULT_CERTIFICATE
 from tlstax.study.mixes import P256, Mix
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 from tlstax.support.text import counted, duration
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.inspection import inspect
 from tlstax.topics.advice.advise import (
     Advice,
     Advised,
