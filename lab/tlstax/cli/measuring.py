@@ -220,9 +220,9 @@ def knowing_added(study: Study) -> Study:
 
 
 def _abilities(name: str) -> ServerAbilities | None:
-    from tlstax.tools.probes import specimen, specimen_list
+    from tlstax.tools.probes import specimen
 
-    facts = specimen.read(specimen_list.added_facts(name))
+    facts = specimen.read(specimen.added_facts(name))
     if facts is None or facts.unasked or facts.account_plugins is None:
         return None
     plugins = tuple(plugin for plugin in AUTH_PLUGINS if plugin in facts.account_plugins)

@@ -255,7 +255,7 @@ def _all_that_are_here(server: str) -> str:
     """The servers, in place of `all` those that are here. UserMistake where none is."""
     if server.strip() != "all":
         return server
-    from tlstax.tools.probes.specimen_list import listing
+    from tlstax.tools.probes.specimen import listing
 
     here = [known.name for known in listing().specimens if known.kind == "server" and known.status == "ready"]
     if not here:

@@ -23,15 +23,14 @@ from tlstax.support.credentials import called
 from tlstax.support.directories import ensure_directory
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import closest
-from tlstax.tools.probes import specimen, specimen_list
-from tlstax.tools.probes.specimen import Facts
-from tlstax.tools.probes.specimen_list import Listed, Listing
+from tlstax.tools.probes import specimen
+from tlstax.tools.probes.specimen import Facts, Listed, Listing
 from tlstax.topics.core.printed import printed
 
 
 def list_command(*, as_json: bool) -> int:
     """Every specimen that is known."""
-    found = specimen_list.listing()
+    found = specimen.listing()
     if as_json:
         show_json(json.dumps(found.model_dump(mode="json"), indent=2) + "\n")
     else:
@@ -66,7 +65,7 @@ def fetch_command(names: Sequence[str], *, everything: bool) -> int:
 def verify_command(names: Sequence[str]) -> int:
     """Check every file of what is there, and that it runs; status 3 when something is broken."""
     _check_known(names, _all_names())
-    there = [one.name for one in specimen_list.listing().specimens if one.status != "absent"]
+    there = [one.name for one in specimen.listing().specimens if one.status != "absent"]
     line = ProgressLine()
     broken = 0
     try:
@@ -89,7 +88,7 @@ def remove_command(names: Sequence[str]) -> int:
     for name in names:
         if added.find(name) is not None:
             added.forget(name)
-            shutil.rmtree(specimen_list.added_facts(name), ignore_errors=True)
+            shutil.rmtree(specimen.added_facts(name), ignore_errors=True)
             show(f"forgot {name}; its files are yours and stay as they are\n")
             continue
         shelf.remove(RECIPES[name])
@@ -117,7 +116,7 @@ def add_command(name: str, mysqld: Path, libssl: Path | None) -> int:
     line = ProgressLine()
     line.step(f"asking {name} what its TLS can do")
     found = specimen.of_server(build)
-    specimen.write(ensure_directory(specimen_list.added_facts(name)), found)
+    specimen.write(ensure_directory(specimen.added_facts(name)), found)
     line.close()
     show(f"added {name}: {build.specimen.version} · {found.words()}\n")
     return 0
@@ -151,7 +150,7 @@ def _verified(name: str) -> str:
     """Why the specimen is broken, which is noted; empty when it is unchanged and runs."""
     entry = added.find(name)
     if entry is not None:
-        return specimen_list.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))
+        return specimen.changed(entry) or _does_not_run(lambda: resolve.added_server(entry))
     recipe = RECIPES[name]
     shelf.mark(recipe, "")
     kept = shelf.present(recipe)

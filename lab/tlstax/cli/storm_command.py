@@ -11,8 +11,8 @@ from tlstax.cli.external_servers import external_of
 from tlstax.cli.target_servers import external_url
 from tlstax.contract import HIGHEST_RATE_PER_S
 from tlstax.support.errors import UserMistake
-from tlstax.tools.probes.storms.limits import TOPIC, Sought
-from tlstax.tools.probes.storms.measure import StormRequest, storm_limits
+from tlstax.tools.probes.storm_search import TOPIC, Sought
+from tlstax.tools.probes.storms import StormRequest, storm_limits
 
 LONGEST_S = 60.0
 """Storms and rates that take longer are not searched."""

@@ -53,7 +53,7 @@ PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "network.paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
-    "tools.probes.storms": ("limits", "search"),
+    "tools.probes": ("storm_search",),
     "tools.probes.drivers": (
         "listed_table",
         "login_table",

@@ -25,7 +25,7 @@ from tlstax.study.labels import full_label, label_levels
 from tlstax.study.level_names import FAULTS, VARIANTS
 from tlstax.study.needs import faults
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.tools.probes import specimen_list
+from tlstax.tools.probes import specimen
 
 STUDY = load_study("auth-rng")
 NAME, VARIANT = "rand-per-byte", "groups-lifted"
@@ -65,7 +65,7 @@ def test_a_variant_is_called_one_and_never_a_fault() -> None:
     )
     assert label_levels({"fault": "none"}, by_variant) == "the server as it comes"
     shown = table_text(
-        specimen_list.Listing(specimens=(specimen_list.of_recipe(catalogue.RECIPES[VARIANT]),)),
+        specimen.Listing(specimens=(specimen.of_recipe(catalogue.RECIPES[VARIANT]),)),
         width=120,
         colour=False,
     )

@@ -8,7 +8,7 @@ from typing import Literal
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.tools.probes.drivers.probe_document import ListedDriver, ListedDrivers
-from tlstax.tools.probes.specimen_list import of_recipe
+from tlstax.tools.probes.specimen import of_recipe
 
 
 def listed_drivers() -> ListedDrivers:

@@ -25,10 +25,9 @@ from tlstax.results.rows import Row
 from tlstax.run.bench import Bench
 from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.support.errors import Interrupted, MachineFault
-from tlstax.tools.probes.storms import measure, tries
-from tlstax.tools.probes.storms.limits import LIMIT, TRY, Sought
-from tlstax.tools.probes.storms.measure import KINDS, StormRequest
-from tlstax.tools.probes.storms.tries import falls_behind, is_up_in_time
+from tlstax.tools.probes import storms
+from tlstax.tools.probes.storm_search import LIMIT, TRY, Sought
+from tlstax.tools.probes.storms import KINDS, StormRequest, falls_behind, is_up_in_time
 
 
 def done(up_ms: Sequence[float], phase: str = "operation") -> Done:
@@ -110,8 +109,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of a search whose client is made up; its jobs are kept."""
     found = Clock()
-    monkeypatch.setattr(measure, "time", found)
-    monkeypatch.setattr(tries, "LoadClient", lambda _, job: Client(found, job))
+    monkeypatch.setattr(storms, "time", found)
+    monkeypatch.setattr(storms, "LoadClient", lambda _, job: Client(found, job))
     return found
 
 
@@ -147,7 +146,7 @@ class Client:
 
 def searched(
     sought: Sought, budget_s: float, watcher: object = None
-) -> tuple[str, tuple[measure._OfKind, ...]]:
+) -> tuple[str, tuple[storms._OfKind, ...]]:
     request = StormRequest(
         sought=sought, within_s=1.0, share=0.99, most=2000, budget_s=budget_s, lasting_s=3.0, seed=1
     )
@@ -159,13 +158,13 @@ def searched(
     )
     bench = cast(Bench, SimpleNamespace(command=["engine"], terms=TERMS, server=server, guest=False))
     at_once = request.at_once
-    tries = measure._tries(request, bench, at_once)
-    kinds = tuple(measure._OfKind(kind, request, tries, at_once) for kind in KINDS)
+    tries = storms._tries(request, bench, at_once)
+    kinds = tuple(storms._OfKind(kind, request, tries, at_once) for kind in KINDS)
     silent = SimpleNamespace(now=lambda *_, **__: None)
-    return measure._searched(kinds, budget_s, cast(Any, watcher or silent)), kinds
+    return storms._searched(kinds, budget_s, cast(Any, watcher or silent)), kinds
 
 
-def limit_of(kind: measure._OfKind) -> Row:
+def limit_of(kind: storms._OfKind) -> Row:
     limit, *tried = kind.rows()
     assert limit.role == LIMIT
     assert {row.role for row in tried} <= {TRY}
@@ -262,7 +261,7 @@ def test_a_limit_of_this_machine_is_not_taken_for_the_servers(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, fatal: bool
 ) -> None:
     client = failing("limits", fatal=fatal)
-    monkeypatch.setattr(tries, "LoadClient", lambda _, job: client(clock, job))
+    monkeypatch.setattr(storms, "LoadClient", lambda _, job: client(clock, job))
     with pytest.raises(MachineFault, match="too few ports or open files"):
         searched("connections", 1e6)
 
@@ -273,7 +272,7 @@ def test_a_version_that_is_not_taken_is_not_searched(clock: Clock, monkeypatch: 
     def client(_: object, job: Job) -> Client:
         return Client(clock, job) if job.tls.mode == "off" else refusing(clock, job)
 
-    monkeypatch.setattr(tries, "LoadClient", client)
+    monkeypatch.setattr(storms, "LoadClient", client)
     status, kinds = searched("connections", 1e6)
     assert status == "complete"
     assert [limit_of(kind).more["is_refused"] for kind in kinds] == [False, True, True, True]
