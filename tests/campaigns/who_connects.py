@@ -34,8 +34,7 @@ from tlstax.study.legacy_tls import ANY_KEY
 from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.driver_facts import OLD_CONF
 from tlstax.tools.probes.drivers.logins import Trial, encrypting, try_driver
-from tlstax.tools.probes.drivers.readiness import listed_drivers
-from tlstax.tools.probes.drivers.served_certificates import ADDRESSES
+from tlstax.tools.probes.drivers.probe import ADDRESSES, listed_drivers
 from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)

@@ -18,8 +18,7 @@ from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support.errors import TlstaxError
-from tlstax.tools.probes.drivers.door import door
-from tlstax.tools.probes.drivers.login_packets import PATIENCE_S, pass_on
+from tlstax.tools.probes.drivers.relays import PATIENCE_S, door, pass_on
 
 OTHER_ADDRESS = "127.0.0.2"
 """The server answers there too, and its certificate is not for it."""

@@ -30,7 +30,7 @@ from tlstax.tools.doctor.check import Diagnosis
 from tlstax.tools.librarybench import costs as libraries
 from tlstax.tools.probes import long_results
 from tlstax.tools.probes import storm_search as storms
-from tlstax.tools.probes.drivers.probe_document import ListedDrivers, ProbeDocument
+from tlstax.tools.probes.drivers.probed import ListedDrivers, ProbeDocument
 from tlstax.tools.probes.external_memory import ExternalMemory
 from tlstax.tools.probes.specimen import Listing
 from tlstax.topics.advice.advise import Advice

@@ -23,11 +23,9 @@ from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 from tlstax.tools.probes.drivers.external_logins import ExternalTarget
-from tlstax.tools.probes.drivers.listed_table import listed_text
-from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
+from tlstax.tools.probes.drivers.probe import ProbeRequest, listed_drivers, probe
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
-from tlstax.tools.probes.drivers.probe_table import probe_text
-from tlstax.tools.probes.drivers.readiness import listed_drivers
+from tlstax.tools.probes.drivers.probe_table import listed_text, probe_text
 
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so

@@ -7,11 +7,19 @@ import pytest
 from probed_drivers import CONNECTIONS, Own, asked, driver, gathered
 from tlstax.records.statement_log import Logged
 from tlstax.tools.probes.drivers.probe_costs import DriverCosts, WayCosts
-from tlstax.tools.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument
-from tlstax.tools.probes.drivers.probe_reading import driver_row, round_trips
+from tlstax.tools.probes.drivers.probe_reading import disagreement, driver_row, round_trips, sent
 from tlstax.tools.probes.drivers.probe_table import probe_text
-from tlstax.tools.probes.drivers.probed import INSERT, Certificate, Gathered, Refusal, TlsAsked, Tried
-from tlstax.tools.probes.drivers.statements_sent import disagreement, sent
+from tlstax.tools.probes.drivers.probed import (
+    INSERT,
+    Certificate,
+    Cost,
+    DriverRow,
+    Gathered,
+    ProbeDocument,
+    Refusal,
+    TlsAsked,
+    Tried,
+)
 
 CLEAR = (asked("off", 1), asked("off", 3))
 BY_DEFAULT = (asked("unset", 1), asked("unset", 3))

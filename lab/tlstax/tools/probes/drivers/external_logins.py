@@ -24,8 +24,6 @@ from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
-from tlstax.tools.probes.drivers.attacked import TlsAsked
-from tlstax.tools.probes.drivers.login_wire import Lets
 from tlstax.tools.probes.drivers.logins import (
     CACHING,
     NATIVE,
@@ -35,9 +33,9 @@ from tlstax.tools.probes.drivers.logins import (
     login_of,
     try_login,
 )
-from tlstax.tools.probes.drivers.probe_document import ProbedThere
 from tlstax.tools.probes.drivers.probe_reading import WORDS
-from tlstax.tools.probes.drivers.probed import Asked, Cache, Gathered, Refusal
+from tlstax.tools.probes.drivers.probed import Asked, Cache, Gathered, ProbedThere, Refusal, TlsAsked
+from tlstax.tools.probes.drivers.relays import Lets
 
 AT_ONCE = Promise(kept=1, closes=True, own=0)
 """One at a time: the next is opened when the last one has been closed, which the server may count still."""

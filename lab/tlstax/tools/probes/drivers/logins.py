@@ -35,9 +35,8 @@ from tlstax.records.capture import Capture, Conversation, TlsSeen
 from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.support.errors import UserMistake
-from tlstax.tools.probes.drivers.attacked import TlsAsked
-from tlstax.tools.probes.drivers.login_wire import EVERYTHING, Lets, LoginWire, WireLogin
-from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome
+from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome, TlsAsked
+from tlstax.tools.probes.drivers.relays import EVERYTHING, Lets, LoginWire, WireLogin
 
 WITHIN_S, TIMEOUT_S = 60.0, 15.0
 """A driver that starts slowly on a busy machine is not taken for one that is refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tlstax.tools.probes.drivers.login_packets import scramble_of, without_tls
+from tlstax.tools.probes.drivers.relays import scramble_of, without_tls
 
 FIRST, SECOND = b"12345678", b"abcdefghijkl"
 VERSION, CONNECTION = b"9.7.4\x00", b"\x07\x00\x00\x00"
