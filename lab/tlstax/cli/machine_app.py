@@ -109,8 +109,7 @@ def machines(
 
     check_can_supply()
     from tlstax.cli.streams import show_found
-    from tlstax.machines.listing import MachineListing
-    from tlstax.machines.listing_table import listing_text
+    from tlstax.machines.listing import MachineListing, listing_text
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels
 

@@ -186,8 +186,7 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels, fetched_servers, on_shelf
     from tlstax.machines.pipeline import run_on
-    from tlstax.machines.team import Team, load_from
-    from tlstax.machines.trust import check_trusted
+    from tlstax.machines.team import Team, check_trusted, load_from
 
     if asked.clients_on:
         check_shared(request.study)

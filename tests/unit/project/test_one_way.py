@@ -52,7 +52,7 @@ PURE_ROOMS = (
 PURE_MODULES = {
     "clients": ("clock_offset", "fleet_messages", "merging"),
     "network.paths": ("route",),
-    "machines": ("cluster", "dispatch", "messages"),
+    "machines": ("cluster", "dispatch"),
     "tools.probes": ("storm_search",),
     "tools.probes.drivers": ("probe_costs", "probe_reading", "probe_table", "probed"),
     "run": ("columns", "early_abort", "progress"),
