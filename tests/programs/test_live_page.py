@@ -20,7 +20,6 @@ import pytest
 
 from kept_runs import RUN, keep
 from live_runs import begun
-from tlstax.cli.kept import open_store
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.live import LIVE_PARTS
 from tlstax.results.live import LiveRun
@@ -29,7 +28,7 @@ from tlstax.run.live.noting import noting
 from tlstax.run.live.page import LivePage
 from tlstax.run.live.server import LOOPBACK, MOST_CONNECTIONS, STRANGER_S, address, listening, served
 from tlstax.run.pipeline import Watcher
-from tlstax.store import Store
+from tlstax.store import Store, open_store
 
 PARTS = dict.fromkeys(LIVE_PARTS, "") | {"status": "first"}
 TOKEN = "TOKEN"

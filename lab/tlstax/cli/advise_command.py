@@ -7,12 +7,12 @@ from functools import partial
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import accessed
-from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions
 from tlstax.cli.streams import show_found
 from tlstax.report.page.html import advice_html
+from tlstax.store import open_store
 from tlstax.tools.advice import AdviceRequest, advise
 from tlstax.topics.advice.redact import redacted
 from tlstax.topics.advice.sections import advice_text

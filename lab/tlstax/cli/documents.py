@@ -25,7 +25,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
-from tlstax.store.listing import RunListing
+from tlstax.store.store import RunListing
 from tlstax.tools.doctor.check import Diagnosis
 from tlstax.tools.librarybench import costs as libraries
 from tlstax.tools.probes import long_results

@@ -8,13 +8,13 @@ from functools import partial
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.external_servers import external_of
-from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
 from tlstax.cli.streams import show_found
 from tlstax.cli.target_servers import external_url, needs_external
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.specimens.resolve import check_server_name
+from tlstax.store import open_store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factor import check_level
 from tlstax.study.factors import check_factor

@@ -8,13 +8,13 @@ from shlex import quote
 
 from pydantic import BaseModel
 
-from tlstax.cli.kept import open_store
 from tlstax.cli.streams import colourful, show, show_json, terminal_width
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.explanation import Explanation
 from tlstax.results.rows import ToldOfRun
+from tlstax.store import open_store
 from tlstax.study import Case, Role
 from tlstax.study.labels import without_mark
 from tlstax.topics import locks

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
-from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.runs_app import ExportOptions
 from tlstax.cli.streams import show, show_json
 from tlstax.records.trial import StoredRun
 from tlstax.report.run_tables import TABLES, Tabulated, blocks_csv, json_lines, rows_csv, rows_json
 from tlstax.stats.series import block_rows
+from tlstax.store import open_store
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest, counted

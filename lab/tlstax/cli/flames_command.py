@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import show, show_page, tell
 from tlstax.clients.engine import tool_command
 from tlstax.plan.order import baseline_of, cases
 from tlstax.records.profiles.stacks import SIDES, Side
 from tlstax.records.trial import StoredRun
+from tlstax.store import open_store
 from tlstax.study import Case
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason

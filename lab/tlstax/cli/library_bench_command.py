@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from tlstax.cli import quantities
 from tlstax.cli.bench_command import bench_command
 from tlstax.cli.benches_app import LibraryBenchOptions
-from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.results.bench import BenchDocument
 from tlstax.results.document import RunDocument
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
+from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS
 from tlstax.support.errors import UserMistake
 from tlstax.tools.librarybench import session

@@ -9,7 +9,6 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable
 from tlstax.cli.progress import ProgressLine
@@ -24,7 +23,7 @@ from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added
 from tlstax.specimens.resolve import check_library_name, check_server_name
-from tlstax.store import Store
+from tlstax.store import Store, open_store
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
@@ -33,6 +32,7 @@ from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import tls_libraries
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
+from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 

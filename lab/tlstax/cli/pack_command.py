@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from tlstax import __version__
-from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_bytes
 from tlstax.cli.report_command import report_command
 from tlstax.cli.streams import show
 from tlstax.records.trial import StoredRun
-from tlstax.store import Store, row_tables
+from tlstax.store import Store, open_store, row_tables
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import SUFFIX, opened, packed
 from tlstax.support.errors import UserMistake

@@ -95,7 +95,7 @@ def _end(found: LiveRun) -> str:
 
 
 def _stored(run_name: str) -> StoredRun:
-    from tlstax.cli.kept import open_store
+    from tlstax.store import open_store
 
     with open_store() as store:
         return store.load(run_name)
@@ -163,7 +163,7 @@ def explore_command(port: int) -> int:
 
     UserMistake for a store without a run, MachineFault for one that cannot be used.
     """
-    from tlstax.cli.kept import open_store
+    from tlstax.store import open_store
     from tlstax.store.row_tables import write_missing
 
     try:

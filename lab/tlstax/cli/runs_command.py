@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.streams import agrees, show, show_json, tell, terminal_width
-from tlstax.store import RunSummary, row_tables
-from tlstax.store.listing import RunListing
-from tlstax.store.store import UnreadableRun
+from tlstax.store import RunSummary, open_store, row_tables
+from tlstax.store.store import RunListing, UnreadableRun
+from tlstax.support.directories import reports_dir
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted
 from tlstax.support.untrusted import printable

@@ -10,7 +10,6 @@ from functools import partial
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import open_store
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
 from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
@@ -23,6 +22,7 @@ from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
 from tlstax.specimens.resolve import flavour_named
+from tlstax.store import open_store
 from tlstax.study import (
     Exclusion,
     Study,

@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Self
 
+from pydantic import ConfigDict, Field
+
 from tlstax.contract import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.faults import reported
-from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
-from tlstax.store.schema import prepare
+from tlstax.store.schema import RunRow, Status, checked, packed, prepare, unpacked
 from tlstax.store.writer import RunLocks, this_process
 from tlstax.support import collector
+from tlstax.support.directories import data_dir, ensure_directory
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
 
@@ -61,6 +62,16 @@ class UnreadableRun(Frozen):
 
     run: str
     why: str
+
+
+class RunListing(Frozen):
+    """Every run that is kept, the newest first; `unreadable` are those of which no more is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    runs: tuple[RunSummary, ...]
+    unreadable: tuple[UnreadableRun, ...] = ()
 
 
 def new_run_id(started: datetime) -> str:
@@ -394,6 +405,11 @@ class Store:
         return f"of run {run} {counted(row[0], 'trial')} kept"
 
 
+def open_store() -> Store:
+    """The user's store, in the data directory; the caller closes it."""
+    return Store.open(ensure_directory(data_dir()) / "store.sqlite")
+
+
 def _still_written(row: RunRow) -> UserMistake:
     return UserMistake(f"process {row.pid} is still working on run {row.run}", remedy="end that first")
 
@@ -407,3 +423,39 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+_MEANINGS = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "make room and try again"),
+    sqlite3.SQLITE_READONLY: ("it cannot be written", "check who owns it and how its disk is mounted"),
+    sqlite3.SQLITE_PERM: ("it may not be accessed", "check who owns it"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "it cannot be opened",
+        "check that its folder exists and may be written, and that the disk is not full",
+    ),
+    sqlite3.SQLITE_BUSY: ("another program keeps it locked", "try again when that has ended"),
+    sqlite3.SQLITE_LOCKED: ("another program keeps it locked", "try again when that has ended"),
+    sqlite3.SQLITE_IOERR: ("its disk reports an error", "check the disk"),
+    sqlite3.SQLITE_CORRUPT: ("it is damaged", "move it away, and a new one is made"),
+    sqlite3.SQLITE_CONSTRAINT: ("it already has this run or trial", "give the run another name"),
+    sqlite3.SQLITE_NOTADB: ("it is not a tlstax store", "move it away, or choose another file"),
+}
+"""SQLite's primary result codes (sqlite.org/rescode.html): what they mean here, and what to do."""
+
+
+@contextmanager
+def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
+    """Turn what SQLite raises into a MachineFault; `kept` says what is safe ("" for nothing to say)."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as fault:
+        code = getattr(fault, "sqlite_errorcode", None)
+        if code is None and isinstance(fault, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+            raise
+        # Bytes of which Python cannot make a text, in a value or in what SQLite says, have no code.
+        code = sqlite3.SQLITE_CORRUPT if code is None else code
+        meaning, remedy = _MEANINGS.get(code & 0xFF, (str(fault), "check the file and its disk"))
+        safe = kept()
+        raise MachineFault(
+            f"the store {path} cannot be used: {meaning}{f' ({safe})' if safe else ''}", remedy=remedy
+        ) from fault

@@ -9,13 +9,12 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.cli.compare_command import compare_command
-from tlstax.cli.kept import open_store
 from tlstax.cli.options import LimitOptions
 from tlstax.cli.pack_command import open_command, pack_command
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.runs_command import list_command
 from tlstax.cli.streams import tell
-from tlstax.store import row_tables
+from tlstax.store import open_store, row_tables
 from tlstax.store.pack import packed
 from tlstax.support.errors import MachineFault, UserMistake
 

@@ -8,10 +8,9 @@ import pytest
 
 from kept_runs import NAME, RUN, measuring_nothing
 from tlstax.cli import measuring, report_command, streams
-from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown
 from tlstax.run.preparing import Request
-from tlstax.store import row_tables
+from tlstax.store import open_store, row_tables
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault
 
