@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tlstax import __version__
 from tlstax.cli.exit import guarded
-from tlstax.cli.pack_command import run_or_pack
+from tlstax.cli.export_command import run_or_pack
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render

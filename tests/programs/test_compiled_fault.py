@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.specimens_command import table_text
+from tlstax.cli.machine_command import table_text
 from tlstax.records.trial import PlantedClaim
 from tlstax.specimens import catalogue, fault_recipes, shelf
 from tlstax.specimens.resolve import named_fault

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from tlstax.cli.asked_outcomes import asked_outcomes, limits_of
-from tlstax.cli.pack_command import run_or_pack
+from tlstax.cli.export_command import run_or_pack
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.records.trial import StoredRun

@@ -185,7 +185,7 @@ def self_bench(options: SelfBenchOptions) -> int:
             if value is not None and name not in OF_BYTES:
                 option = f"--{name.replace('_', '-')}"
                 raise UserMistake(f"{option} does not go with --bytes", remedy="leave one of them out")
-        from tlstax.cli.long_results_command import long_results_command
+        from tlstax.cli.benches_command import long_results_command
 
         return long_results_command(options)
     words = _holding(options) if options.hold is not None else _beside_others_of_its_kind(options)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.drivers_command import request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
+from tlstax.cli.server_command import request_of
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases

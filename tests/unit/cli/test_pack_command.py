@@ -9,8 +9,8 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.cli.compare_command import compare_command
+from tlstax.cli.export_command import open_command, pack_command
 from tlstax.cli.options import LimitOptions
-from tlstax.cli.pack_command import open_command, pack_command
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.runs_command import list_command
 from tlstax.cli.streams import tell

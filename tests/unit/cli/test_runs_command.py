@@ -12,7 +12,7 @@ from fake_trials import fake_run
 from kept_runs import keep
 from report_runs import all_invalid
 from tlstax.cli.compare_command import compare_command
-from tlstax.cli.publish_command import publish_command
+from tlstax.cli.export_command import publish_command
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.report_command import report_command
 from tlstax.cli.runs_command import delete_command, list_command

@@ -10,7 +10,7 @@ from test_benches import fake_bench
 
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
-from tlstax.cli.specimens_command import table_text
+from tlstax.cli.machine_command import table_text
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import external

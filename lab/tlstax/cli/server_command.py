@@ -1,4 +1,4 @@
-"""`tlstax drivers`: its options into a request, what is shown meanwhile, and how it ends."""
+"""`tlstax inspect`, `advise` and `drivers`: looking at a server, and at what connects to one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import external_of
+from tlstax.cli.external_servers import accessed, external_of
+from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.server_app import ProbeOptions
+from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
 from tlstax.cli.streams import show_found
 from tlstax.cli.target_servers import external_url, needs_external
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
+from tlstax.report.page.html import advice_html
 from tlstax.specimens.resolve import check_server_name
 from tlstax.store import open_store
 from tlstax.study.driver_catalogue import DRIVERS
@@ -22,10 +24,72 @@ from tlstax.study.level_names import OPTION
 from tlstax.support.credentials import called
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
+from tlstax.tools.advice import AdviceRequest, advise
+from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.external_logins import ExternalTarget
 from tlstax.tools.probes.drivers.probe import ProbeRequest, listed_drivers, probe
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
 from tlstax.tools.probes.drivers.probe_table import listed_text, probe_text
+from tlstax.topics.advice.redact import redacted
+from tlstax.topics.advice.sections import advice_text
+from tlstax.topics.inspection.known_drivers import known_drivers
+from tlstax.topics.inspection.text import inspection_text
+
+
+def inspect_command(options: InspectOptions) -> int:
+    """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
+    watch_s = quantities.seconds(options.watch, "--watch")
+    drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
+    known_drivers().only(drivers)
+    watcher = ProgressLine(quiet=options.json)
+    try:
+        with accessed(options.login.guest(options.server or ""), watcher.step) as access:
+            found = inspect(access, watch_s, watcher, drivers)
+    finally:
+        watcher.close()
+    text = partial(inspection_text, found, has_all_lines=options.verbose or bool(drivers))
+    show_found(found, text, as_json=options.json)
+    if found.status == "failed":
+        raise MachineFault(f"not everything was asked: {found.stopped_because}")
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def advise_command(options: AdviseOptions) -> int:
+    """Advise and show it; the exit status."""
+    connects, answer = options.connects, options.bytes
+    request = AdviceRequest(
+        watch_s=quantities.seconds(options.watch, "--watch"),
+        like_it_s=_length(options.budget, "--budget"),
+        there_s=_length(options.there, "--there"),
+        share=quantities.share(options.share),
+        connects_per_s=None if connects is None else quantities.rate(connects, "--connects"),
+        statements=options.queries,
+        answer_bytes=None if answer is None else quantities.size(answer, "--bytes"),
+    )
+    if options.report is not None:
+        format_of_name(
+            options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
+        )
+        check_writable(options.report)
+    guest = options.login.guest(options.server or "", options.server_host)
+    watcher = ProgressLine(quiet=options.json)
+    try:
+        with accessed(guest, watcher.step) as access, open_store() as store:
+            found = advise(access, request, store, watcher)
+    finally:
+        watcher.close()
+    shown = redacted(found) if options.redact else found
+    show_found(shown, partial(advice_text, shown), as_json=options.json)
+    if options.report is not None:
+        shared = found if options.redact is False else redacted(found)
+        write_text(options.report, advice_html(shared))
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def _length(text: str, option: str) -> float:
+    """A duration, or 0 for "off"."""
+    return 0.0 if text.strip() == "off" else quantities.seconds(text, option)
+
 
 DEFAULT_BUDGET_S = 300.0
 """A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so
