@@ -12,8 +12,8 @@ import pytest
 from fake_trials import fake_run
 from kept_runs import keep
 from tlstax.store import Store, row_tables
+from tlstax.store.explore.guarded import guarded
 from tlstax.store.explore.questions import MOST_ROWS, QUESTIONS, ratio_chart
-from tlstax.store.explore.serving import guarded
 from tlstax.study import along_paths, load_study, override
 from tlstax.topics.answer.document import document
 from turned_runs import in_turns_and_watched
