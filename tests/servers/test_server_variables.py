@@ -15,7 +15,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run import server_variables
-from tlstax.run.bench import Bench, Needs, Wanted, private_bench
+from tlstax.run.bench import Bench, Equipment, Needs, Wanted, private_bench
 from tlstax.run.benches import Benches
 from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
@@ -31,7 +31,7 @@ BASE = CaseLevels.of({"workload": "reconnect", "connections": 2, "tls": "off"})
 @contextmanager
 def started(session: Session, build: ServerBuild, certificate: str = "rsa-2048") -> Iterator[Bench]:
     wanted = Wanted(build=build, certificate=certificate)
-    with private_bench(session, wanted, describe_machine(), NEEDS, lambda _: None) as bench:
+    with private_bench(session, wanted, Equipment(), describe_machine(), NEEDS, lambda _: None) as bench:
         yield bench
 
 
@@ -174,6 +174,6 @@ def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
         record = tried(bench, levels)
         monkeypatch.undo()
         assert record.verdict.value == "invalid"
-        bench.revive(record.failure, lambda _: None)
-        assert tls_facts.read(bench.admin).offered
-        assert_valid(tried(bench, levels))
+        revived = bench.revived(record.failure, lambda _: None)
+        assert tls_facts.read(revived.admin).offered
+        assert_valid(tried(revived, levels))

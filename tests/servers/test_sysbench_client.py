@@ -19,6 +19,7 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
+from tlstax.clients.choice import ClientProgram
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
@@ -27,7 +28,7 @@ from tlstax.mysql.status import read_status, status_delta
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial
-from tlstax.run.bench import Bench
+from tlstax.run.bench import Bench, Equipment
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -37,6 +38,7 @@ from tlstax.study import Case, workloads
 from tlstax.study.client_kinds import known
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
+from tlstax.study.level_names import ENGINE
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 
@@ -177,14 +179,14 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
     )
     levels = {"tls": "1.3", "workload": workload, "connections": 2, "resumption": "off"}
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
+    sysbench = ClientProgram(sysbench_specimen(), sysbench_command())
     with filled.admin() as admin:
         bench = Bench(
             server=filled,
             terms=terms,
             machine=describe_machine(),
-            command=sysbench_command(),
-            guest=False,
             admin=admin,
+            equipment=Equipment(clients={ENGINE: sysbench}),
         )
         record = run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
     assert record.verdict.reasons == ()

@@ -28,7 +28,7 @@ from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import GuestTls
-from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
+from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, status, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
 from tlstax.plan.elsewhere import Room
@@ -70,6 +70,7 @@ class GuestServer:
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._strangers: frozenset[int] = frozenset()
+        self._near: Near | None = None
         self._lock = SchemaLock(self._schema)
         identity = server_facts.identity(database)
         self._owner = Ownership(key, identity.data, self._schema)
@@ -161,9 +162,59 @@ class GuestServer:
         return self._access.tls.ca_file
 
     @property
+    def is_external(self) -> bool:
+        """It is one that tlstax did not start."""
+        return True
+
+    @property
+    def counts_us_alone(self) -> bool:
+        """Others may be at work, and sessions that have ended may be counted later."""
+        return False
+
+    @property
     def pid(self) -> None:
-        """Not ours to watch."""
+        """Its files are not ours to read."""
         return
+
+    @property
+    def watched_pid(self) -> int | None:
+        """Its process, where `near` found it within reach."""
+        return self._near.pid if self._near is not None else None
+
+    @property
+    def burn_page(self) -> None:
+        """Nothing is planted."""
+        return
+
+    @property
+    def lock_page(self) -> None:
+        """Its locks are not counted."""
+        return
+
+    def claim(self) -> None:
+        """It may be any."""
+        return
+
+    def observed_identity(self, database: Database) -> None:  # noqa: ARG002
+        """Who answers is not asked."""
+        return
+
+    def demands_certificate(self, database: Database, user: str) -> None:  # noqa: ARG002
+        """Its accounts are not the laboratory's."""
+        return
+
+    def know_account(self) -> None:
+        """Log in over TLS, so that it needs no more than a challenge's answer from a client in the clear.
+
+        With caching_sha2_password it keeps a hash of the password from any login in which it saw the whole of
+        it, until FLUSH PRIVILEGES or a restart (reference manual, "Caching SHA-2 Pluggable Authentication").
+        Where this login fails, the load client's own is what is reported.
+        """
+        self.is_alive()
+
+    def settled_status(self, database: Database, expected: int) -> dict[str, int]:  # noqa: ARG002
+        """Its counters: others come and go, and are not waited for."""
+        return status.read_status(database)
 
     def endpoint(self) -> Endpoint:
         """The host and port of the URL, or its socket."""
@@ -251,8 +302,9 @@ class GuestServer:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
     def near(self) -> Near | None:
-        """Its process, where it runs on this machine; None where it does not."""
-        return near(self._database)
+        """Its process, where it runs on this machine, which is watched from then on; None elsewhere."""
+        self._near = near(self._database)
+        return self._near
 
     def no_plaintext(self) -> UserMistake | None:
         """That nobody logs in here in the clear, with a remedy; None where this account may."""
@@ -315,6 +367,23 @@ class GuestServer:
         guest_connection.close(database)
         self._wait_while(lambda: self.connected() & own)
         return True
+
+    def restart(self) -> bool:
+        """Nothing happens, False: it is not ours to start."""
+        return False
+
+    def recover(self, deaths: int, say: Callable[[str], None]) -> Database:  # noqa: ARG002
+        """A new connection after it answered no login.
+
+        The fault says why there is none: the user's where it refuses the account, and otherwise the server's.
+        """
+        try:
+            return self.admin()
+        except TlstaxError as fault:
+            kind = type(fault) if isinstance(fault.__cause__, SqlError) else MachineFault
+            raise kind(
+                f"{self.specimen.name} no longer lets the run in: {fault.message}", remedy=fault.remedy
+            ) from fault
 
     def log_tail(self, lines: int = 20) -> str:  # noqa: ARG002
         """Empty: its log is not ours to read."""

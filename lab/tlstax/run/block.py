@@ -72,7 +72,7 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
     """
     header = where.header
     if header.study.new_processes is True and block[0].block > 0:
-        where.benches.renew()
+        where.benches.renew_all()
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()
@@ -91,7 +91,8 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
             found = tuple(_with_others(record, where.benches) for record in found)
             follower.done(found)
             for record in found:
-                places[record.trial.position][1].revive(record.failure, follower.warn)
+                choice = record.trial.case.levels.server_choice
+                where.benches.revive(choice, record.failure, follower.warn)
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def _places(
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
         if where.header.study.has_process_for_each_trial:
-            bench.renew()
+            bench = where.benches.renew(trial.case.levels.server_choice)
         found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 

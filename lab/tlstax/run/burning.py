@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from tlstax.records.burned import Burned
 from tlstax.run.bench import Bench
 from tlstax.specimens.burn_page import Burnt
-from tlstax.specimens.private_server import PrivateServer
 from tlstax.study.factors import CaseLevels
 
 
@@ -16,8 +15,7 @@ class Burning:
     """What is burned at the server of the case with these levels; nothing where the fault is not planted."""
 
     def __init__(self, case: CaseLevels, bench: Bench) -> None:
-        server = bench.server
-        self._page = server.burn_page if isinstance(server, PrivateServer) else None
+        self._page = bench.server.burn_page
         self._amount_ns = case.burn_ns
         self._turns: list[Burnt] = []
 

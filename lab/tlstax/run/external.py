@@ -18,8 +18,10 @@ from tlstax.external.server import GuestServer
 from tlstax.external.tls import DEMANDING
 from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
+from tlstax.mysql.database import Database
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
+from tlstax.observers.profiler import Sampling
 from tlstax.plan import at_work
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
@@ -29,14 +31,13 @@ from tlstax.records.external import AtWork, ExternalServer
 from tlstax.records.trial import Machine
 from tlstax.run import external_paths
 from tlstax.run.at_work import found_there
-from tlstax.run.bench import Bench, Needs, furnished, guest_terms
+from tlstax.run.bench import Bench, Equipment, Needs, furnished, guest_terms
 from tlstax.run.benches import (
     Benches,
     Say,
     Specimens,
     open_benches,
     option_of,
-    paths_of_libraries,
     with_counters,
 )
 from tlstax.run.cpus import machine_of
@@ -188,18 +189,21 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
     warn: Say | None = None,
     cpus: AskedCpus = AskedCpus(),  # noqa: B008 (frozen)
     fleet: Fleet | None = None,
+    sampling: Sampling | None = None,
 ) -> Iterator[Benches]:
     """The benches on external servers, and on private ones where the study has those beside them.
 
     The study is one that `check_external` lets pass, and `specimens` what it names otherwise. Every external
     server is asked all that may stand in the way before a private one is started, and before a load table is
     made. UserMistake where the study has no room at one of them. `warn` gets what has to be left there, in
-    place of `say`. `cpus` are those that the user asked for. With a `fleet` the load comes from there.
+    place of `say`. `cpus` are those that the user asked for. With a `fleet` the load comes from there;
+    `sampling` is what can be sampled of profiled trials.
     """
     ours = asked.ours(study)
     described, events = with_counters(describe_machine())
+    equipment = specimens.equipment(events, sampling, None, fleet)
     with ExitStack() as stack:
-        arrival = _Arrival(asked, say, warn or say, is_here=fleet is None)
+        arrival = _Arrival(asked, equipment, say, warn or say)
         party = arrival.let_in(stack, study, needs)
         if ours:
             machine = machine_of(cpus)
@@ -207,30 +211,40 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
                 machine = piloted(
                     party.study, specimens, party.needs, machine, say, external=frozenset(asked.servers)
                 )
-            opened = open_benches(
-                party.study, specimens, party.needs, say, machine=machine, only=ours, fleet=fleet
+            private = open_benches(
+                party.study,
+                specimens,
+                party.needs,
+                say,
+                machine=machine,
+                only=ours,
+                fleet=fleet,
+                sampling=sampling,
             )
-            benches = stack.enter_context(opened)
+            benches = stack.enter_context(private)
         else:
             here = [own.near for own in party.members if own.near is not None]
             machine = _of_client_alone(described, cpus, here)
             benches = Benches(machine, specimens.described(), fleet=fleet)
         seen: dict[str | None, AtWork] = {}
+        promised: list[ExternalServer] = []
         for own, admission in zip(party.members, party.admitted, strict=True):
-            bench = _furnished(stack, own, party, specimens, benches.machine, say)
-            bench.counted_events, bench.fleet = events, fleet
+            bench = stack.enter_context(_furnished(own, party, equipment, benches.machine, say))
             if asked.leeway.looks:
                 seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
-            along = stack.enter_context(external_paths.open_paths(party.study, own.access, bench))
+            running, along = stack.enter_context(external_paths.open_paths(party.study, own.access, bench))
             round_trip_s = server_facts.round_trip_s(bench.admin)
             found_ways = {**party.ways, **along}.values()
             farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways)])
-            benches.external = (*benches.external, party.record(admission, farthest_s, seen.get(own.level)))
-            benches.specimens = (own.server.specimen, *benches.specimens)
-            benches.add(ServerChoice(own.level), bench)
-            stack.enter_context(_watched_there(own.access, bench, say))
-        benches.admitted = beside_others(party.study, seen.values())
-        yield benches
+            promised.append(party.record(admission, farthest_s, seen.get(own.level)))
+            benches.add(ServerChoice(own.level), replace(bench, paths=running))
+        theirs = [own.server.specimen for own in reversed(party.members)]
+        yield replace(
+            benches,
+            specimens=(*theirs, *benches.specimens),
+            external=tuple(promised),
+            admitted=beside_others(party.study, seen.values()),
+        )
 
 
 class QuietBench(NamedTuple):
@@ -256,9 +270,9 @@ def open_quiet_bench(
     let in, or the server's process cannot be read at the host that was named.
     """
     engine_command()
-    machine = describe_machine()
+    equipment, machine = Equipment(), describe_machine()
     with ExitStack() as stack:
-        server, terms = stack.enter_context(guest_terms(access, needs, warn))
+        server, terms = stack.enter_context(guest_terms(access, needs, equipment, warn))
         refusal = server.no_plaintext()
         demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
         room = server.room(at_most)
@@ -266,16 +280,16 @@ def open_quiet_bench(
         cpus = () if here is None else _beside([here], machine.client_cpus)
         machine = machine.model_copy(update={"server_cpus": (), "client_cpus": cpus})
         terms = terms.model_copy(update={"client_cpus": cpus})
-        bench = stack.enter_context(furnished(server, terms, needs, machine, say))
-        bench.near = here.pid if here is not None else None
-        stack.enter_context(_watched_there(access, bench, say))
+        admin, data = stack.enter_context(furnished(server, needs, say))
+        far = stack.enter_context(_watched_there(access, admin, say))
+        bench = Bench(server, terms, machine, admin, equipment, data, far=far)
         yield QuietBench(bench, room, demanded if refusal is None else refusal.message, here)
 
 
 def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
     """Whether others are at work at this server, and how much load it bears beside them."""
     # One connection cannot come from several machines.
-    raises = leeway.raises_load and bench.fleet is None
+    raises = leeway.raises_load and bench.equipment.fleet is None
     seen = found_there(study, own.level, bench, raises=raises)
     say(at_work.words(seen) or f"nobody else is at work at {own.access.address}")
     return seen
@@ -283,12 +297,12 @@ def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -
 
 @dataclass(frozen=True)
 class _Arrival:
-    """How a run gets into its external servers; `is_here` is whether the load comes from this machine."""
+    """How a run gets into its external servers."""
 
     asked: ExternalRequest
+    equipment: Equipment
     say: Say
     warn: Say
-    is_here: bool
 
     def let_in(self, stack: ExitStack, study: Study, needs: Needs) -> _Party:
         """The servers until the stack is left, and the study as it can be at all of them.
@@ -332,8 +346,11 @@ class _Arrival:
             with ExitStack() as attempt:
                 try:
                     for level, access in self.asked.servers.items():
-                        server, terms = attempt.enter_context(guest_terms(access, needs, self.warn))
-                        near = server.near() if self.is_here and access.host is None else None
+                        server, terms = attempt.enter_context(
+                            guest_terms(access, needs, self.equipment, self.warn)
+                        )
+                        is_here = self.equipment.fleet is None and access.host is None
+                        near = server.near() if is_here else None
                         members.append(_LetIn(level, access, server, terms, near))
                 except NothingMayBeMade as refusal:
                     changed = without_tables(study) if self.asked.leeway.no_tables else None
@@ -406,35 +423,34 @@ def _beside(here: Sequence[Near], usual: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(left)) or (usual if any(near.pid is not None for near in here) else ())
 
 
-def _furnished(  # noqa: PLR0913, PLR0917 (what a bench is made of)
-    stack: ExitStack, own: _LetIn, party: _Party, specimens: Specimens, machine: Machine, say: Say
-) -> Bench:
-    """The bench on one of the servers, until the stack is left."""
+@contextmanager
+def _furnished(
+    own: _LetIn, party: _Party, equipment: Equipment, machine: Machine, say: Say
+) -> Iterator[Bench]:
+    """The bench on one of the servers."""
     terms = own.terms.model_copy(
         update={
-            "client_libraries": paths_of_libraries(specimens.tls_libraries),
             "client_cpus": machine.client_cpus,
             "addresses": {name: way.endpoint for name, way in party.ways.items()},
         }
     )
     machine = machine.model_copy(update={"server_cpus": ()})
-    bench = stack.enter_context(furnished(own.server, terms, party.needs, machine, say))
-    bench.client_claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
-    bench.clients = specimens.clients
-    bench.near = own.near.pid if own.near is not None else None
-    return bench
+    with (
+        furnished(own.server, party.needs, say) as (admin, data),
+        _watched_there(own.access, admin, say) as far,
+    ):
+        yield Bench(own.server, terms, machine, admin, equipment, data, far=far)
 
 
 @contextmanager
-def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
-    """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
-    ends = answering.ends_of(bench.admin) if guest.host is not None else None
+def _watched_there(guest: GuestAccess, admin: Database, say: Say) -> Iterator[FarProcess | None]:
+    """The server's process as it is read where it runs, if asked for. MachineFault where it cannot be."""
+    ends = answering.ends_of(admin) if guest.host is not None else None
     if guest.host is None or ends is None:
-        yield
+        yield None
         return
     say(f"looking for the server's process at {guest.host}")
     program = built_beside("tlstax-watch")
     with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
-        bench.far = process
-        yield
+        yield process

@@ -16,7 +16,8 @@ from tlstax.external.tls import GuestTls
 from tlstax.external.ways import Way
 from tlstax.network.paths.ends import Ends
 from tlstax.network.paths.opening import open_path
-from tlstax.run.bench import Bench
+from tlstax.network.paths.route import RunningPath
+from tlstax.run.bench import Bench, Paths
 from tlstax.run.benches import left_out
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.sessions import Session, open_session
@@ -79,19 +80,20 @@ def check_reach(study: Study, guest: GuestAccess, here: Near | None) -> None:
 
 
 @contextmanager
-def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[Mapping[str, Way]]:
+def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[tuple[Paths, Mapping[str, Way]]]:
     """Start the study's paths, and see by logins through each that the same server is behind it.
 
-    What was seen of each, by its name. UserMistake or MachineFault where one does not come up.
+    The paths, and what was seen of each, by its name. UserMistake or MachineFault where one does not come up.
     """
     names = paths(study)
     if not names:
-        yield {}
+        yield {}, {}
         return
     conditions.check_connect_errors(bench.admin, guest, BROKEN_OFF, "starting a path")
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
         ends = _ends(guest, bench, session)
+        running: dict[tuple[str, bool], RunningPath] = {}
         seen: dict[str, Way] = {}
         for name in names:
             try:
@@ -104,10 +106,10 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[Mappi
                 seen |= ways.look(guest, bench.terms.account.database, at, option="--path", tls=tls)
             except TlstaxError as error:
                 raise left_out(error, study, {"path": name}) from error
-            bench.paths[name, False] = path
+            running[name, False] = path
         # A login that succeeds has the server forget what was broken off.
         bench.server.is_alive()
-        yield seen
+        yield running, seen
 
 
 def _ends(guest: GuestAccess, bench: Bench, session: Session) -> Ends:

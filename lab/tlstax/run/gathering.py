@@ -12,7 +12,7 @@ from tlstax.checks import judged
 from tlstax.clients.client import Client
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
-from tlstax.mysql import accounts, connection_log, server_facts
+from tlstax.mysql import connection_log, server_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.network.tap.capturing import Captured
 from tlstax.observers import process
@@ -38,8 +38,6 @@ from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
 from tlstax.run.route_guard import Travelled
-from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server import Server
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
@@ -138,7 +136,7 @@ class Gathered:
                 ports=self.ports,
                 locks=self.locks,
                 failure=self.failure,
-                guest=bench.guest,
+                guest=bench.server.is_external,
             )
         )
 
@@ -155,7 +153,7 @@ def observed_of_server(
 ) -> ServerObservation:
     """What the server's side shows when the client has gone."""
     server, admin, used = bench.server, bench.admin, window.server
-    answering = server.observed_identity(admin) if isinstance(server, PrivateServer) else None
+    answering = server.observed_identity(admin)
     in_force = server_variables.in_force(levels, bench)
     return ServerObservation(
         version=answering.version if answering else server.version,
@@ -187,11 +185,11 @@ def _variables(case: CaseLevels, admin: Database) -> dict[str, str]:
 
 def _demands_certificate(case: CaseLevels, bench: Bench) -> bool | None:
     """Whether the account of the case is let in only with a certificate; None where no case names that."""
-    if "client_certificate" not in case or not isinstance(bench.server, PrivateServer):
+    if "client_certificate" not in case:
         return None
     proof = bench.terms.client_proof if case.proves_client else None
     user = proof.account.user if proof is not None else bench.terms.account.user
-    return accounts.demands_certificate(bench.admin, user)
+    return bench.server.demands_certificate(bench.admin, user)
 
 
 @dataclass(frozen=True)
@@ -209,21 +207,20 @@ class Passed:
 
 
 def made_ready(gathered: Gathered, bench: Bench, passed: Passed) -> None:
-    """Make the server ready for the trial: its claim, its data, the account at an external server.
+    """Make the server ready for the trial: its claim, its data, the account.
 
     Clients of a sitting change the same data in turn, which is put back once, for the first of them.
     """
     server, levels = bench.server, gathered.trial.case.levels
-    if isinstance(server, PrivateServer):
-        gathered.claim = server.claim()
+    gathered.claim = server.claim()
     if bench.data is not None:
         whose = (id(bench), gathered.trial.case.levels.workload)
         if whose not in passed.tables:
             passed.tables[whose] = bench.data.ready(bench.admin, levels)
         gathered.data = passed.tables[whose]
     in_the_clear = isinstance(gathered.captured.job.tls, TlsOff)
-    if bench.guest and in_the_clear and id(bench) not in passed.knows_account:
-        _fill_authentication_cache(server)
+    if in_the_clear and id(bench) not in passed.knows_account:
+        server.know_account()
         passed.knows_account.add(id(bench))
 
 
@@ -231,17 +228,8 @@ def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
     """Which TLS library the client was to load; none is loaded for plaintext."""
     if isinstance(job.tls, TlsOff):
         return None
-    return bench.client_claims.get(trial.case.levels.client_tls_library)
-
-
-def _fill_authentication_cache(server: Server) -> None:
-    """Log in over TLS, so that the server needs no more than a challenge's answer from a client in the clear.
-
-    With caching_sha2_password it keeps a hash of the password from any login in which it saw the whole of it,
-    until FLUSH PRIVILEGES or a restart (reference manual, "Caching SHA-2 Pluggable Authentication"). Where
-    this login fails, the load client's own is what is reported.
-    """
-    server.is_alive()
+    library = bench.equipment.libraries.get(trial.case.levels.client_tls_library)
+    return library.claim() if library is not None else None
 
 
 def ready_within_s(job: Job) -> float:

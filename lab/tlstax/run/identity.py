@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tlstax.run.bench import Bench
 from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.private_server import PrivateServer
@@ -14,16 +13,14 @@ from tlstax.study.job_parts import ClientProof
 
 
 def identity_terms(
-    study: Study, bench: Bench, choice: ServerChoice, bundle: Bundle | None = None
+    study: Study, server: PrivateServer, choice: ServerChoice, bundle: Bundle | None = None
 ) -> dict[str, Any]:
     """The fields of the server's job terms that its cases need for `trust` and `client_certificate`.
 
     Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
     """
-    if not isinstance(bench.server, PrivateServer):
-        return {}
     cases = [case for case in study.included() if case.server_choice == choice]
-    files = bench.server.certificates
+    files = server.certificates
     trusted: dict[int, str] = {}
     if bundle is not None:
         trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
@@ -35,7 +32,7 @@ def identity_terms(
     if files.client is None:
         return {"trust_files": trusted}
     proof = ClientProof(
-        account=bench.server.account_by_certificate(),
+        account=server.account_by_certificate(),
         certificate_file=str(files.client.certificate_file),
         key_file=str(files.client.key_file),
     )

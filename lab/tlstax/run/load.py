@@ -79,11 +79,12 @@ def taken(fleet: Fleet, study: Study, benches: Benches, say: Say) -> LoadMachine
 def _least_busy(cases: Sequence[Case], study: Study, benches: Benches, say: Say) -> float | None:
     """The share of the server's CPUs that worked in the case in which that was least; None out of reach."""
     found = []
-    with benches.using(cases[0].levels.server_choice) as bench:
-        for place, case in enumerate(cases):
+    choice = cases[0].levels.server_choice
+    for place, case in enumerate(cases):
+        with benches.using(choice) as bench:
             trial = Trial(block=0, position=place, case=case)
             record = run_trial(trial, pilot_job(trial, study, bench), bench)
-            bench.revive(record.failure, say)
+            benches.revive(choice, record.failure, say)
             found.append(_busy(record, len(bench.machine.server_cpus)))
     known = [busy for busy in found if busy is not None]
     return round(min(known), 3) if known else None

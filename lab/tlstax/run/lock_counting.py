@@ -11,7 +11,6 @@ from tlstax.observers.symbols import Function, Symbols
 from tlstax.records.locks import LockCounts, LockSite
 from tlstax.run.bench import Bench
 from tlstax.specimens.lock_page import Site, Taken, between
-from tlstax.specimens.private_server import PrivateServer
 
 WRAPPERS = ("CRYPTO_THREAD_", "ossl_crypto_mutex_", "ossl_rcu_", "safe_mutex_", "rw_", "mtr_")
 """How functions begin through which others take their locks: it is those others that are named."""
@@ -21,9 +20,7 @@ class LockCounting:
     """What is counted at the server of a case; nothing where its locks are not counted."""
 
     def __init__(self, bench: Bench) -> None:
-        server = bench.server
-        self._page = server.lock_page if isinstance(server, PrivateServer) else None
-        self._pid = server.pid
+        self._page, self._pid = bench.server.lock_page, bench.server.pid
         self._found: Mapping[Site, Taken] | None = None
 
     @contextmanager

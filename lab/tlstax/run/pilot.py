@@ -80,12 +80,13 @@ def measured(cases: Sequence[Case], study: Study, opened: Opened, say: Say) -> l
     """What each of these cases of one server uses on both sides; a case that fails is passed over."""
     loads = []
     choice = cases[0].levels.server_choice
-    with opened(choice) as benches, benches.using(choice) as bench:
+    with opened(choice) as benches:
         for place, case in enumerate(cases):
             interruption.check()
             trial = Trial(block=0, position=place, case=case)
-            record = run_trial(trial, pilot_job(trial, study, bench), bench)
-            bench.revive(record.failure, say)
+            with benches.using(choice) as bench:
+                record = run_trial(trial, pilot_job(trial, study, bench), bench)
+                benches.revive(choice, record.failure, say)
             loads.append(load_of(record))
     return [load for load in loads if load is not None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -147,8 +147,9 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if asked is not None:
-            of_guest = open_guest(study, asked, specimens, needs, say, listener.warn, request.cpus, fleet)
-            benches = stack.enter_context(of_guest)
+            opening = open_guest(
+                study, asked, specimens, needs, say, listener.warn, request.cpus, fleet, sampling
+            )
         else:
             machine = machine_of(request.cpus, request.resumed)
             if has_one_thread(study):
@@ -157,14 +158,12 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
                 machine = with_all_cpus(machine, request.cpus)
             elif request.resumed is None and not request.cpus.is_any:
                 machine = piloted(study, specimens, needs, machine, say)
-            of_ours = open_benches(study, specimens, needs, say, machine=machine, fleet=fleet)
-            benches = stack.enter_context(of_ours)
-        benches.turn = mine
-        if fleet is not None:
-            benches.load = taken(fleet, study, benches, say)
-        for bench in benches.benches.values():
-            bench.sampling = sampling
-        yield benches
+            opening = open_benches(
+                study, specimens, needs, say, machine=machine, fleet=fleet, sampling=sampling
+            )
+        benches = stack.enter_context(opening)
+        load = taken(fleet, study, benches, say) if fleet is not None else None
+        yield replace(benches, turn=mine, load=load)
 
 
 def _all_pooled(study: Study) -> bool:

@@ -152,7 +152,8 @@ class Seat:
         """The job with what the client is to tell of each slice, and the loop's own cost in a few blocks."""
         if self._lead_in is None:
             return job
-        server = () if self.bench.server_pid is None else (self.bench.server_pid,)
+        pid = self.bench.server.watched_pid
+        server = () if pid is None else (pid,)
         full_load = FullLoad(after_operations=self._lead_in, cpu_of=(*server, *path_pids))
         overhead = self.trial.block < OVERHEAD_BLOCKS
         return job.model_copy(update={"full_load": full_load, "measure_overhead": overhead})
@@ -177,8 +178,7 @@ class Seat:
             gathered.locks = self._locks.record(done.operations)
             self._watched_cpu = process.server_cpu(window.server)
             self._status_delta = status.status_delta(status_before, watch.status_at_end)
-            # At an external server sessions that have ended may be counted later.
-            if not bench.guest:
+            if bench.server.counts_us_alone:
                 counted[id(bench)] = watch.status_at_end
         finally:
             gathered.of_client(client)

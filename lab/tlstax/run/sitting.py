@@ -149,7 +149,7 @@ def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None
     made = zip((seat.trial.case.levels for seat in seats), opened, strict=True)
     written = [_written(seat) for seat in seats]
     claims = {**together.claims(made), **rows_changed.claims(written)}
-    if not seats[0].bench.guest:
+    if seats[0].bench.server.counts_us_alone:
         claims |= statements.claims(written)
     if any(seat.is_out for seat in seats):
         claims = {name: (least, None) for name, (least, _) in claims.items()}
@@ -177,17 +177,16 @@ def _written(seat: Seat) -> rows_changed.Written:
 def _status(seats: Sequence[Seat], connected: int | None = None) -> dict[str, int]:
     """The counters of the server of these seats; where it does not report them, all of them are out.
 
-    They are read once no more are `connected` to a server of ours: what a session counted may come late.
+    They are read once no more are `connected`, where that is known: what a session counted may come late.
     """
     found: dict[str, int] = {}
     for seat in seats:
         if not seat.is_out and not found:
             with seat.gathered.failures():
                 bench = seat.bench
-                settled = connected is not None and not bench.guest
                 found = (
-                    status.read_settled_status(bench.admin, connected or 0)
-                    if settled
-                    else status.read_status(bench.admin)
+                    status.read_status(bench.admin)
+                    if connected is None
+                    else bench.server.settled_status(bench.admin, connected)
                 )
     return found

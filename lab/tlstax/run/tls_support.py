@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
 from tlstax.plan.jobs import job_for
@@ -18,8 +19,8 @@ VERSIONS = ("1.3", "1.2", "1.1", "1.0")
 """The newest first."""
 
 ASK_S, PATIENCE_S = 0.02, 30.0
-ASKED_OF_EXTERNAL = 3
-"""Connections by which an external server is asked: the second may resume the first one's session."""
+ASKED = 3
+"""Connections by which a server is asked: the second may resume the first one's session."""
 
 Able = Mapping[str, bool]
 """TLS versions that a server has, and whether it resumes sessions there."""
@@ -124,31 +125,30 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
 def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bool | None:
     """Whether sessions of this version are resumed; None where the server lacks the version.
 
-    A client that fails for another reason counts as a yes: the trials will show what is wrong. At an external
-    server it makes a few connections one after another, and needs no table.
+    A client that fails for another reason counts as a yes: the trials will show what is wrong. It makes a few
+    connections one after another, and needs no table.
     """
     levels: dict[str, Level] = {
         "tls": version,
         "certificate": choice.certificate,
         "client_tls_library": library,
         "resumption": "on",
-        "workload": "reconnect",
+        "workload": "reconnect-ping",
+        "queries": ASKED,
         "connections": 1,
     }
-    if bench.guest:
-        levels |= {"workload": "reconnect-ping", "queries": ASKED_OF_EXTERNAL}
     terms = bench.terms.model_copy(update={"duration_s": ASK_S})
     stays = bench.server.connected()
     try:
-        return _resumed(job_for(CaseLevels.of(levels), terms, sequence=0), bench)
+        return _resumed(job_for(CaseLevels.of(levels), terms, sequence=0))
     except ClientFailure as failure:
         return None if failure.tls_was_refused() else True
     finally:
         bench.server.wait_until_gone(stays)
 
 
-def _resumed(job: Job, bench: Bench) -> bool:
-    with LoadClient(bench.command, job) as client:
+def _resumed(job: Job) -> bool:
+    with LoadClient(engine_command(), job) as client:
         client.wait_ready(PATIENCE_S)
         client.go()
         done = client.wait_done(PATIENCE_S)

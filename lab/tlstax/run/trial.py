@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
@@ -82,7 +81,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
         finally:
             gathered.of_client(client)
     bench.server.wait_until_gone(stays)
-    status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
+    status_after = bench.server.settled_status(admin, status.connected(status_before))
+    status_delta = status.status_delta(status_before, status_after)
     window = gathered.window
     gathered.server = observed_of_server(
         levels, bench, window, process.server_cpu(window.server), status_delta
@@ -123,13 +123,7 @@ def _without_ended_threads(window: Window) -> Window:
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int | None, watching: ExitStack) -> Profiler | None:
     """What samples a profiled trial, not sampling yet; None for the others."""
-    if not trial.profiled or bench.sampling is None:
+    sampling = bench.equipment.sampling
+    if not trial.profiled or sampling is None:
         return None
-    return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
-
-
-def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:
-    """The server's counters when the client has gone; at an external server others come and go."""
-    if bench.guest:
-        return status.read_status(bench.admin)
-    return status.read_settled_status(bench.admin, status.connected(before))
+    return watching.enter_context(Profiler(bench.server.pid, client_pid, sampling, bench.machine))

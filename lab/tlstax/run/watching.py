@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tlstax.contract import Job
-from tlstax.mysql import status
 from tlstax.observers.counters import Counters
 from tlstax.observers.sides import Side
 from tlstax.observers.window import Watched
@@ -28,7 +27,7 @@ def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int)
 
 def counters_of(case: CaseLevels, bench: Bench) -> Counters:
     """What is counted of the case's client; nothing where it is not observed."""
-    return Counters(bench.counted_events if case.is_observed else ())
+    return Counters(bench.equipment.counted_events if case.is_observed else ())
 
 
 def _kept(job: Job, in_window: bool) -> tuple[int, int]:
@@ -48,9 +47,7 @@ def _all_observers(sides: Watched, kept: tuple[int, int], others: int, bench: Be
     expected = iter(kept)
 
     def read_status() -> dict[str, int]:
-        if bench.guest:
-            return status.read_status(bench.admin)
-        return status.read_settled_status(bench.admin, others + next(expected))
+        return bench.server.settled_status(bench.admin, others + next(expected))
 
     return replace(
         sides,

@@ -23,6 +23,7 @@ from tlstax.mysql import (
     error_codes,
     login,
     server_facts,
+    status,
     table,
     tls_facts,
 )
@@ -33,6 +34,7 @@ from tlstax.specimens import error_log
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.lock_page import LockPage
+from tlstax.specimens.server import MOST_DEATHS
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
@@ -78,10 +80,22 @@ class PrivateServer:
             raise
         return server
 
-    def restart(self) -> None:
-        """Start it again on its own data after it died, on another port. Faults as of `start`."""
+    def restart(self) -> bool:
+        """Start it again on its own data, on another port: True. Faults as of `start`."""
         self._process.relaunch(self._answers)
         self._learn()
+        return True
+
+    def recover(self, deaths: int, say: Callable[[str], None]) -> Database:
+        """Start it again after it died, on its data; the administrator's new connection.
+
+        MachineFault where it has died too often, or does not come up.
+        """
+        if deaths > MOST_DEATHS:
+            raise MachineFault(f"{self.specimen.name} died {deaths} times: {self.log_tail(1)}")
+        say(f"the server died in a trial, which is not counted; starting it again ({deaths})")
+        self.restart()
+        return self.admin()
 
     @property
     def specimen(self) -> Specimen:
@@ -169,8 +183,23 @@ class PrivateServer:
         return self._process.certificates
 
     @property
+    def is_external(self) -> bool:
+        """It is one that tlstax started."""
+        return False
+
+    @property
+    def counts_us_alone(self) -> bool:
+        """Nobody else gets in."""
+        return True
+
+    @property
     def pid(self) -> int | None:
         """Its process id while it runs."""
+        return self._process.pid
+
+    @property
+    def watched_pid(self) -> int | None:
+        """The same."""
         return self._process.pid
 
     @property
@@ -213,6 +242,17 @@ class PrivateServer:
         process's. Raises SqlError when the server does not answer.
         """
         return answering.identity(database, self._listener)
+
+    def demands_certificate(self, database: Database, user: str) -> bool | None:
+        """Whether this user is let in only with a certificate."""
+        return accounts.demands_certificate(database, user)
+
+    def know_account(self) -> None:
+        """Nothing is to be done: its load accounts have logged in since it was started."""
+
+    def settled_status(self, database: Database, expected: int) -> dict[str, int]:
+        """Its counters, once no more than `expected` connections are left: what one counted may come late."""
+        return status.read_settled_status(database, expected)
 
     def admin(self) -> Database:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""

@@ -135,7 +135,6 @@ class Acting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, failing: tuple[str, ...] = ()) -> None:
         self.happened: list[str] = []
         self.failing = failing
-        self.bench = SimpleNamespace(revive=lambda failure, _: self.happened.append(failure or "alive"))
         monkeypatch.setattr(pilot, "run_trial", self._run_trial)
         monkeypatch.setattr(pilot, "pilot_job", lambda trial, *_: trial)
 
@@ -145,10 +144,13 @@ class Acting:
 
         @contextmanager
         def using(_: object) -> Iterator[Any]:
-            yield self.bench
+            yield None
+
+        def revive(_: object, failure: str, __: object) -> None:
+            self.happened.append(failure or "alive")
 
         try:
-            yield SimpleNamespace(using=using)
+            yield SimpleNamespace(using=using, revive=revive)
         finally:
             self.happened.append("stopped")
 

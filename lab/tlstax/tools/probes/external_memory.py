@@ -19,6 +19,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
 from tlstax.external.access import GuestAccess
@@ -188,7 +189,7 @@ def _promise(step: int, *, steps: int) -> Promise:
 
 def _check_readable(opened: QuietBench, access: GuestAccess) -> None:
     """UserMistake, with what would help, where the server's memory is out of reach."""
-    if opened.bench.far is not None or opened.bench.near is not None:
+    if opened.bench.server_clock.is_known:
         return
     why, remedy = "it runs on another machine", "give --server-host ssh://HOST, where it runs"
     if opened.near is not None:
@@ -250,11 +251,10 @@ class _Growth:
             share=self._opened / self._step / self._steps,
         )
         if tls == "off":
-            # The server's cache knows the account then, and asks for no password in the clear.
-            self._bench.server.is_alive()
+            self._bench.server.know_account()
         case = CaseLevels.of({"workload": "ping", "connections": self._step, "tls": tls})
         job = job_for(case, self._bench.terms, sequence=self._opened)
-        client = self.clients.enter_context(LoadClient(self._bench.command, job))
+        client = self.clients.enter_context(LoadClient(engine_command(), job))
         client.wait_ready(ready_within_s(job))
         client.slice(WORK_S, WORK_S + job.timeout_s + ready_within_s(job))
         self._opened += self._step

@@ -111,6 +111,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of a search whose client is made up; its jobs are kept."""
     found = Clock()
     monkeypatch.setattr(measure, "time", found)
+    monkeypatch.setattr(tries, "engine_command", lambda: ["engine"])
     monkeypatch.setattr(tries, "LoadClient", lambda _, job: Client(found, job))
     return found
 
@@ -154,10 +155,11 @@ def searched(
     server = SimpleNamespace(
         specimen=SimpleNamespace(name="mysql-9.7"),
         is_alive=lambda: True,
+        know_account=lambda: None,
         connected=frozenset,
         wait_until_gone=lambda _: None,
     )
-    bench = cast(Bench, SimpleNamespace(command=["engine"], terms=TERMS, server=server, guest=False))
+    bench = cast(Bench, SimpleNamespace(terms=TERMS, server=server))
     at_once = request.at_once
     tries = measure._tries(request, bench, at_once)
     kinds = tuple(measure._OfKind(kind, request, tries, at_once) for kind in KINDS)

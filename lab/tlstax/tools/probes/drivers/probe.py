@@ -15,10 +15,9 @@ from tlstax.mysql import probe_table
 from tlstax.mysql.database import SqlError
 from tlstax.mysql.statement_log import StatementLog, statement_log
 from tlstax.observers.turn import turn
-from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
-from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study import Study
@@ -170,8 +169,6 @@ def _gather(
         so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
         probe_table.make(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
-        if not isinstance(bench.server, PrivateServer):
-            raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
         ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
         accounts = dict(accounts_by_plugin(bench.server))
@@ -213,7 +210,7 @@ class _Probing:
         self,
         ask: Ask,
         command: Sequence[str],
-        bench: Bench,
+        bench: PrivateBench,
         log: StatementLog,
         served: ServedCertificates,
     ) -> None:
@@ -237,15 +234,14 @@ class _Probing:
 
     def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
         """What is known, and how it logs in by each plugin; nothing of one that cannot connect at all."""
-        server = self._bench.server
-        if known.failed is not None or not isinstance(server, PrivateServer):
+        if known.failed is not None:
             return known
         try:
             found = [
                 login
                 for plugin, account in accounts.items()
                 for login in private_logins(
-                    self._command, server, account, plugin, self._ask.options
+                    self._command, self._bench.server, account, plugin, self._ask.options
                 ).logins()
             ]
         except (MachineFault, SqlError, OSError) as fault:
@@ -293,11 +289,8 @@ class _Probing:
         done = (*self._pair("unset"), *self._pair("off"))
         if not all(job.refusal is not None for job in done):
             return done
-        server = self._bench.server
-        if not isinstance(server, PrivateServer):
-            return done
         try:
-            account = server.account_by(NATIVE_PASSWORD)
+            account = self._bench.server.account_by(NATIVE_PASSWORD)
         except UserMistake:
             return done
         usual, self._ask = self._ask, replace(self._ask, account=account)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.plan.jobs import job_for, lingering
@@ -96,12 +97,11 @@ class Tries(ABC):
         """What the client reports; an external server is done with all of its connections then."""
         seconds = job.duration_s if isinstance(job.schedule, OpenLoop) else 0.0
         server = self._bench.server
-        if self._bench.guest and isinstance(job.tls, TlsOff):
-            # Its cache knows the account then, and asks for no password in the clear.
-            server.is_alive()
+        if isinstance(job.tls, TlsOff):
+            server.know_account()
         stays = server.connected()
         try:
-            with LoadClient(self._bench.command, job) as client:
+            with LoadClient(engine_command(), job) as client:
                 client.wait_ready(ready_within_s(job))
                 server.wait_until_gone(stays)
                 client.go()
