@@ -48,7 +48,8 @@ class Factor:
 
     `lacks` says why a case cannot be measured with its level of the factor, and nothing where it can.
     `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a
-    trial to its level, by its module and name in `tlstax.checks`; empty where none does.
+    trial to its level, by its module and name in `tlstax.checks`; empty where none does. `beside` has what
+    cannot be, and why, at a level that asks for a client on the server's own machine.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Factor:
     job: Callable[[CaseLevels, JobTerms], Part] | None = None
     tls: Callable[[CaseLevels, JobTerms], Part] | None = None
     check: str = ""
+    beside: Callable[[Level], tuple[str, str] | None] | None = None
 
     @property
     def is_number(self) -> bool:

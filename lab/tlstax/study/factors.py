@@ -71,6 +71,14 @@ def _factor(default: Level | None, of: Of, meaning: str, **more: Any) -> Any:
     )
 
 
+def _but(plain: Level, what: str, why: str) -> Callable[[Level], tuple[str, str] | None]:
+    """Only at this level a load can come from several machines: what cannot be at another, and why."""
+    return lambda level: None if level == plain else (what.format(level), why)
+
+
+_NO_DISTANCE = _but(0, "a distance cannot be made", "there is a real network between them")
+
+
 @dataclass(frozen=True)
 class ServerChoice:
     """A server to be started: a specimen (None: the default), what is put under it, which process of it.
@@ -199,6 +207,11 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         lacks=exclusions.of_workload,
         check="treatment.work",
+        beside=lambda level: (
+            ("a storm cannot be measured", "it opens all its connections at one moment, from one client")
+            if level == STORM
+            else None
+        ),
     )
     protocol: str = _factor(
         "default",
@@ -228,6 +241,7 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         lacks=exclusions.of_client,
         check="drivers.connections",
+        beside=_but(ENGINE, "client {} cannot be measured", "only tlstax's own engine can share a load"),
     )
     tls_switch: str = _factor(
         "client",
@@ -360,6 +374,7 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         lacks=exclusions.of_path,
         check="paths.way",
+        beside=_but(DIRECT, "path {} cannot be measured", "its programs stand on the server's own machine"),
     )
     address: str = _factor(
         DIRECT,
@@ -380,6 +395,7 @@ class CaseLevels(Mapping[str, Level]):
         named="unless plain",
         has_option=True,
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     jitter_ms: float = _factor(
         0.0,
@@ -389,6 +405,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     rate_mbit: int = _factor(
         0,
@@ -398,6 +415,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     server: str | None = _factor(
         None,
@@ -435,6 +453,11 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         tls=job_parts.of_client_tls_library,
         check="identity.client_library",
+        beside=_but(
+            OWN,
+            "the client's TLS library cannot be {}",
+            "each machine's client runs over that machine's own",
+        ),
     )
     instance: int = _factor(
         1,
@@ -469,6 +492,11 @@ class CaseLevels(Mapping[str, Level]):
         levels=tuple(HIDDEN),
         named="where varied",
         check="settings.cpu_features",
+        beside=_but(
+            OWN_FEATURES,
+            "cpu_features cannot be {}",
+            "each machine's client finds the instructions of its own processor",
+        ),
     )
     server_cpus: int | None = _factor(
         None,

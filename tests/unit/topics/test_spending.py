@@ -1,4 +1,4 @@
-"""What cases take, which make connections, which kept ones belong to them, and how both are told: by hand."""
+"""What cases take, which kept ones belong to those that make connections, and how both are told: by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from intervals import known
 from tlstax.stats.series import Series, frozen
 from tlstax.study import Case, Level, load_study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.topics.distance import spending
 
 STUDY = load_study("tunnels").model_copy(
@@ -31,25 +30,6 @@ PLAIN = CaseLevels.of(
 
 def levels_of(**more: Level) -> CaseLevels:
     return PLAIN | more
-
-
-def own(reconnect: bool) -> UserWorkload:
-    statement = {"sql": "SELECT 1", "parameters": {}}
-    told = {"name": "mine", "transactions": [{"statements": [statement]}], "reconnect": reconnect}
-    return UserWorkload.model_validate(told)
-
-
-@pytest.mark.parametrize(
-    ("workload", "makes"), [("reconnect", True), ("storm", True), ("point-select", False), ("mine", False)]
-)
-def test_which_workloads_make_connections(workload: str, *, makes: bool) -> None:
-    assert spending.makes_connections(levels_of(workload=workload), STUDY) is makes
-
-
-@pytest.mark.parametrize("reconnect", [True, False])
-def test_a_users_own_workload_says_so_itself(*, reconnect: bool) -> None:
-    study = STUDY.model_copy(update={"workloads": {"mine": own(reconnect)}})
-    assert spending.makes_connections(levels_of(workload="mine"), study) is reconnect
 
 
 def test_twins_tell_nothing_of_their_own() -> None:

@@ -96,7 +96,7 @@ class Teller:
             yield from self._growth({rtt: steps[rtt] for rtt in points})
 
     def _times_ms(self, levels: CaseLevels) -> dict[int, float]:
-        makes = spending.makes_connections(levels, self.series.study)
+        makes = self.series.study.workload_of(levels).makes_connections
         times_us = spending.column(self.series, levels, CONNECT_US if makes else OPERATION_US)
         return {block: us * 1e-3 for block, us in times_us.items()}
 
@@ -110,7 +110,7 @@ class Teller:
 
     def _common(self, role: str, levels: CaseLevels, rtt: Levels, more: Mapping[str, More]) -> dict[str, Any]:
         """What all rows of a case and of plaintext have, at this distance or at any."""
-        makes = spending.makes_connections(levels, self.series.study)
+        makes = self.series.study.workload_of(levels).makes_connections
         return {
             "role": role,
             "case": {**dict(frozen(levels, RTT)), **rtt},
@@ -181,7 +181,7 @@ class Teller:
         and that is no part of what keeping one saves.
         """
         study, every = self.series.study, list(spending.first_processes(self.series))
-        made = [levels for levels in every if spending.makes_connections(levels, study)]
+        made = [levels for levels in every if study.workload_of(levels).makes_connections]
         kept = [levels for levels in every if levels not in made]
         fewest = {
             server: min(int(levels.get(LADDER, 1)) for levels in own)

@@ -13,7 +13,6 @@ from tlstax.stats.wording import MINUS, alike, set_ends, with_ends
 from tlstax.study import Levels, Study
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label_levels
-from tlstax.study.level_names import STORM
 from tlstax.support.text import with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.table import Number
@@ -37,13 +36,6 @@ WIDEST = 10.0
 
 ByBlock = Mapping[int, float]
 """A value for each block."""
-
-
-def makes_connections(case: CaseLevels, study: Study) -> bool:
-    """Whether operations of this case make connections: a storm's, or those that reconnect."""
-    name = case.workload
-    own = study.workloads.get(name)
-    return own.reconnect if own is not None else name in {STORM, RECONNECT}
 
 
 def first_processes(series: Series) -> Iterator[CaseLevels]:

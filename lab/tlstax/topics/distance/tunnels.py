@@ -115,7 +115,7 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
     study = series.study
 
     def makes(levels: CaseLevels) -> bool:
-        return spending.makes_connections(levels, study)
+        return study.workload_of(levels).makes_connections
 
     def loudness(case: CaseLevels) -> tuple[bool, int]:
         return case.workload != RECONNECT, case.connections
