@@ -51,7 +51,7 @@ def visit(access: GuestAccess, warn: Warn) -> None:
 
 
 def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, workload: str) -> None:
-    """What fails here costs the trial alone, as long as the server answers (run/trial.py, `Bench.revive`)."""
+    """What fails here costs the trial alone, as long as the server answers (run/trial.py, `Bench.revived`)."""
     try:
         data.ready(admin, CaseLevels.of({"workload": workload}))
         status.read_status(admin)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from tlstax.clients.borrowed import borrowed
+from tlstax.clients.mysqlslap.program import borrowed
 from tlstax.external import access as guest_access
 from tlstax.external import connection as guest_connection
 from tlstax.external.access import GuestOptions

@@ -25,7 +25,7 @@ from tlstax.report.formats.render import render
 from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
 from tlstax.run.external import check_external
-from tlstax.run.live.noting import noting
+from tlstax.run.live_notes import noting
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added

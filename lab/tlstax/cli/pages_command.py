@@ -18,10 +18,8 @@ from tlstax.cli.streams import show, tell
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import StoredRun
 from tlstax.results.live import LiveRun
-from tlstax.run.live.follow import keep_out_of_the_way
-from tlstax.run.live.note import under_way
-from tlstax.run.live.page import LivePage
-from tlstax.run.live.server import address, listening, new_token
+from tlstax.run.live_notes import keep_out_of_the_way, under_way
+from tlstax.run.live_page import LivePage, address, listening, new_token
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 LAST_WORDS_S = 1.0

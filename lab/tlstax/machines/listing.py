@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from tlstax.clients.clock_offset import of_exchanges
+from tlstax.clients.fleet_messages import of_exchanges
 from tlstax.contract import Frozen
 from tlstax.machines.cluster import Node
 from tlstax.support.errors import TlstaxError

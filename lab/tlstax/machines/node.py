@@ -33,7 +33,7 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake
-from tlstax.run.load import LoadFrom
+from tlstax.run.pilot import LoadFrom
 from tlstax.run.preparing import Request, needs_of, opened
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled

@@ -18,7 +18,7 @@ from tlstax.clients.fleet_messages import ANNOUNCEMENTS, Listening, ListenOrder,
 from tlstax.external.leaving import leaving
 from tlstax.machines.cluster import Cluster, Heard, Node, Worker
 from tlstax.machines.messages import OpenOrder, line
-from tlstax.run.load import LoadFrom
+from tlstax.run.pilot import LoadFrom
 from tlstax.run.preparing import Listener, Request
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError

@@ -15,7 +15,7 @@ from tlstax.plan import at_work
 from tlstax.plan.jobs import job_for
 from tlstax.records.external import AtWork, LoadStep
 from tlstax.run.bench import Bench
-from tlstax.run.gathering import GRACE_S
+from tlstax.run.trial_evidence import GRACE_S
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support import interruption

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from tlstax.clients.choice import ClientProgram
-from tlstax.clients.client import Client
 from tlstax.clients.engine import engine_command
-from tlstax.clients.fleet import Fleet
-from tlstax.clients.fleet_client import FleetClient
-from tlstax.clients.process import LoadClient
+from tlstax.clients.fleet import Fleet, FleetClient
+from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
 from tlstax.external.access import GuestAccess
 from tlstax.external.conditions import Intent

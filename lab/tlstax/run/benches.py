@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
@@ -24,10 +26,12 @@ from tlstax.observers.turn import Turn
 from tlstax.plan.cpu_shares import Split, of_server
 from tlstax.records.external import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen
-from tlstax.run import hidden_features
 from tlstax.run.bench import Bench, Equipment, Needs, PrivateBench, Wanted, private_bench
-from tlstax.run.identity import identity_terms
+from tlstax.specimens.authorities import Bundle, write_trusted
+from tlstax.specimens.capabilities import capabilities
+from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.fault import Fault
+from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import (
     check_library_name,
     check_server_name,
@@ -40,11 +44,13 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Level, Levels, Study, configuration, listed
+from tlstax.study import Level, Levels, Study, configuration, cpu_features, listed
 from tlstax.study.changes import OWN_OPTIONS
 from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels, ServerChoice
+from tlstax.study.job_parts import ClientProof
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import (
     clients,
@@ -56,8 +62,8 @@ from tlstax.study.needs import (
     server_choices,
     tls_libraries,
 )
-from tlstax.support.errors import TlstaxError, UserMistake
-from tlstax.support.text import as_ranges, counted
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import as_ranges, counted, enumerated
 
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""
@@ -191,7 +197,7 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
     UserMistake name it, and the option that leaves it out.
     """
     engine_command()
-    hidden_features.check_machine(study)
+    check_hidden(study)
     for choice in server_choices(study):
         only_tls_version(study, choice)
     chosen = (choice.server for choice in server_choices(study))
@@ -318,7 +324,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
     choices = tuple(choice for choice in server_choices(study) if only is None or choice in only)
     several = len(choices) > 1
     cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
-    found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
+    found = (*hidden_notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
     machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
     benches = Benches(machine, specimens.described(), fleet=fleet)
     with ExitStack() as stack:
@@ -466,3 +472,68 @@ def with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
     """The machine with a note on what cannot be counted there; the events that can."""
     usable = countable.usable_events().among(HARDWARE_EVENTS)
     return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events
+
+
+X86 = ("x86_64", "amd64", "AMD64")
+
+
+def check_hidden(study: Study, architecture: str | None = None) -> None:
+    """UserMistake where the study hides what processors of another kind have."""
+    architecture = architecture or platform.machine()
+    if _hidden(study) and architecture not in X86:
+        raise UserMistake(
+            f"cpu_features hides instructions of x86 processors, and this machine's is {architecture}",
+            remedy=f"leave it out, or --set cpu_features={OWN_FEATURES}",
+        )
+
+
+def hidden_notes(study: Study, libraries: Iterable[TlsLibrary]) -> Iterator[str]:
+    """What each library says that it finds, in words. MachineFault where it finds what is to be hidden."""
+    levels = _hidden(study)
+    own = [(library, capabilities(library, {})) for library in libraries] if levels else []
+    for level in levels:
+        for library, everything in own:
+            name = library.specimen.name
+            seen = capabilities(library, cpu_features.environment(level))
+            if seen is None:
+                yield f"{name} cannot say what it finds with {level}; its environment is all that is known"
+                continue
+            if left := cpu_features.still_there(level, seen):
+                raise MachineFault(
+                    f"{name} finds {enumerated(left)} all the same with {level}", remedy="leave it out"
+                )
+            same = " (as without: this processor has none of it)" if seen == everything else ""
+            yield f"{name} with {level} finds {':'.join(f'{word:#x}' for word in seen)}{same}"
+
+
+def _hidden(study: Study) -> tuple[str, ...]:
+    """The levels of the study that hide anything."""
+    levels = study.levels_of().get("cpu_features", ())
+    return tuple(str(level) for level in levels if level != OWN_FEATURES)
+
+
+def identity_terms(
+    study: Study, server: PrivateServer, choice: ServerChoice, bundle: Bundle | None = None
+) -> dict[str, Any]:
+    """The fields of the server's job terms that its cases need for `trust` and `client_certificate`.
+
+    Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
+    """
+    cases = [case for case in study.included() if case.server_choice == choice]
+    files = server.certificates
+    trusted: dict[int, str] = {}
+    if bundle is not None:
+        trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
+    wanted = dict.fromkeys(case.trust for case in cases if case.trust is not None)
+    for count in wanted.keys() - trusted.keys():
+        file = files.ca_file.with_name(f"authorities-{count}.pem")
+        write_authorities(file, files.ca_file, count)
+        trusted[count] = str(file)
+    if files.client is None:
+        return {"trust_files": trusted}
+    proof = ClientProof(
+        account=server.account_by_certificate(),
+        certificate_file=str(files.client.certificate_file),
+        key_file=str(files.client.key_file),
+    )
+    return {"trust_files": trusted, "client_proof": proof}

@@ -18,7 +18,7 @@ from tlstax.plan.timing import window_s
 from tlstax.records.trial import RunHeader, Trial, TrialRecord
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.run.sitting import run_sitting
+from tlstax.run.interleaved import run_sitting
 from tlstax.run.trial import run_trial
 from tlstax.support import interruption
 

@@ -17,12 +17,11 @@ from tlstax.results.live import LiveRun
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, external, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
-from tlstax.run.key_support import accepted
 from tlstax.run.preparing import Listener, Request, begun, needs_of, opened
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import slim, spent_s
 from tlstax.run.server_variables import check_switchable
-from tlstax.run.tls_support import settled
+from tlstax.run.tls_support import accepted, settled
 from tlstax.stats.stopping import Continue, Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.study import Study

@@ -22,10 +22,8 @@ from tlstax.records.predicted import Predictions
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
-from tlstax.run.cpus import machine_of
 from tlstax.run.external import ExternalRequest, check_external, open_guest
-from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
-from tlstax.run.pilot import piloted
+from tlstax.run.pilot import LoadFrom, connected, machine_of, piloted, taken, with_all_cpus
 from tlstax.run.resume import check_same
 from tlstax.run.room import check_room
 from tlstax.specimens.authorities import Bundle

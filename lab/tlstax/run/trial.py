@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
-from tlstax.clients.client import Client
+from tlstax.clients.process import Client
 from tlstax.contract import Done, Job
 from tlstax.mysql import connection_log, row_samples, status
 from tlstax.network.tap.capturing import capturing
@@ -19,11 +19,17 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
-from tlstax.run.burning import Burning
-from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed_of_server
-from tlstax.run.lock_counting import LockCounting
-from tlstax.run.route_guard import travelling
-from tlstax.run.watching import counters_of, watched
+from tlstax.run.server_pages import Burning, LockCounting
+from tlstax.run.trial_evidence import (
+    GRACE_S,
+    Gathered,
+    Passed,
+    counters_of,
+    made_ready,
+    observed_of_server,
+    travelling,
+    watched,
+)
 from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
 

@@ -50,7 +50,7 @@ PURE_ROOMS = (
     "report",
 )
 PURE_MODULES = {
-    "clients": ("clock_offset", "fleet_messages", "merging"),
+    "clients": ("fleet_messages", "merging"),
     "network.paths": ("route",),
     "machines": ("cluster", "dispatch", "messages"),
     "tools.probes.storms": ("limits", "search"),
@@ -67,7 +67,7 @@ PURE_MODULES = {
         "statements_sent",
     ),
     "tools.inspection": ("questions",),
-    "run": ("columns", "early_abort", "progress"),
+    "run": ("early_abort", "progress"),
     "tools.librarybench": ("costs", "order", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
     "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from tlstax.records.burned import Burned
-from tlstax.run.burning import Burning
+from tlstax.run.server_pages import Burning
 from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study.factors import CaseLevels

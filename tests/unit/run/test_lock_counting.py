@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tlstax.observers.symbols import Function, Symbols
-from tlstax.run.lock_counting import named
+from tlstax.run.server_pages import named
 from tlstax.specimens.lock_page import Site, Taken, between
 
 FUNCTIONS = {

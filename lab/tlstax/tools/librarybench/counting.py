@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tlstax.clients.program import ProgramFailure
 from tlstax.observers.symbols import Symbols
 from tlstax.records.locks import LOCKS
-from tlstax.run.lock_counting import named
+from tlstax.run.server_pages import named
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.lock_page import VARIABLE, LockPage, Site, Taken, between
 from tlstax.specimens.processes import tool

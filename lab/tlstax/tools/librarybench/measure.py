@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tlstax.clients.program import ProgramFailure
 from tlstax.observers import process
-from tlstax.run.sitting import undisturbed
+from tlstax.run.interleaved import undisturbed
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.support import interruption

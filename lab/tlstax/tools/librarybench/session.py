@@ -13,7 +13,7 @@ from tlstax import __version__
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.results.document import RunDocument
-from tlstax.run.cpus import machine_of
+from tlstax.run.pilot import machine_of
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.fault import Fault

@@ -10,7 +10,7 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.plan.jobs import job_for, lingering
 from tlstax.run.bench import Bench
-from tlstax.run.gathering import ready_within_s
+from tlstax.run.trial_evidence import ready_within_s
 from tlstax.stats.histograms import decode
 from tlstax.stats.outcomes import storm_rates
 from tlstax.study import Level

@@ -1,22 +1,25 @@
-"""What is learned of a trial while it runs, kept when a later step fails, and made into its record."""
+"""What is watched and learned of a trial while it runs, and made into its record, however it ends."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tlstax.checks import judged
-from tlstax.clients.client import Client
-from tlstax.clients.process import ClientFailure
+from tlstax.clients.process import Client, ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.mysql import connection_log, server_facts
 from tlstax.mysql.database import Database, SqlError
+from tlstax.network.paths.route import Route, Span
 from tlstax.network.tap.capturing import Captured
 from tlstax.observers import process
+from tlstax.observers.counters import Counters
 from tlstax.observers.profiler import Sampled
+from tlstax.observers.sides import Side
+from tlstax.observers.window import Watched
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.burned import Burned
 from tlstax.records.load import Load
@@ -34,13 +37,106 @@ from tlstax.records.trial import (
     Trial,
     TrialRecord,
 )
+from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
-from tlstax.run.route_guard import Travelled
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
+
+LINK_DIED = "the link that makes the distance ended in the trial"
+
+
+@dataclass
+class Travelled:
+    """What was seen of the way between client and server; kept however the trial ends."""
+
+    path: PathObservation | None = None
+    distance: DistanceObservation | None = None
+
+
+@contextmanager
+def travelling(route: Route, travelled: Travelled) -> Iterator[None]:
+    """The route as the case has it while the block runs. MachineFault where it is not available."""
+    span, path, distance = route.span, route.path, route.distance
+    if span is not None:
+        span.set(distance)
+        travelled.distance = DistanceObservation(
+            rtt_ms=distance.rtt_ms,
+            jitter_ms=distance.jitter_ms,
+            rate_mbit=distance.rate_mbit,
+            made_by=span.made_by,
+            before=span.measure(),
+            after=None,
+        )
+    if path is not None:
+        path.begin()
+    try:
+        yield
+    except Exception as failure:
+        if _died(span):
+            raise MachineFault(LINK_DIED) from failure
+        raise
+    finally:
+        if path is not None:
+            travelled.path = path.observe()
+    if _died(span):
+        raise MachineFault(LINK_DIED)
+    if span is not None and travelled.distance is not None:
+        seen = {"link": span.used(), "after": span.measure()}
+        travelled.distance = travelled.distance.model_copy(update=seen)
+
+
+def _died(span: Span | None) -> bool:
+    return span is not None and not span.is_alive()
+
+
+def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int) -> Watched:
+    """The sides of a trial and what is watched of them, beside `others` who are connected to the server."""
+    path = bench.route(case).path
+    sides = Watched(
+        client=client,
+        server=bench.server_side,
+        path=tuple(path.pids) if path else (),
+    )
+    if not case.is_observed:
+        return sides
+    return _all_observers(sides, _kept(job, bench.connects_in_window(case)), others, bench)
+
+
+def counters_of(case: CaseLevels, bench: Bench) -> Counters:
+    """What is counted of the case's client; nothing where it is not observed."""
+    return Counters(bench.equipment.counted_events if case.is_observed else ())
+
+
+def _kept(job: Job, in_window: bool) -> tuple[int, int]:
+    """How many connections the client keeps before the window in which it makes its own, and after it."""
+    if in_window:
+        return 1, 0
+    kept = 0 if job.workload.reconnect else job.connections
+    return kept, kept
+
+
+def _all_observers(sides: Watched, kept: tuple[int, int], others: int, bench: Bench) -> Watched:
+    """What is watched beside the CPU clocks and memory, which results need.
+
+    Beside `others`, `kept` of the client's connections are there before the window and after it; at an
+    external server those of others come and go.
+    """
+    expected = iter(kept)
+
+    def read_status() -> dict[str, int]:
+        return bench.server.settled_status(bench.admin, others + next(expected))
+
+    return replace(
+        sides,
+        server=replace(sides.server, counters=bench.counters),
+        read_status=read_status,
+        machine=True,
+        server_cpus=bench.machine.server_cpus,
+    )
+
 
 GRACE_S = 20.0
 """How much longer than the job says a client may take before it is given up."""

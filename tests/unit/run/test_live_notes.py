@@ -10,9 +10,8 @@ import pytest
 
 from live_runs import begun, preparing
 from tlstax.results.live import LiveRun
-from tlstax.run.live import noting as noting_module
-from tlstax.run.live.note import NAME, read, under_way
-from tlstax.run.live.noting import noting
+from tlstax.run import live_notes as noting_module
+from tlstax.run.live_notes import NAME, noting, read, under_way
 from tlstax.run.progress import Step
 from tlstax.support.directories import sessions_dir
 

@@ -16,8 +16,8 @@ from tlstax.plan.sittings import Sitting
 from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench
-from tlstax.run.gathering import Passed
-from tlstax.run.seat import Seat
+from tlstax.run.participant import Participant
+from tlstax.run.trial_evidence import Passed
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 
@@ -55,57 +55,62 @@ def run_sitting(
     servers = {id(bench): bench.server for _, bench in places.values()}
     stays = {place: server.connected() for place, server in servers.items()}
     with ExitStack() as stack:
-        seats = [
-            Seat(trial, *places[trial.position], stack, full_load=sitting.full_load)
+        participants = [
+            Participant(trial, *places[trial.position], stack, full_load=sitting.full_load)
             for trial in sitting.trials
         ]
-        known = _sit_down(sitting, seats, watcher)
-        with _counted_together(seats, known) as counted:
+        known = _sit_down(sitting, participants, watcher)
+        with _counted_together(participants, known) as counted:
             watcher.turns_begin()
-            _take_turns(sitting, seats, seed, share)
-        playing = [seat for seat in seats if not seat.is_out]
-        for seat in playing:
-            seat.wind_up()
-        for seat in playing:
-            seat.finish()
+            _take_turns(sitting, participants, seed, share)
+        playing = [participant for participant in participants if not participant.is_out]
+        for participant in playing:
+            participant.wind_up()
+        for participant in playing:
+            participant.finish()
         for of_server, delta in counted:
             _set_against_claims(of_server, delta)
-        for seat in seats:
-            seat.hang_up()
+        for participant in participants:
+            participant.hang_up()
     for place, server in servers.items():
         server.wait_until_gone(stays[place])
     took_s = time.monotonic() - began
-    for seat in seats:
-        seat.look_back(sitting, took_s)
+    for participant in participants:
+        participant.look_back(sitting, took_s)
     took_s = time.monotonic() - began
-    return tuple(seat.gathered.record(seat.bench, took_s / len(seats)) for seat in seats)
+    return tuple(
+        participant.gathered.record(participant.bench, took_s / len(participants))
+        for participant in participants
+    )
 
 
-def _sit_down(sitting: Sitting, seats: Sequence[Seat], watcher: Watcher) -> Mapping[int, Mapping[str, int]]:
+def _sit_down(
+    sitting: Sitting, participants: Sequence[Participant], watcher: Watcher
+) -> Mapping[int, Mapping[str, int]]:
     """Have the clients sit down one after another; what each server had counted then, by its bench."""
     passed = Passed()
-    for seat in seats:
-        if seat.launches_quickly:
-            seat.launch()
-    for seat in seats:
+    for participant in participants:
+        if participant.launches_quickly:
+            participant.launch()
+    for participant in participants:
         interruption.check()
-        watcher.begins(seat.trial)
-        seat.sit_down(sitting.watched_s, passed)
-        if seat.is_out:
-            watcher.failed(seat.gathered.record(seat.bench))
+        watcher.begins(participant.trial)
+        participant.sit_down(sitting.watched_s, passed)
+        if participant.is_out:
+            watcher.failed(participant.gathered.record(participant.bench))
     return passed.counters
 
 
-def _take_turns(sitting: Sitting, seats: Sequence[Seat], seed: int, share: float) -> None:
-    at = {seat.trial.position: seat for seat in seats}
+def _take_turns(sitting: Sitting, participants: Sequence[Participant], seed: int, share: float) -> None:
+    at = {participant.trial.position: participant for participant in participants}
     with undisturbed():
         for number, trials in enumerate(sittings.order(sitting, seed)):
             interruption.check()
             for trial in trials:
-                seat = at[trial.position]
-                if not seat.is_out:
+                participant = at[trial.position]
+                if not participant.is_out:
                     began = time.monotonic()
-                    seat.take_turn(number, sitting.slice_s)
+                    participant.take_turn(number, sitting.slice_s)
                     if share < 1:
                         time.sleep((time.monotonic() - began) * (1 / share - 1))
 
@@ -124,66 +129,66 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _counted_together(
-    seats: Sequence[Seat], known: Mapping[int, Mapping[str, int]]
-) -> Iterator[list[tuple[list[Seat], dict[str, int]]]]:
-    """Reads each server's counters before and after the block; the seats of each, and what changed there.
+    participants: Sequence[Participant], known: Mapping[int, Mapping[str, int]]
+) -> Iterator[list[tuple[list[Participant], dict[str, int]]]]:
+    """Reads each server's counters before and after the block; who is at each, and what changed there.
 
     What is `known` of those before it, by bench, is not read again.
     """
-    playing = [seat for seat in seats if not seat.is_out]
-    servers = grouped(playing, lambda seat: id(seat.bench)).values()
+    playing = [participant for participant in participants if not participant.is_out]
+    servers = grouped(playing, lambda participant: id(participant.bench)).values()
     before = [known.get(id(of_server[0].bench)) or _status(of_server) for of_server in servers]
-    counted: list[tuple[list[Seat], dict[str, int]]] = []
+    counted: list[tuple[list[Participant], dict[str, int]]] = []
     yield counted
     for of_server, was in zip(servers, before, strict=True):
         after = _status(of_server, status.connected(was))
         counted.append((list(of_server), status.status_delta(was, after)))
 
 
-def _set_against_claims(seats: Sequence[Seat], delta: Mapping[str, int]) -> None:
-    """Keep what the server of these seats counted in the turns beside what the clients claim of it.
+def _set_against_claims(participants: Sequence[Participant], delta: Mapping[str, int]) -> None:
+    """Keep what the server of these participants counted in the turns beside what the clients claim of it.
 
     What a client did that failed is not known: then there is no most of anything.
     """
-    opened = [seat.opened_in_turns for seat in seats]
-    made = zip((seat.trial.case.levels for seat in seats), opened, strict=True)
-    written = [_written(seat) for seat in seats]
+    opened = [participant.opened_in_turns for participant in participants]
+    made = zip((participant.trial.case.levels for participant in participants), opened, strict=True)
+    written = [_written(participant) for participant in participants]
     claims = {**together.claims(made), **rows_changed.claims(written)}
-    if seats[0].bench.server.counts_us_alone:
+    if participants[0].bench.server.counts_us_alone:
         claims |= statements.claims(written)
-    if any(seat.is_out for seat in seats):
+    if any(participant.is_out for participant in participants):
         claims = {name: (least, None) for name, (least, _) in claims.items()}
-    for seat, own in zip(seats, opened, strict=True):
-        seat.gathered.together = Together(
-            clients=len(seats),
+    for participant, own in zip(participants, opened, strict=True):
+        participant.gathered.together = Together(
+            clients=len(participants),
             status_delta={name: delta.get(name, 0) for name in claims},
             claims=claims,
             own=own,
         )
 
 
-def _written(seat: Seat) -> rows_changed.Written:
+def _written(participant: Participant) -> rows_changed.Written:
     """What a client says that it did in its turns."""
-    done = seat.gathered.done
+    done = participant.gathered.done
     return rows_changed.Written(
-        case=seat.trial.case.levels,
-        workload=seat.gathered.captured.job.workload,
-        version=seat.bench.server.version,
-        operations=seat.operations_in_turns,
+        case=participant.trial.case.levels,
+        workload=participant.gathered.captured.job.workload,
+        version=participant.bench.server.version,
+        operations=participant.operations_in_turns,
         failed=sum(error.count for error in done.errors) if done else 0,
     )
 
 
-def _status(seats: Sequence[Seat], connected: int | None = None) -> dict[str, int]:
-    """The counters of the server of these seats; where it does not report them, all of them are out.
+def _status(participants: Sequence[Participant], connected: int | None = None) -> dict[str, int]:
+    """The counters of the server of these participants; where it does not report them, all of them are out.
 
     They are read once no more are `connected`, where that is known: what a session counted may come late.
     """
     found: dict[str, int] = {}
-    for seat in seats:
-        if not seat.is_out and not found:
-            with seat.gathered.failures():
-                bench = seat.bench
+    for participant in participants:
+        if not participant.is_out and not found:
+            with participant.gathered.failures():
+                bench = participant.bench
                 found = (
                     status.read_status(bench.admin)
                     if connected is None

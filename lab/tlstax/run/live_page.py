@@ -1,23 +1,109 @@
-"""Serves the page of a run to browsers of this machine alone: reads only, and says nothing to strangers."""
+"""The page of one run as it goes, served to browsers of this machine alone, which need its token."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import secrets
+import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tlstax.report.page.live import live_html
-from tlstax.run.live.audience import Audience
-from tlstax.support.errors import TlstaxError
+from tlstax.records.trial import StoredRun
+from tlstax.report.page.live import live_html, live_parts
+from tlstax.results.live import LiveRun
+from tlstax.run.live_notes import followed
+from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.here import LOOPBACK, check_loopback
 from tlstax.support.text import natural
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of the page as HTML, by name; `version` counts from 1, and after the last none comes."""
+
+    version: int
+    parts: Mapping[str, str]
+    is_last: bool = False
+
+    def event(self, seen: Mapping[str, str]) -> bytes:
+        """The parts that differ from those `seen`, as a server-sent event (HTML standard, 9.2)."""
+        changed = {name: html for name, html in self.parts.items() if seen.get(name) != html}
+        said = json.dumps({"parts": changed, "last": self.is_last})
+        return f"data: {said}\n\n".encode()
+
+
+class Audience:
+    """Hands what is new to those who wait, each in a thread of its own: the slow keep nobody waiting."""
+
+    def __init__(self, first: Mapping[str, str]) -> None:
+        self._lock = threading.Lock()
+        self._shown = Shown(1, first)
+        self._waiting: set[int] = set()
+        self._is_over = False
+
+    @property
+    def shown(self) -> Shown:
+        """What the page shows now."""
+        return self._shown
+
+    def show(self, parts: Mapping[str, str], *, is_last: bool = False) -> None:
+        """From now on the page shows this, and those who wait are woken."""
+        with self._lock:
+            self._shown = Shown(self._shown.version + 1, parts, is_last)
+        self._wake()
+
+    def close(self) -> None:
+        """Let all who wait go; nothing more will come."""
+        self._is_over = True
+        self._wake()
+
+    def new_after(self, version: int, connection: int) -> Iterator[Shown]:
+        """What is shown after this version, each when it is new, until the last or until nobody listens.
+
+        `connection` is the listener's socket, which can be read once its other end has gone.
+        """
+        with self._seat() as woken:
+            while True:
+                shown = self._shown
+                if shown.version > version:
+                    version = shown.version
+                    yield shown
+                if shown.is_last or self._is_over:
+                    return
+                readable, _, _ = select.select([woken, connection], [], [])
+                if connection in readable:
+                    return
+                os.eventfd_read(woken)
+
+    def _wake(self) -> None:
+        with self._lock:
+            for descriptor in self._waiting:
+                os.eventfd_write(descriptor, 1)
+
+    @contextlib.contextmanager
+    def _seat(self) -> Iterator[int]:
+        woken = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        try:
+            with self._lock:
+                self._waiting.add(woken)
+            yield woken
+        finally:
+            with self._lock:
+                self._waiting.discard(woken)
+            os.close(woken)
+
 
 MOST_CONNECTIONS = 32
 """Whoever has the address and comes beyond that is turned away: each takes a thread."""
@@ -214,3 +300,56 @@ _CAUTIOUS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+NEVER_BEGAN = "it ended before anything was measured"
+
+Load = Callable[[str], StoredRun]
+"""A run from the store, by its name. Raises TlstaxError."""
+
+AsReport = Callable[[StoredRun], str]
+"""A run's report as HTML."""
+
+
+class LivePage:
+    """A page that follows a run; `load` is asked once that has ended, `as_report` when the report is wanted.
+
+    Without `as_report` the page is not there for long after the run, and has no link to it.
+    """
+
+    def __init__(self, load: Load, as_report: AsReport | None = None) -> None:
+        self._load, self._as_report = load, as_report
+        self._audience = Audience(live_parts(LiveRun()))
+        self._run = ""
+
+    @contextmanager
+    def served(self, listener: socket.socket, token: str) -> Iterator[None]:
+        """Shown to browsers for as long as the block lasts."""
+        with served(listener, token, self._audience, self._report):
+            yield
+
+    def follow(self, directory: Path) -> LiveRun:
+        """Show what the run notes there until it has ended, then its end, which is returned."""
+        live = LiveRun()
+        for live in followed(directory):
+            self._run = live.run or self._run
+            self._audience.show(live_parts(live))
+        if not live.run:
+            over = live.model_copy(update={"status": "interrupted", "stopped_because": NEVER_BEGAN})
+            self._audience.show(live_parts(over), is_last=True)
+            return over
+        return self.show_ended(self._load(live.run))
+
+    def show_ended(self, stored: StoredRun) -> LiveRun:
+        """Show a run that has ended, with a link to its report."""
+        from tlstax.topics.live import ended  # noqa: PLC0415 (takes time, and is needed at the end alone)
+
+        self._run = stored.header.run
+        found = ended(stored, datetime.now(UTC).isoformat(timespec="seconds"))
+        self._audience.show(live_parts(found, has_report=self._as_report is not None), is_last=True)
+        return found
+
+    def _report(self) -> str:
+        if not self._run or self._as_report is None:
+            raise UserMistake("there is no report: nothing was measured")
+        return self._as_report(self._load(self._run))
