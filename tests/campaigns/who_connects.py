@@ -21,7 +21,7 @@ from pathlib import Path
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
 from tlstax.external import address
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import accounts, answers
 from tlstax.results.inspection import Cause, InspectedServer, LockedOut, Obstacle, Step, Way, WhoConnects
 from tlstax.specimens.certificates import CertificateRequest
@@ -125,7 +125,7 @@ class Tally:
 def inspected(server: PrivateServer, names: Sequence[str]) -> InspectedServer:
     account = server.load_account
     url = f"mysql://{account.user}@127.0.0.1:{server.endpoint().port}/{account.database}"
-    access = GuestAccess(address=address.parse(url), user=account.user, password=account.password)
+    access = ExternalAccess(address=address.parse(url), user=account.user, password=account.password)
     return inspect(access, 0.0, Quiet(), names)
 
 

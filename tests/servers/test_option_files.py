@@ -11,9 +11,9 @@ from typing import Literal
 import pytest
 
 from tlstax.clients.mysqlslap.program import borrowed
-from tlstax.external import access as guest_access
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestOptions
+from tlstax.external import access as external_access
+from tlstax.external import connection as external_connection
+from tlstax.external.access import AccessOptions
 from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -78,8 +78,8 @@ def of_client(command: list[str], file: Path, host: str, port: int) -> str | Non
 def of_tlstax(file: Path, host: str, port: int) -> str | None:
     """The same of tlstax."""
     try:
-        access = guest_access.settle(GuestOptions(url=f"mysql://{host}:{port}", defaults_file=file))
-        database = guest_connection.connect(access, None)
+        access = external_access.settle(AccessOptions(url=f"mysql://{host}:{port}", defaults_file=file))
+        database = external_connection.connect(access, None)
     except TlstaxError:
         return None
     with database, database.cursor() as cursor:

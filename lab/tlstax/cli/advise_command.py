@@ -35,7 +35,7 @@ def advise_command(options: AdviseOptions) -> int:
             options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
         )
         check_writable(options.report)
-    guest = options.login.guest(options.server or "", options.server_host)
+    guest = options.login.access(options.server or "", options.server_host)
     watcher = ProgressLine(quiet=options.json)
     try:
         with accessed(guest, watcher.step) as access, open_store() as store:

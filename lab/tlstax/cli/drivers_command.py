@@ -80,7 +80,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
         raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
     names = tuple(dict.fromkeys(options.names or DRIVERS))
     own_options = dict(map(_option, options.option or ()))
-    access = external_of(options.login.guest(url), None)
+    access = external_of(options.login.access(url), None)
     if access is not None and access.tls.mode == "DISABLED":
         raise UserMistake(
             f"{access.tls.mode_by} leaves nothing to be seen of TLS",

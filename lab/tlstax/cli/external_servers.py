@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
-from tlstax.external import access as guest_access
+from tlstax.external import access as external_access
 from tlstax.external import address
-from tlstax.external.access import GuestAccess, GuestOptions, settle
-from tlstax.external.address import GuestAddress
-from tlstax.external.server import GUEST_TABLES, OWN_SCHEMA
-from tlstax.external.tls import DEMANDING, GuestTls
+from tlstax.external.access import AccessOptions, ExternalAccess, settle
+from tlstax.external.address import ExternalAddress
+from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
+from tlstax.external.tls import DEMANDING, ExternalTls
 from tlstax.external.workload_guard import check_workloads
 from tlstax.mysql import accounts
 from tlstax.plan.admission import Leeway
@@ -41,12 +41,12 @@ def external_url(server: str | None) -> str:
     return server if server is not None and "://" in server else ""
 
 
-def let_into(options: GuestOptions) -> GuestAccess:
+def let_into(options: AccessOptions) -> ExternalAccess:
     """How to get into the external server; a password is asked for where there is a terminal. UserMistake."""
     return settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
 
 
-def external_of(options: GuestOptions, max_connections: int | None) -> GuestAccess | None:
+def external_of(options: AccessOptions, max_connections: int | None) -> ExternalAccess | None:
     """How to get into the external server of --server; None where it names none. UserMistake."""
     if options.url:
         if "," in options.url:
@@ -62,7 +62,7 @@ def external_of(options: GuestOptions, max_connections: int | None) -> GuestAcce
 
 
 @contextmanager
-def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[GuestAccess]:
+def accessed(options: AccessOptions, say: Callable[[str], None]) -> Iterator[ExternalAccess]:
     """How to get into it; a private one runs until the block is left. Raises UserMistake for bad options."""
     if "://" in options.url:
         yield let_into(options)
@@ -77,7 +77,7 @@ def accessed(options: GuestOptions, say: Callable[[str], None]) -> Iterator[Gues
         yield access
 
 
-def _check_private(options: GuestOptions, where: str = "") -> None:
+def _check_private(options: AccessOptions, where: str = "") -> None:
     """UserMistake for what a private server is not given."""
     for name in options.given():
         raise needs_external(name, where)
@@ -96,7 +96,7 @@ def needs_external(option: str, where: str = "") -> UserMistake:
 
 
 @contextmanager
-def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[GuestAccess]:
+def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[ExternalAccess]:
     """How to get into a server of this name, None for the default one; it runs until the block is left.
 
     Raises UserMistake for an unknown name, MachineFault where it cannot be fetched or started.
@@ -108,8 +108,8 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Gue
             with server.admin() as database:
                 accounts.let_it_see_connections(database)
             account, endpoint = server.load_account, server.endpoint()
-            yield GuestAccess(
-                address=GuestAddress(
+            yield ExternalAccess(
+                address=ExternalAddress(
                     host=endpoint.host, port=endpoint.port, user=account.user, schema=account.database
                 ),
                 user=account.user,
@@ -129,7 +129,7 @@ class ExternalServers:
     """
 
     options: ExternalOptions = field(default_factory=ExternalOptions)
-    by_level: Mapping[str | None, GuestOptions] = field(default_factory=dict)
+    by_level: Mapping[str | None, AccessOptions] = field(default_factory=dict)
     level_of: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -177,11 +177,11 @@ def external_among(
         for name in options.given():
             raise needs_external(name, where)
         return ExternalServers(options)
-    each = guest_access.of_each(options.guest, urls)
-    by_level: dict[str | None, GuestOptions] = {}
+    each = external_access.of_each(options.access, urls)
+    by_level: dict[str | None, AccessOptions] = {}
     level_of: dict[str, str] = {}
     for url, own in zip(urls, each, strict=True):
-        level = str(guest_access.address_of(own))
+        level = str(external_access.address_of(own))
         if level in by_level:
             raise UserMistake(
                 f"{level} is named twice, and would be compared with itself",
@@ -238,7 +238,7 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
         study = _over_tls_alone(study)
     for level, access in accesses.items():
         check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
-        check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, GUEST_TABLES)
+        check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, EXTERNAL_TABLES)
     leeway = Leeway(
         at_most=servers.options.max_connections,
         fewer_connections=allowed.fewer_connections,
@@ -251,13 +251,13 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     return study, ExternalRequest(accesses, leeway)
 
 
-def _demands(tls: GuestTls, study: Study, options: ExternalOptions) -> bool:
+def _demands(tls: ExternalTls, study: Study, options: ExternalOptions) -> bool:
     """Whether how TLS is to be used rules out the cases in the clear that the study has."""
     return tls.mode in DEMANDING and has_plaintext(study) and not options.allow_plaintext
 
 
-def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> Callable[[GuestTls], None]:
-    def check(tls: GuestTls) -> None:
+def _checking_tls(study: Study, options: ExternalOptions, allowed: Allowed) -> Callable[[ExternalTls], None]:
+    def check(tls: ExternalTls) -> None:
         if tls.mode == "DISABLED":
             raise UserMistake(
                 f"{tls.mode_by} leaves nothing to compare",

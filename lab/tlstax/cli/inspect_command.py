@@ -23,7 +23,7 @@ def inspect_command(options: InspectOptions) -> int:
     known_drivers().only(drivers)
     watcher = ProgressLine(quiet=options.json)
     try:
-        with accessed(options.login.guest(options.server or ""), watcher.step) as access:
+        with accessed(options.login.access(options.server or ""), watcher.step) as access:
             found = inspect(access, watch_s, watcher, drivers)
     finally:
         watcher.close()

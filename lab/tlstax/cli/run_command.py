@@ -19,7 +19,7 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.external import existing_table, ways
-from tlstax.external.address import GuestAddress
+from tlstax.external.address import ExternalAddress
 from tlstax.external.connection import chain_verified_by
 from tlstax.external.existing_table import KeyRange, TableKey
 from tlstax.external.tls import VERIFYING
@@ -92,7 +92,7 @@ def _verifying(options: RunOptions) -> ExternalOptions:
 
 
 def _at_external_servers(
-    request: Request, servers: ExternalServers, options: RunOptions, addresses: Mapping[str, GuestAddress]
+    request: Request, servers: ExternalServers, options: RunOptions, addresses: Mapping[str, ExternalAddress]
 ) -> Request:
     """The request with how to get into its external servers, and how far its study may give way to them."""
     allowed = Allowed(
@@ -280,7 +280,7 @@ def _bundle(options: RunOptions) -> Bundle | None:
     return bundle
 
 
-def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
+def _addresses(options: RunOptions) -> dict[str, ExternalAddress]:
     """The addresses besides the server's own that were given. Raises UserMistake."""
     if options.address is None:
         return {}

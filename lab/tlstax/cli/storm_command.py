@@ -29,7 +29,7 @@ def storm_command(options: StormOptions) -> int:
 def _request(options: StormOptions) -> StormRequest:
     sought: Sought = "connections_per_s" if options.steady else "connections"
     url = external_url(options.server)
-    access = external_of(options.login.guest(url), options.max_connections)
+    access = external_of(options.login.access(url), options.max_connections)
     if access is not None and options.back_log is not None:
         raise UserMistake(
             "--back-log starts a private server with it, and an external one keeps what it has",

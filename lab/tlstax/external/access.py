@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tlstax.external import address as guest_address
+from tlstax.external import address as external_address
 from tlstax.external import client_options, login_file, option_file
-from tlstax.external import tls as guest_tls
-from tlstax.external.address import GuestAddress
+from tlstax.external import tls as external_tls
+from tlstax.external.address import ExternalAddress
 from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.option_file import Groups
-from tlstax.external.tls import GuestTls
+from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
 from tlstax.support.errors import UserMistake
@@ -23,7 +23,7 @@ from tlstax.support.text import enumerated
 
 
 @dataclass(frozen=True)
-class GuestOptions:
+class AccessOptions:
     """What the user said about the server, as the mysql client names it.
 
     The URL wins over the login path, and that over the groups for clients of the defaults file.
@@ -56,23 +56,23 @@ class GuestOptions:
 
 
 @dataclass(frozen=True)
-class GuestAccess:
+class ExternalAccess:
     """An external server's address, who logs in there, and how TLS is used on the way.
 
     `host` is the machine that it runs on, where its process is to be watched; None where it is not.
     """
 
-    address: GuestAddress
+    address: ExternalAddress
     user: str
     password: str = field(repr=False)
-    tls: GuestTls = field(default_factory=GuestTls)
+    tls: ExternalTls = field(default_factory=ExternalTls)
     host: SshHost | None = None
 
 
 _OF_EACH = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host")
 
 
-def of_each(options: GuestOptions, urls: Sequence[str]) -> list[GuestOptions]:
+def of_each(options: AccessOptions, urls: Sequence[str]) -> list[AccessOptions]:
     """The options of each of these servers: what was given once is for all of them.
 
     Of several servers an option may have as many values as there are servers, in their order and with commas
@@ -102,19 +102,19 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
     return [kind(part) if part else None for part in parts]
 
 
-def address_of(options: GuestOptions) -> GuestAddress:
+def address_of(options: AccessOptions) -> ExternalAddress:
     """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    address = external_address.parse(_in_utf8(options.url, "the server's URL"))
     said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
 
 
 def settle(
-    options: GuestOptions,
+    options: AccessOptions,
     ask: Callable[[str], str] | None = None,
-    check: Callable[[GuestTls], None] | None = None,
+    check: Callable[[ExternalTls], None] | None = None,
     warn: Callable[[str], None] = lambda _: None,
-) -> GuestAccess:
+) -> ExternalAccess:
     """Everything that a connection needs; UserMistake when a part is missing or does not fit.
 
     `check` raises where what is to be done does not go with how TLS is to be used. `warn` is given a sentence
@@ -123,7 +123,7 @@ def settle(
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
     A file that names it without saying what it is leaves it to the others.
     """
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    address = external_address.parse(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
     said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
     stored = dict(said.options)
@@ -146,7 +146,7 @@ def settle(
         "ssl-cert": options.ssl_cert,
         "ssl-key": options.ssl_key,
     }
-    tls = guest_tls.choose(
+    tls = external_tls.choose(
         *(_in_utf8(own, f"--{name}") if own else _value_of(stored, name) for name, own in typed.items()),
         said_by=said.said_by,
         of_file=[name for name, own in typed.items() if not own],
@@ -161,7 +161,7 @@ def settle(
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
         _check_text(text, f"the {what} for {address}")
-    return GuestAccess(address=address, user=user, password=password, tls=tls, host=host)
+    return ExternalAccess(address=address, user=user, password=password, tls=tls, host=host)
 
 
 def _check_text(text: str, what: str) -> None:
@@ -170,7 +170,7 @@ def _check_text(text: str, what: str) -> None:
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
 
-def _stored(options: GuestOptions) -> Groups:
+def _stored(options: AccessOptions) -> Groups:
     """Options from the files that were named, by group, a login path's as of [client]."""
     stored = {} if options.defaults_file is None else option_file.read(options.defaults_file)
     if options.login_path is not None:
@@ -178,14 +178,14 @@ def _stored(options: GuestOptions) -> Groups:
     return stored
 
 
-def _files(options: GuestOptions) -> str:
+def _files(options: AccessOptions) -> str:
     named = [] if options.defaults_file is None else [str(options.defaults_file)]
     return enumerated(
         named if options.login_path is None else [*named, f"the login path {options.login_path}"]
     )
 
 
-def _with_port(address: GuestAddress, url: str, port: str | None) -> GuestAddress:
+def _with_port(address: ExternalAddress, url: str, port: str | None) -> ExternalAddress:
     """With the file's port where the URL has none."""
     if port is None or urlsplit(url).port is not None:
         return address
@@ -206,7 +206,7 @@ def _value_of(stored: dict[str, str | None], option: str) -> str | None:
     return _in_utf8(value, f"the option {option} in the file") or None
 
 
-def _asked(user: str, address: GuestAddress, ask: Callable[[str], str] | None) -> str:
+def _asked(user: str, address: ExternalAddress, ask: Callable[[str], str] | None) -> str:
     remedy = f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path"
     if ask is None:
         raise UserMistake(f"no password was given for {user} at {address}", remedy=remedy)

@@ -19,7 +19,7 @@ SOCKET_SHAPE = "write a Unix socket as mysql://user@/schema?socket=/run/mysqld/m
 
 
 @dataclass(frozen=True)
-class GuestAddress:
+class ExternalAddress:
     """Where an external server is, who goes there and in which schema, as far as the URL says.
 
     With a `socket`, the path of a Unix socket, it is on this machine: `host` is what certificates are checked
@@ -46,7 +46,7 @@ class GuestAddress:
         return f"{host}:{self.port}"
 
 
-def parse(url: str) -> GuestAddress:
+def parse(url: str) -> ExternalAddress:
     """The parts of a URL; UserMistake when it is not one, or holds a password.
 
     No message repeats the URL, since a password may stand in it.
@@ -71,7 +71,7 @@ def parse(url: str) -> GuestAddress:
     socket = _socket(parts)
     if not parts.hostname and socket is None:
         raise UserMistake("the server's URL names no host", remedy=SHAPE)
-    return GuestAddress(
+    return ExternalAddress(
         host=unquote(parts.hostname or LOCALHOST),
         port=DEFAULT_PORT if port is None else _checked(port),
         user=_decoded(parts.username, "user"),

@@ -18,8 +18,8 @@ from pymysql._auth import scramble_caching_sha2
 from pymysql.constants import CR
 from pymysql.err import OperationalError
 
-from tlstax.external import failures as guest_failures
-from tlstax.external.access import GuestAccess
+from tlstax.external import failures as external_failures
+from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import VERIFYING
 from tlstax.mysql.answers import Malformed
 
@@ -32,7 +32,7 @@ _PROVED, _WANTS_ALL = 3, 4
 _UNANSWERED = ("mysql_old_password", "dialog", "client_ed25519", "auth_gssapi_client")
 
 
-def plugins(access: GuestAccess) -> dict[str, Callable[[Any], Any]]:
+def plugins(access: ExternalAccess) -> dict[str, Callable[[Any], Any]]:
     """What answers each method of authentication, for pymysql's `auth_plugin_map`."""
     ways: dict[str, type[_Way]] = {
         "caching_sha2_password": _CachingSha2,
@@ -43,14 +43,14 @@ def plugins(access: GuestAccess) -> dict[str, Callable[[Any], Any]]:
     return {name: _made(way, access, name) for name, way in ways.items()}
 
 
-def _made(way: type[_Way], access: GuestAccess, name: str) -> Callable[[Any], Any]:
+def _made(way: type[_Way], access: ExternalAccess, name: str) -> Callable[[Any], Any]:
     return lambda connection: way(connection, access, name)
 
 
 class _Way:
     """One method of authentication on one connection of pymysql's."""
 
-    def __init__(self, connection: Any, access: GuestAccess, name: str) -> None:
+    def __init__(self, connection: Any, access: ExternalAccess, name: str) -> None:
         self._connection, self._access, self._name = connection, access, name
 
     def _is_encrypted(self) -> bool:
@@ -79,7 +79,7 @@ class _CachingSha2(_Way):
         if verdict != bytes([_WANTS_ALL]):
             raise Malformed("an unknown verdict of caching_sha2_password")
         if not self._is_encrypted():
-            raise guest_failures.password_wanted(self._access, self._name)
+            raise external_failures.password_wanted(self._access, self._name)
         return self._send_password()
 
 
@@ -91,7 +91,7 @@ class _Sha256(_Way):
         if not self._connection.password:
             return self._exchange(b"\0")
         if not self._is_encrypted():
-            raise guest_failures.password_wanted(self._access, self._name)
+            raise external_failures.password_wanted(self._access, self._name)
         return self._send_password()
 
 
@@ -101,7 +101,7 @@ class _ClearText(_Way):
     def authenticate(self, _packet: Packet) -> Packet:
         """The answer to a switch to this method."""
         if not self._is_encrypted() or self._access.tls.mode not in VERIFYING:
-            raise guest_failures.clear_text_wanted(self._access, is_encrypted=self._is_encrypted())
+            raise external_failures.clear_text_wanted(self._access, is_encrypted=self._is_encrypted())
         return self._send_password()
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import refusals as external_refusals
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import error_codes, own_account, schema, server_facts, session, tls_facts
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import UserMistake
@@ -37,7 +37,7 @@ class Intent:
 READS_ONLY = Intent()
 
 
-def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
+def check(database: Database, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
     terms = own_account.terms(database)
     _check_sessions(database, access, intent)
@@ -51,7 +51,7 @@ def check(database: Database, access: GuestAccess, schema_name: str, intent: Int
         _check_drops(database, access, schema_name)
 
 
-def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
+def no_plaintext(database: Database, access: ExternalAccess) -> UserMistake | None:
     """That nobody logs in there in the clear, and what would change that; None where this account may.
 
     UserMistake where it offers no TLS beside which plaintext would stand. Raises SqlError where the server
@@ -75,7 +75,7 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
     return None
 
 
-def check_connect_errors(database: Database, access: GuestAccess, least: int, what_for: str) -> int | None:
+def check_connect_errors(database: Database, access: ExternalAccess, least: int, what_for: str) -> int | None:
     """UserMistake where the server blocks a host after no more than `least` broken connects in a row.
 
     `what_for` breaks off as many. Returns the limit, None where the server does not tell.
@@ -90,7 +90,7 @@ def check_connect_errors(database: Database, access: GuestAccess, least: int, wh
     )
 
 
-def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> None:
+def _check_sessions(database: Database, access: ExternalAccess, intent: Intent) -> None:
     """UserMistake where what the server sets for all connections keeps load clients from their work."""
     defaults = session.defaults(database)
     if defaults.rows_at_most < LEAST_ROWS:
@@ -107,14 +107,14 @@ def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> 
         )
 
 
-def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> None:
+def _check_drops(database: Database, access: ExternalAccess, schema_name: str) -> None:
     """UserMistake where the account may not drop tables: the server is asked to drop one that is none."""
     try:
         schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:
         if error_codes.number_of(error) not in error_codes.NOT_ALLOWED:
             raise
-        refused = guest_refusals.fault_of(access, error)
+        refused = external_refusals.fault_of(access, error)
         raise UserMistake(
             f"{refused.message}: a run drops the tables that it makes, and this account may not drop any in "
             f"{schema_name}, so nothing was made there",

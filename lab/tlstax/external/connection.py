@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from tlstax.external import authentication, greeting
 from tlstax.external import chain as chains
-from tlstax.external import failures as guest_failures
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import failures as external_failures
+from tlstax.external import refusals as external_refusals
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
 from tlstax.mysql import login, session
@@ -54,7 +54,7 @@ class OldTlsConnection(GuardedConnection):
 
 
 def connect(
-    access: GuestAccess,
+    access: ExternalAccess,
     schema: str | None,
     timeout_s: float = CONNECT_TIMEOUT_S,
     *,
@@ -97,7 +97,7 @@ def connect(
     return connection
 
 
-def chain_verified_by(access: GuestAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
+def chain_verified_by(access: ExternalAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
     """Log in once, verifying the server with the authorities in `file`: the verified chain, what was sent.
 
     Both as DER, the server's own certificate first. UserMistake or MachineFault where that does not succeed,
@@ -119,48 +119,48 @@ def chain_verified_by(access: GuestAccess, file: str, option: str) -> tuple[list
     return chain, sent
 
 
-def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
+def _reach(access: ExternalAccess, timeout_s: float) -> socket.socket:
     if access.address.socket is not None:
         return _reach_socket(access, access.address.socket, timeout_s)
     try:
         channel = socket.create_connection((access.address.host, access.address.port), timeout=timeout_s)
     except OSError as error:
-        raise guest_failures.of_address(access, error, timeout_s) from error
+        raise external_failures.of_address(access, error, timeout_s) from error
     except UnicodeError as error:
         unknown = socket.gaierror(socket.EAI_NONAME, "not a host name")
-        raise guest_failures.of_address(access, unknown, timeout_s) from error
+        raise external_failures.of_address(access, unknown, timeout_s) from error
     channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for level, option, value in KEPT_ALIVE:
         channel.setsockopt(level, option, value)
     return channel
 
 
-def _reach_socket(access: GuestAccess, path: str, timeout_s: float) -> socket.socket:
+def _reach_socket(access: ExternalAccess, path: str, timeout_s: float) -> socket.socket:
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel.settimeout(timeout_s)
     try:
         channel.connect(path)
     except OSError as error:
         channel.close()
-        raise guest_failures.of_socket(access, error, timeout_s) from error
+        raise external_failures.of_socket(access, error, timeout_s) from error
     return channel
 
 
-def _greet(access: GuestAccess, channel: socket.socket, timeout_s: float) -> bool:
+def _greet(access: ExternalAccess, channel: socket.socket, timeout_s: float) -> bool:
     """Whether the server offers TLS, from its greeting; a refusal is left for the login to report."""
     try:
         seen = greeting.peek(channel, timeout_s)
     except OSError as error:
-        raise guest_failures.of_address(access, error, timeout_s) from error
-    fault = guest_failures.of_greeting(access, seen, timeout_s)
+        raise external_failures.of_address(access, error, timeout_s) from error
+    fault = external_failures.of_greeting(access, seen, timeout_s)
     if fault is not None:
         raise fault
     if seen.kind == "mysql" and not seen.offers_tls and access.tls.mode in DEMANDING:
-        raise guest_failures.without_tls(access)
+        raise external_failures.without_tls(access)
     return seen.offers_tls
 
 
-def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
+def _log_in(access: ExternalAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
     try:
         connection.connect(channel)
     except SqlError as error:
@@ -168,12 +168,12 @@ def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, s
         cause = login.cause_of(error)
         if isinstance(cause, OSError):
             seen.failure = cause if isinstance(cause, ssl.SSLError) else None
-            raise guest_failures.of_tls(access, cause, seen) from error
-        raise guest_refusals.fault_of(access, error) from error
+            raise external_failures.of_tls(access, cause, seen) from error
+        raise external_refusals.fault_of(access, error) from error
     try:
         session.settle(connection)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_refusals.fault_of(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 

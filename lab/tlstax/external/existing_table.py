@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import connection as external_connection
+from tlstax.external import refusals as external_refusals
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import table_keys
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.workloads.table_there import reading_keys
@@ -60,7 +60,7 @@ def workloads(key: TableKey, drawn_from: KeyRange) -> dict[str, UserWorkload]:
     return reading_keys(key.table, key.column, drawn_from.low, drawn_from.high)
 
 
-def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
+def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
     """The range of the table's keys, asked in one connection that is closed before anything else is opened.
 
     UserMistake where there is no such table or column, or rows cannot be read by it one at a time; as a
@@ -68,16 +68,16 @@ def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
     """
     if access.address.schema is None:
         raise UserMistake("--table names a table of a schema, and the URL names none", remedy=SHAPE)
-    database = guest_connection.connect(access, access.address.schema)
+    database = external_connection.connect(access, access.address.schema)
     try:
         return _asked(database, access, key)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_refusals.fault_of(access, error) from error
     finally:
-        guest_connection.close(database)
+        external_connection.close(database)
 
 
-def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
+def _asked(database: Database, access: ExternalAccess, key: TableKey) -> KeyRange:
     where = f"{access.address.schema} at {access.address}"
     columns = table_keys.columns(database, key.table)
     if not columns:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tlstax.external import chain as chains
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.greeting import Greeting
 from tlstax.results.inspection import Certificate
@@ -138,7 +138,7 @@ MOST_NAMES = 3
 """Of a certificate's, in a sentence."""
 
 
-def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+def of_address(access: ExternalAccess, error: OSError, timeout_s: float) -> TlstaxError:
     """The TCP connection was not made."""
     where = access.address
     if isinstance(error, socket.gaierror):
@@ -155,7 +155,7 @@ def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxE
     return MachineFault(f"{where} cannot be reached ({error.strerror or error})", remedy="check the network")
 
 
-def of_socket(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+def of_socket(access: ExternalAccess, error: OSError, timeout_s: float) -> TlstaxError:
     """The connection to a Unix socket was not made."""
     where = access.address
     if isinstance(error, FileNotFoundError):
@@ -172,7 +172,7 @@ def of_socket(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxEr
     return of_address(access, error, timeout_s)
 
 
-def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
+def of_greeting(access: ExternalAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
     """The port answers, but not as is needed; None when it does."""
     where = access.address
     if greeting.kind == "foreign":
@@ -193,7 +193,7 @@ def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> Tl
     return None
 
 
-def without_tls(access: GuestAccess) -> UserMistake:
+def without_tls(access: ExternalAccess) -> UserMistake:
     """TLS was asked for and the server's greeting does not offer it."""
     return UserMistake(
         f"{access.address} does not offer TLS, which {access.tls.mode_by} demands",
@@ -201,7 +201,7 @@ def without_tls(access: GuestAccess) -> UserMistake:
     )
 
 
-def password_wanted(access: GuestAccess, plugin: str) -> UserMistake:
+def password_wanted(access: ExternalAccess, plugin: str) -> UserMistake:
     """Without TLS the server wants all of the password, under a key of which nobody says whose it is."""
     return UserMistake(
         f"{access.address} wants the whole password of {access.user} over a connection without TLS "
@@ -210,7 +210,7 @@ def password_wanted(access: GuestAccess, plugin: str) -> UserMistake:
     )
 
 
-def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFault:
+def clear_text_wanted(access: ExternalAccess, *, is_encrypted: bool) -> MachineFault:
     """The server wants the password in clear text, and may be somebody else's, or be overheard."""
     how = "whose certificate was not verified" if is_encrypted else "without TLS"
     return MachineFault(
@@ -221,7 +221,7 @@ def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFaul
     )
 
 
-def of_tls(access: GuestAccess, error: OSError, seen: Handshake) -> TlstaxError:
+def of_tls(access: ExternalAccess, error: OSError, seen: Handshake) -> TlstaxError:
     """The TLS handshake, or the connection during it, failed; `seen` is what the server had shown by then."""
     where = access.address
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -298,7 +298,7 @@ HANDSHAKES = (
 
 
 def _of_certificate(
-    access: GuestAccess, error: ssl.SSLCertVerificationError, chain: Sequence[Certificate]
+    access: ExternalAccess, error: ssl.SSLCertVerificationError, chain: Sequence[Certificate]
 ) -> TlstaxError:
     if error.verify_code in NO_ISSUER:
         return _of_issuer(access, chain)
@@ -312,7 +312,7 @@ def _of_certificate(
     )
 
 
-def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake:
+def _of_issuer(access: ExternalAccess, chain: Sequence[Certificate]) -> UserMistake:
     """A certificate's issuer was neither sent nor found in the user's file.
 
     2, 20 and 21 are told apart by what was sent and what the file has: OpenSSL says one or the other of the
@@ -347,7 +347,7 @@ def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake
     )
 
 
-def _words(access: GuestAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
+def _words(access: ExternalAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
     """What stands in the texts of `UNVERIFIED`."""
     way, ca = path(chain), access.tls.ca_file
     trusted = chains.of_file(ca) if ca else ()

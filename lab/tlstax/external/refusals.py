@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tlstax.checks.server_errors import meaning_of
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.mysql import answers, error_codes
 from tlstax.mysql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError
 
 
-def fault_of(access: GuestAccess, error: SqlError) -> TlstaxError:
+def fault_of(access: ExternalAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
     code = error_codes.number_of(error)
     message = answers.message_of(error)

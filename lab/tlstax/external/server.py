@@ -18,16 +18,16 @@ from typing import Self, TypeGuard
 
 from tlstax.contract import Account, Endpoint
 from tlstax.external import conditions, ownership, workload_guard
-from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import connection as external_connection
+from tlstax.external import refusals as external_refusals
+from tlstax.external.access import ExternalAccess
 from tlstax.external.conditions import READS_ONLY, Intent
 from tlstax.external.leaving import leaving
 from tlstax.external.made import Made, StatementRefused, Warn
 from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
-from tlstax.external.tls import GuestTls
+from tlstax.external.tls import ExternalTls
 from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, status, table, tls_facts
 from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
@@ -39,10 +39,10 @@ from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMi
 from tlstax.support.text import enumerated
 
 OWN_SCHEMA = "tlstax"
-GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
+EXTERNAL_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
 """Names that nobody else would give a table."""
 
-OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in ("", KEPT))
+OUR_TABLES = tuple(name + ending for name in EXTERNAL_TABLES.values() for ending in ("", KEPT))
 GONE_WITHIN_S, LOOK_AGAIN_S = 2.0, 0.001
 """How long a server may take to be done with closed connections, and how often that is looked for."""
 
@@ -60,11 +60,11 @@ def _unsaid(_: str) -> None:
     """Nobody listens."""
 
 
-class GuestServer:
+class ExternalServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
     def __init__(
-        self, access: GuestAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
+        self, access: ExternalAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
     ) -> None:
         self._access, self._database, self._warn, self._makes = access, database, warn, makes
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
@@ -79,7 +79,7 @@ class GuestServer:
         self._version = server_facts.version(database)
 
     @classmethod
-    def open(cls, access: GuestAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
+    def open(cls, access: ExternalAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
         `intent` is what the run does there; where it makes nothing, nothing is, and no schema is needed.
@@ -95,7 +95,7 @@ class GuestServer:
                 conditions.check(database, access, server._schema, intent)
                 server._take_the_lock()
         except BaseException as error:
-            guest_connection.close(database)
+            external_connection.close(database)
             if _is_forbidden(error):
                 raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
@@ -144,15 +144,15 @@ class GuestServer:
     @property
     def tables(self) -> Mapping[Shape, str]:
         """What the table of each shape is called."""
-        return GUEST_TABLES
+        return EXTERNAL_TABLES
 
     @property
     def table_name(self) -> str:
         """The table of sysbench's shape."""
-        return GUEST_TABLES["sbtest"]
+        return EXTERNAL_TABLES["sbtest"]
 
     @property
-    def tls(self) -> GuestTls:
+    def tls(self) -> ExternalTls:
         """How the user wants TLS to be used, for load clients that are to verify or to show a certificate."""
         return self._access.tls
 
@@ -231,7 +231,7 @@ class GuestServer:
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
         with _reported(self._access):
-            name, made = GUEST_TABLES[content.shape], self._made
+            name, made = EXTERNAL_TABLES[content.shape], self._made
             return table.prepare(
                 self._database,
                 name,
@@ -243,7 +243,7 @@ class GuestServer:
 
     def keep_copy(self, database: Database, shape: Shape) -> None:
         """Have a copy of this table beside it, which is dropped at the end."""
-        name = GUEST_TABLES[shape]
+        name = EXTERNAL_TABLES[shape]
         table.keep_copy(database, name, shape, self._made.fills(name + KEPT))
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
@@ -287,14 +287,14 @@ class GuestServer:
                 self._made.check_load_tables(self._database)
 
     def _hold(self) -> None:
-        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         try:
             if self._lock.is_held(self._database):
                 self._stay()
                 return
         except SqlError:
             pass
-        guest_connection.close(self._database)
+        external_connection.close(self._database)
         try:
             with _reported(self._access):
                 self._return()
@@ -328,13 +328,13 @@ class GuestServer:
 
     def connected(self) -> frozenset[int]:
         """The account's connections that the server has now, by its numbers; none where it does not say."""
-        guest_connection.wait_at_most(self._database, guest_connection.CONNECT_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, external_connection.CONNECT_TIMEOUT_S)
         try:
             return session.of_account(self._database)
         except SqlError:
             return frozenset()
         finally:
-            guest_connection.wait_at_most(self._database, guest_connection.STATEMENT_TIMEOUT_S)
+            external_connection.wait_at_most(self._database, external_connection.STATEMENT_TIMEOUT_S)
 
     def wait_until_gone(self, stays: frozenset[int]) -> None:
         """Wait until the server is done with all of the account's connections but these.
@@ -364,7 +364,7 @@ class GuestServer:
         except TlstaxError:
             return False
         own = frozenset({int(database.thread_id())})  # type: ignore[no-untyped-call]
-        guest_connection.close(database)
+        external_connection.close(database)
         self._wait_while(lambda: self.connected() & own)
         return True
 
@@ -398,7 +398,7 @@ class GuestServer:
             return
         self._is_left = True
         if not self._makes:
-            guest_connection.close(self._database)
+            external_connection.close(self._database)
             return
         try:
             with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
@@ -413,7 +413,7 @@ class GuestServer:
                 self._warn(remains)
             raise
         finally:
-            guest_connection.close(self._database)
+            external_connection.close(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -512,7 +512,7 @@ class GuestServer:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._database = _connect(self._access, self._schema if self._made.has_begun else None)
         session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
-        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
         if not (is_ours and self._lock.take_again(self._database)):
             raise self._lost()
@@ -521,7 +521,7 @@ class GuestServer:
 
     def _lost(self) -> MachineFault:
         self._is_anothers = True
-        guest_connection.close(self._database)
+        external_connection.close(self._database)
         return MachineFault(
             f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
             "was cut, and another tlstax has used the schema since",
@@ -576,14 +576,14 @@ def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
     )
 
 
-def _connect(access: GuestAccess, name: str | None) -> Database:
+def _connect(access: ExternalAccess, name: str | None) -> Database:
     """Log in; the server lets nothing be dropped there that tables of others refer to."""
-    database = guest_connection.connect(access, name)
+    database = external_connection.connect(access, name)
     try:
         with _reported(access):
             session.heed_foreign_keys(database)
     except BaseException:
-        guest_connection.close(database)
+        external_connection.close(database)
         raise
     return database
 
@@ -595,9 +595,9 @@ def _named(things: list[str]) -> str:
 
 
 @contextmanager
-def _reported(access: GuestAccess) -> Iterator[None]:
+def _reported(access: ExternalAccess) -> Iterator[None]:
     """Statements in this block fail in a sentence."""
     try:
         yield
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_refusals.fault_of(access, error) from error

@@ -12,9 +12,9 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.conditions import Intent
-from tlstax.external.server import GuestServer
+from tlstax.external.server import ExternalServer
 from tlstax.mysql.answer_rows import answers_of
 from tlstax.mysql.database import Database, TableContent
 from tlstax.network.paths.route import Route, RunningPath, Span
@@ -327,13 +327,13 @@ def private_bench(  # noqa: PLR0913, PLR0917 (what it is made of, and for whom)
 
 
 @contextmanager
-def guest_terms(
-    access: GuestAccess, needs: Needs, equipment: Equipment, warn: Say
-) -> Iterator[tuple[GuestServer, JobTerms]]:
+def external_terms(
+    access: ExternalAccess, needs: Needs, equipment: Equipment, warn: Say
+) -> Iterator[tuple[ExternalServer, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
     tls = access.tls
     intent = Intent(makes=needs.data.makes_tables, writes=needs.data.writes)
-    with GuestServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:
+    with ExternalServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:
         verification = Verification(
             verify=tls.verify,
             ca_file=tls.ca_file,

@@ -12,12 +12,12 @@ from tlstax.clients.engine import built_beside, engine_command
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import TcpEndpoint
 from tlstax.external import conditions, ways
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import ExternalAccess
+from tlstax.external.address import ExternalAddress
 from tlstax.external.conditions import NothingMayBeMade
 from tlstax.external.near import Near
-from tlstax.external.server import GuestServer
-from tlstax.external.tls import DEMANDING, GuestTls
+from tlstax.external.server import ExternalServer
+from tlstax.external.tls import DEMANDING, ExternalTls
 from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.mysql.database import Database
@@ -32,10 +32,11 @@ from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
-from tlstax.records.external import AtWork, ExternalServer
+from tlstax.records.external import AtWork
+from tlstax.records.external import ExternalServer as Promised
 from tlstax.records.trial import Machine
 from tlstax.run.at_work import found_there
-from tlstax.run.bench import Bench, Equipment, Needs, Paths, furnished, guest_terms
+from tlstax.run.bench import Bench, Equipment, Needs, Paths, external_terms, furnished
 from tlstax.run.benches import (
     Benches,
     Say,
@@ -85,9 +86,9 @@ class ExternalRequest:
     one that is alone is reached.
     """
 
-    servers: Mapping[str | None, GuestAccess]
+    servers: Mapping[str | None, ExternalAccess]
     leeway: Leeway = field(default_factory=Leeway)
-    addresses: Mapping[str, GuestAddress] = field(default_factory=dict)
+    addresses: Mapping[str, ExternalAddress] = field(default_factory=dict)
 
     def ours(self, study: Study) -> tuple[ServerChoice, ...]:
         """The servers of our own that the study has beside them."""
@@ -123,7 +124,7 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
             )
 
 
-def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_plaintext: bool) -> None:
+def check_clients(study: Study, level: str | None, access: ExternalAccess, *, allow_plaintext: bool) -> None:
     """UserMistake where a client of other makers is not to log in at this server, or cannot without a file.
 
     In the clear they encrypt a password, where one is asked for, with a key that they take from whoever
@@ -131,7 +132,7 @@ def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_
     """
     others = [case for case in study.included() if case.client != ENGINE and case.server == level]
     in_the_clear = next((case for case in others if case.tls in {"off", UNSET}), None)
-    address = guest.address
+    address = access.address
     is_here = address.socket is not None or is_loopback(address.host)
     if in_the_clear is not None and not is_here and not allow_plaintext:
         raise UserMistake(
@@ -140,7 +141,7 @@ def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_
             remedy="permit it with --allow-plaintext where nobody is between, or measure TLS alone with "
             "--ssl-mode=REQUIRED",
         )
-    if guest.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
+    if access.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
         raise UserMistake(
             f"{SYSBENCH} begins no TLS without the file of an authority",
             remedy="name the server's with --ssl-ca (with --allow-plaintext, since that demands TLS)",
@@ -152,8 +153,8 @@ class _LetIn:
     """An external server that lets the run work there, and what jobs on it have in common."""
 
     level: str | None
-    access: GuestAccess
-    server: GuestServer
+    access: ExternalAccess
+    server: ExternalServer
     terms: JobTerms
     near: Near | None
 
@@ -178,7 +179,7 @@ class _Party:
     no_plaintext: Reasons
     ways: Mapping[str, Way]
 
-    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> ExternalServer:
+    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> Promised:
         """What the run's header has of a server that answers within this; `seen` is what others do there."""
         level = admission.server
         left_out = self.no_plaintext.get(level, ""), self.no_tables.get(level, "")
@@ -186,7 +187,7 @@ class _Party:
 
 
 @contextmanager
-def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who hears of it)
+def open_external(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who hears of it)
     study: Study,
     asked: ExternalRequest,
     specimens: Specimens,
@@ -233,7 +234,7 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
             machine = _of_client_alone(described, cpus, here)
             benches = Benches(machine, specimens.described(), fleet=fleet)
         seen: dict[str | None, AtWork] = {}
-        promised: list[ExternalServer] = []
+        promised: list[Promised] = []
         for own, admission in zip(party.members, party.admitted, strict=True):
             bench = stack.enter_context(_furnished(own, party, equipment, benches.machine, say))
             if asked.leeway.looks:
@@ -268,7 +269,7 @@ class QuietBench(NamedTuple):
 
 @contextmanager
 def open_quiet_bench(
-    access: GuestAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
+    access: ExternalAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
 ) -> Iterator[QuietBench]:
     """The bench on an external server for what is no study: statements that read nothing, and no table.
 
@@ -278,7 +279,7 @@ def open_quiet_bench(
     engine_command()
     equipment, machine = Equipment(), describe_machine()
     with ExitStack() as stack:
-        server, terms = stack.enter_context(guest_terms(access, needs, equipment, warn))
+        server, terms = stack.enter_context(external_terms(access, needs, equipment, warn))
         refusal = server.no_plaintext()
         demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
         room = server.room(at_most)
@@ -353,7 +354,7 @@ class _Arrival:
                 try:
                     for level, access in self.asked.servers.items():
                         server, terms = attempt.enter_context(
-                            guest_terms(access, needs, self.equipment, self.warn)
+                            external_terms(access, needs, self.equipment, self.warn)
                         )
                         is_here = self.equipment.fleet is None and access.host is None
                         near = server.near() if is_here else None
@@ -449,15 +450,15 @@ def _furnished(
 
 
 @contextmanager
-def _watched_there(guest: GuestAccess, admin: Database, say: Say) -> Iterator[FarProcess | None]:
+def _watched_there(access: ExternalAccess, admin: Database, say: Say) -> Iterator[FarProcess | None]:
     """The server's process as it is read where it runs, if asked for. MachineFault where it cannot be."""
-    ends = answering.ends_of(admin) if guest.host is not None else None
-    if guest.host is None or ends is None:
+    ends = answering.ends_of(admin) if access.host is not None else None
+    if access.host is None or ends is None:
         yield None
         return
-    say(f"looking for the server's process at {guest.host}")
+    say(f"looking for the server's process at {access.host}")
     program = built_beside("tlstax-watch")
-    with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
+    with FarProcess(access.host, program, ConnectionEnds(str(ends[0]), access.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
         yield process
 
@@ -475,22 +476,22 @@ def check_paths(study: Study, servers: Collection[str | None]) -> None:
         )
 
 
-def check_ends(study: Study, guest: GuestAccess) -> None:
+def check_ends(study: Study, access: ExternalAccess) -> None:
     """UserMistake for a path that does not go with how this server is reached, before anybody logs in."""
     for name in paths(study):
-        if guest.address.socket is not None:
+        if access.address.socket is not None:
             raise _cannot_lead(name, "it leads over TCP, and the server was named by its Unix socket")
-        if guest.tls.verify != "none" and name in ENDS_TLS:
+        if access.tls.verify != "none" and name in ENDS_TLS:
             raise _cannot_lead(
                 name,
-                f"it ends the client's TLS with a certificate of tlstax's own, and {guest.tls.mode_by} "
+                f"it ends the client's TLS with a certificate of tlstax's own, and {access.tls.mode_by} "
                 "verifies the server's",
             )
-        if guest.tls.verify == "identity" and name not in ENDS_TLS | BEGINS_TLS:
+        if access.tls.verify == "identity" and name not in ENDS_TLS | BEGINS_TLS:
             raise _cannot_lead(
                 name,
-                f"{guest.tls.mode_by} verifies the name in the certificate, and clients connect to the path, "
-                "at 127.0.0.1",
+                f"{access.tls.mode_by} verifies the name in the certificate, and clients connect to the "
+                "path, at 127.0.0.1",
                 "use --ssl-mode=VERIFY_CA",
             )
 
@@ -499,7 +500,7 @@ def _cannot_lead(name: str, why: str, remedy: str = "leave the path out") -> Use
     return UserMistake(f"the path {name} cannot lead to this server: {why}", remedy=remedy)
 
 
-def check_reach(study: Study, guest: GuestAccess, here: Near | None) -> None:
+def check_reach(study: Study, access: ExternalAccess, here: Near | None) -> None:
     """UserMistake for a path with an end beside the server, where that is not this machine."""
     if here is not None and here.pid is not None:
         return
@@ -507,7 +508,7 @@ def check_reach(study: Study, guest: GuestAccess, here: Near | None) -> None:
         if name not in LEADS_ANYWHERE:
             raise _cannot_lead(
                 name,
-                f"one of its programs must run beside the server, and {guest.address} is not seen to be a "
+                f"one of its programs must run beside the server, and {access.address} is not seen to be a "
                 "server of this machine",
                 "open that way yourself, and measure your end of it with --address "
                 f"{name.partition('-')[0]}=127.0.0.1:PORT",
@@ -515,7 +516,9 @@ def check_reach(study: Study, guest: GuestAccess, here: Near | None) -> None:
 
 
 @contextmanager
-def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[tuple[Paths, Mapping[str, Way]]]:
+def open_paths(
+    study: Study, access: ExternalAccess, bench: Bench
+) -> Iterator[tuple[Paths, Mapping[str, Way]]]:
     """Start the study's paths, and see by logins through each that the same server is behind it.
 
     The paths, and what was seen of each, by its name. UserMistake or MachineFault where one does not come up.
@@ -524,10 +527,10 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[tuple
     if not names:
         yield {}, {}
         return
-    conditions.check_connect_errors(bench.admin, guest, BROKEN_OFF, "starting a path")
+    conditions.check_connect_errors(bench.admin, access, BROKEN_OFF, "starting a path")
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
-        ends = _ends(guest, bench, session)
+        ends = _ends(access, bench, session)
         running: dict[tuple[str, bool], RunningPath] = {}
         seen: dict[str, Way] = {}
         for name in names:
@@ -535,10 +538,10 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[tuple
                 path = stack.enter_context(open_path(name, ends))
                 entry = path.entry
                 assert isinstance(entry, TcpEndpoint)  # noqa: S101 (all of them have a port)
-                at = {name: GuestAddress(host=entry.host, port=entry.port)}
+                at = {name: ExternalAddress(host=entry.host, port=entry.port)}
                 # One that begins TLS itself is for clients that have none.
-                tls = GuestTls() if name in BEGINS_TLS - ENDS_TLS else None
-                seen |= ways.look(guest, bench.terms.account.database, at, option="--path", tls=tls)
+                tls = ExternalTls() if name in BEGINS_TLS - ENDS_TLS else None
+                seen |= ways.look(access, bench.terms.account.database, at, option="--path", tls=tls)
             except TlstaxError as error:
                 raise left_out(error, study, {"path": name}) from error
             running[name, False] = path
@@ -547,15 +550,15 @@ def open_paths(study: Study, guest: GuestAccess, bench: Bench) -> Iterator[tuple
         yield running, seen
 
 
-def _ends(guest: GuestAccess, bench: Bench, session: Session) -> Ends:
+def _ends(access: ExternalAccess, bench: Bench, session: Session) -> Ends:
     issued = issue(session.new_directory())
-    ca_file = guest.tls.ca_file
+    ca_file = access.tls.ca_file
     certificates = issued if ca_file is None else replace(issued, ca_file=Path(ca_file))
     return Ends(
         session=session,
-        server_port=guest.address.port,
-        server_host=guest.address.host,
+        server_port=access.address.port,
+        server_host=access.address.host,
         certificates=certificates,
-        verify=guest.tls.verify,
+        verify=access.tls.verify,
         near_cpus=bench.machine.client_cpus,
     )

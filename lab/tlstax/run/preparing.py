@@ -22,7 +22,7 @@ from tlstax.records.predicted import Predictions
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
-from tlstax.run.external import ExternalRequest, check_external, open_guest
+from tlstax.run.external import ExternalRequest, check_external, open_external
 from tlstax.run.pilot import LoadFrom, connected, machine_of, piloted, taken, with_all_cpus
 from tlstax.run.resume import check_same
 from tlstax.run.room import check_room
@@ -145,7 +145,7 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if asked is not None:
-            opening = open_guest(
+            opening = open_external(
                 study, asked, specimens, needs, say, listener.warn, request.cpus, fleet, sampling
             )
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_header
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.address import parse
 from tlstax.observers.countable import Usable
 from tlstax.observers.perf_events import INSTRUCTIONS
@@ -23,7 +23,7 @@ from tlstax.run.preparing import Request
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
-ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="")
+ACCESS = ExternalAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="")
 ENGINE: Any = SimpleNamespace(specimen=fake_header().specimens[0], command=["engine"])
 SPECIMENS = Specimens({}, {}, clients={"engine": ENGINE})
 NEEDS = Needs(rows=10, connections=8, seed=1, duration_s=0.1)
@@ -36,7 +36,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     specimen = fake_header().specimens[0]
 
     @contextmanager
-    def guest_terms(*_: object) -> Iterator[Any]:
+    def external_terms(*_: object) -> Iterator[Any]:
         server = SimpleNamespace(
             specimen=specimen,
             pause=lambda: None,
@@ -53,7 +53,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         yield None, None
 
     uncounted = Usable((), dict.fromkeys(INSTRUCTIONS, "there is no counter"))
-    monkeypatch.setattr(external, "guest_terms", guest_terms)
+    monkeypatch.setattr(external, "external_terms", external_terms)
     monkeypatch.setattr(external, "furnished", furnished)
     monkeypatch.setattr(external.server_facts, "round_trip_s", lambda _: 0.0001)
     monkeypatch.setattr(external, "describe_machine", lambda: fake_header().machine)
@@ -66,7 +66,7 @@ def test_the_client_is_pinned_only_where_that_was_asked_for(
     entered: list[Any], cpus: tuple[int, ...]
 ) -> None:
     asked = external.ExternalRequest({None: ACCESS})
-    with external.open_guest(
+    with external.open_external(
         load_study("tax"), asked, SPECIMENS, NEEDS, lambda _: None, cpus=AskedCpus(client=cpus or None)
     ) as found:
         (bench,) = found.benches.values()

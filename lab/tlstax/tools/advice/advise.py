@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.plan.admission import Leeway
 from tlstax.plan.advice_studies import (
     Changes,
@@ -69,7 +69,7 @@ class AdviceRequest:
     answer_bytes: int | None = None
 
 
-def advise(access: GuestAccess, request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
+def advise(access: ExternalAccess, request: AdviceRequest, store: Store, watcher: Watcher) -> Advice:
     """Inspect the server, measure what could be changed, and rank it; Ctrl-C keeps what is known.
 
     UserMistake or MachineFault where the account cannot log in. What cannot be measured is named.
@@ -128,7 +128,7 @@ def without_compression(parts: Calibrated, now: Now, use: SeenUse) -> Saving | N
 class _Measuring:
     """What is measured, and what is known of it so far: the runs, and what could not be measured and why."""
 
-    access: GuestAccess
+    access: ExternalAccess
     request: AdviceRequest
     store: Store
     watcher: Watcher

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from tlstax.contract import Account, Endpoint, TlsOn
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import trusted_authorities
 from tlstax.plan.elsewhere import Promise
 from tlstax.results.inspection import KEPT_BACK, WOULD_BLOCK, Asked, ConnectPhase, InspectedServer
@@ -45,7 +45,7 @@ class _Found:
 
 
 def inspect(
-    access: GuestAccess, watch_s: float, watcher: Watcher, drivers: Collection[str] = ()
+    access: ExternalAccess, watch_s: float, watcher: Watcher, drivers: Collection[str] = ()
 ) -> InspectedServer:
     """Everything that the account sees, its counters over `watch_s` too; Ctrl-C keeps what was asked.
 
@@ -107,7 +107,7 @@ def inspect(
     return document.model_copy(update=judged)
 
 
-def _ask_all(access: GuestAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
+def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
     """One question after another, then what a connect costs; what is known goes into `found` at once.
 
     A server blocks a host after a number of refusals in a row (max_connect_errors), until somebody flushes
@@ -156,7 +156,7 @@ def _is_known_authority(own: Own) -> bool | None:
     return sent[-1].issuer in trusted if sent and trusted else None
 
 
-def _client(access: GuestAccess) -> TlsOn:
+def _client(access: ExternalAccess) -> TlsOn:
     tls = access.tls
     return TlsOn(
         verify=tls.verify,
@@ -166,9 +166,9 @@ def _client(access: GuestAccess) -> TlsOn:
     )
 
 
-def _endpoint(access: GuestAccess) -> Endpoint:
+def _endpoint(access: ExternalAccess) -> Endpoint:
     return access.address.endpoint
 
 
-def _account(access: GuestAccess) -> Account:
+def _account(access: ExternalAccess) -> Account:
     return Account(user=access.user, password=access.password, database=access.address.schema)

@@ -14,9 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from tlstax.contract import TlsOn
-from tlstax.external import connection as guest_connection
+from tlstax.external import connection as external_connection
 from tlstax.external import refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake, shown
 from tlstax.mysql import answers, server_facts, tls_facts, use_counters
 from tlstax.mysql.database import Database, SqlError
@@ -46,7 +46,7 @@ class OldTls:
     ciphers: str
     groups: str | None = None
 
-    def context(self, access: GuestAccess) -> ssl.SSLContext:
+    def context(self, access: ExternalAccess) -> ssl.SSLContext:
         """The settings for Python's ssl, which verifies as the user wants it."""
         context = access.tls.context() or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1
@@ -90,7 +90,7 @@ class Own:
     most_connect_errors: int | None = None
 
 
-def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], None]) -> Own:
+def own_connection(access: ExternalAccess, watch_s: float, say: Callable[[str], None]) -> Own:
     """Log in and ask. UserMistake or MachineFault where that cannot be done.
 
     A certificate that does not stand the check is no fault: what was shown until then is what is known. `say`
@@ -98,7 +98,7 @@ def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], Non
     """
     seen = Handshake()
     try:
-        return _asked(access, guest_connection.connect(access, access.address.schema, seen=seen), watch_s)
+        return _asked(access, external_connection.connect(access, access.address.schema, seen=seen), watch_s)
     except TlstaxError as fault:
         if seen.is_unverified:
             return _unverified(seen, fault)
@@ -108,13 +108,13 @@ def own_connection(access: GuestAccess, watch_s: float, say: Callable[[str], Non
         return _over_old_tls(access, watch_s, fault)
 
 
-def login(access: GuestAccess, own: Own) -> None:
+def login(access: ExternalAccess, own: Own) -> None:
     """Log in as before, and hang up: the server forgets the refusals before it. Raises TlstaxError."""
     old = own.old_tls.context(access) if own.old_tls else None
-    guest_connection.connect(access, access.address.schema, old_tls=old).close()
+    external_connection.connect(access, access.address.schema, old_tls=old).close()
 
 
-def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Own:
+def _over_old_tls(access: ExternalAccess, watch_s: float, fault: TlstaxError) -> Own:
     """As `own_connection`, where a client left to itself was refused by this fault.
 
     Where nothing is agreed to here, nobody logs in, and what the server takes is left to the questions.
@@ -123,7 +123,7 @@ def _over_old_tls(access: GuestAccess, watch_s: float, fault: TlstaxError) -> Ow
         seen = Handshake()
         try:
             context = old_tls.context(access)
-            database = guest_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
+            database = external_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
         except TlstaxError as error:
             if seen.is_unverified:
                 return _unverified(seen, error)
@@ -152,7 +152,7 @@ def _unseen(seen: Handshake) -> Own:
 
 
 def _asked(  # noqa: PLR0913 (what is known already)
-    access: GuestAccess,
+    access: ExternalAccess,
     connected: Database,
     watch_s: float,
     *,

@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
@@ -142,7 +142,7 @@ def _label(tls: Tls) -> str:
     return label_levels({"tls": tls})
 
 
-def external_memory(request: ExternalRequest, access: GuestAccess, watcher: Watcher) -> ExternalMemory:
+def external_memory(request: ExternalRequest, access: ExternalAccess, watcher: Watcher) -> ExternalMemory:
     """What connections cost there, in the rounds of `request`. Ctrl-C keeps those that are complete by then.
 
     UserMistake where its memory cannot be read, or it has no room; MachineFault where server or client
@@ -187,7 +187,7 @@ def _promise(step: int, *, steps: int) -> Promise:
     return Promise(kept=step * steps, used_by=f"{steps} steps of {counted(step, 'kept connection')}")
 
 
-def _check_readable(opened: QuietBench, access: GuestAccess) -> None:
+def _check_readable(opened: QuietBench, access: ExternalAccess) -> None:
     """UserMistake, with what would help, where the server's memory is out of reach."""
     if opened.bench.server_clock.is_known:
         return

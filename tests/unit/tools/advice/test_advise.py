@@ -10,7 +10,7 @@ import pytest
 
 from fake_trials import TAX_TRUTHS, Truth, fake_header, fake_record
 from inspected_servers import certificate, inspected, program, use, view
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.address import parse
 from tlstax.plan.advice_studies import changes_like_it, changes_there, study_like_it
 from tlstax.plan.order import blocks
@@ -30,7 +30,7 @@ from tlstax.topics.prediction.model import SERVER_CPU
 from tlstax.topics.prediction.other_machines import shipped_parts, unscaled
 from tlstax.topics.prediction.parts import parts_of
 
-ACCESS = GuestAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
+ACCESS = ExternalAccess(address=parse("mysql://ann@db.example/lent"), user="ann", password="x")
 REQUEST = AdviceRequest(watch_s=1.0, there_s=10.0, like_it_s=10.0)
 PLANTED = inspected(default=view("1.3", hello_retry=True), chain=(certificate("RSA 4096"),))
 

@@ -9,14 +9,16 @@ import pytest
 
 from tlstax.contract import TlsView
 from tlstax.external import address
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools.inspection import inspection
 from tlstax.tools.inspection.own_connection import Own
 from tlstax.tools.inspection.questions import Question
 
-ACCESS = GuestAccess(address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret")
+ACCESS = ExternalAccess(
+    address=address.parse("mysql://ann@127.0.0.1:3306/lent"), user="ann", password="secret"
+)
 OWN = Own(
     word=ServerWord(
         version="9.7.4", tls_library=None, account_plugin=None, requires_tls=True, account_is_encrypted=True

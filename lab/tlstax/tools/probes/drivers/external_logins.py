@@ -15,8 +15,8 @@ from typing import Self
 
 from tlstax.contract import Account, ErrorKind, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
 from tlstax.external import conditions, refusals
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
+from tlstax.external import connection as external_connection
+from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
 from tlstax.mysql import own_account, server_facts, session, tls_facts
 from tlstax.mysql.database import Database, SqlError
@@ -59,7 +59,7 @@ NO_FLUSH = (
 class ExternalTarget:
     """The server, and whether drivers may log in without TLS where the user demands it otherwise."""
 
-    access: GuestAccess
+    access: ExternalAccess
     allow_plaintext: bool = False
 
     @property
@@ -121,7 +121,7 @@ class ExternalLogins:
         """
         access = target.access
         target.endpoint()
-        with closing(guest_connection.connect(access, access.address.schema)) as database:
+        with closing(external_connection.connect(access, access.address.schema)) as database:
             try:
                 there = cls(target, _first_login(target, database))
                 most = 1 + drivers * there._most_of_each()
@@ -238,7 +238,7 @@ class ExternalLogins:
 
     def _log_in(self) -> Database:
         self._connections += 1
-        return guest_connection.connect(self._target.access, self._target.access.address.schema)
+        return external_connection.connect(self._target.access, self._target.access.address.schema)
 
     def _most_of_each(self) -> int:
         """Each way, over TLS once more without the relay, and as many logins of tlstax's own."""
@@ -276,7 +276,7 @@ def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
     )
 
 
-def _check_limits(database: Database, access: GuestAccess, most: int) -> None:
+def _check_limits(database: Database, access: ExternalAccess, most: int) -> None:
     """UserMistake where the account or the server has no room for as many, one at a time."""
     limits = server_facts.connection_limits(database)
     own = session.of_account(database) if limits.max_user_connections else frozenset[int]()

@@ -12,7 +12,7 @@ from functools import partial
 from tlstax import __version__
 from tlstax.contract import Done
 from tlstax.external import conditions
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
@@ -78,7 +78,7 @@ class StormRequest:
     server: str | None = None
     back_log: int | None = None
     beside_others: bool = False
-    external: GuestAccess | None = None
+    external: ExternalAccess | None = None
     max_connections: int | None = None
 
     @property
@@ -166,7 +166,7 @@ def _private(request: StormRequest, wanted: Wanted, watcher: Watcher) -> Iterato
 
 
 @contextmanager
-def _external(request: StormRequest, access: GuestAccess, watcher: Watcher) -> Iterator[_Subject]:
+def _external(request: StormRequest, access: ExternalAccess, watcher: Watcher) -> Iterator[_Subject]:
     """An external server, as far as it has room; nothing is made there.
 
     What a try breaks off counts against the host (max_connect_errors): one has fewer connections than that.
