@@ -126,17 +126,16 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
     fetched, and a resumed run before anything is started for it. What must be fetched is fetched before it is
     this run's turn.
     """
-    study, say, asked = request.study, listener.step, request.external
-    if asked is not None:
-        check_external(study, asked.servers)
-    if asked is None or asked.ours(study):
+    study, say, asked = request.study, listener.step, request.external or ExternalRequest({})
+    check_external(study, asked.servers)
+    if asked.ours(study):
         split_as_asked(request.cpus)
         asked_for = f"a run with {needs.connections} connections at once"
         check_room(asked_for, needs.connections, SPARE_CONNECTIONS, pooled=_all_pooled(study))
     else:
         check_usable(request.cpus)
     sampling = probe() if study.profile else None
-    specimens = obtain(study, say, external=() if asked is None else asked.servers)
+    specimens = obtain(study, say, external=asked.servers)
     if request.resumed is not None:
         now = machine_of(request.cpus, request.resumed)
         check_same(request.resumed.header, specimens.described(), now)
@@ -144,7 +143,7 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         fleet = stack.enter_context(connected(request.load, say)) if request.load is not None else None
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
-        if asked is not None:
+        if asked.servers:
             opening = open_external(
                 study, asked, specimens, needs, say, listener.warn, request.cpus, fleet, sampling
             )
