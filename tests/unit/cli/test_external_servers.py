@@ -74,7 +74,7 @@ def test_options_need_an_external_server() -> None:
 
 def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
     """Whether they take several servers, one by --server, or one as their argument."""
-    private = options(ssl_ca="ca.pem").guest
+    private = options(ssl_ca="ca.pem").access
     with pytest.raises(UserMistake) as of_several:
         external_among((), options(ssl_ca="ca.pem"))
     with pytest.raises(UserMistake) as of_one:
