@@ -539,6 +539,10 @@ class CaseLevels(Mapping[str, Level]):
         """The case as if it had no level of these factors."""
         return CaseLevels.of({name: level for name, level in self.written.items() if name not in names})
 
+    def only(self, *names: str) -> CaseLevels:
+        """What the case has of these factors' levels."""
+        return CaseLevels.of({name: level for name, level in self.written.items() if name in names})
+
     @property
     def is_encrypted(self) -> bool:
         """Whether the client is to encrypt, or may."""

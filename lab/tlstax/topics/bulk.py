@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
-from tlstax.stats.series import Series, difference, frozen
+from tlstax.stats.series import Series, difference
 from tlstax.stats.wording import microseconds, percent
-from tlstax.study import Level, Levels
+from tlstax.study import Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
@@ -103,7 +103,7 @@ def rows(run: Run) -> Iterator[Row]:
     """
     series = run.series
     sized = [own for case in series.cases.values() if (own := _sized(case.levels)) is not None]
-    by_curve = grouped(sized, lambda own: (frozen(own.levels, WORKLOAD), own.direction, own.rows_of_bytes))
+    by_curve = grouped(sized, lambda own: (own.levels.without(WORKLOAD), own.direction, own.rows_of_bytes))
     for steps in by_curve.values():
         yield from _curve(series, sorted(steps, key=lambda own: own.payload_bytes))
 
@@ -221,7 +221,7 @@ def _size_at(sizes: Mapping[int, Costs], block: int, cost_us: float) -> float | 
     return None
 
 
-def _costs(series: Series, levels: Levels) -> dict[int, float]:
+def _costs(series: Series, levels: CaseLevels) -> dict[int, float]:
     return {block: exp(value) for block, value in series.logs(levels, CPU["server"]).items()}
 
 
@@ -262,7 +262,7 @@ class Curve(RowSet):
 
 def curves_of(shown: Sequence[Row]) -> list[Curve]:
     """The rows by their curves."""
-    by_curve = grouped(shown, lambda row: (frozen(row.case), row.more[DIRECTION], row.more[ROWS_OF]))
+    by_curve = grouped(shown, lambda row: (row.case, row.more[DIRECTION], row.more[ROWS_OF]))
     return [Curve(own) for own in by_curve.values()]
 
 

@@ -14,13 +14,13 @@ from tlstax.results.interval import Interval
 from tlstax.results.live import KnownRatio, LiveRun, LiveTrials
 from tlstax.stats import stats
 from tlstax.stats.contrasts import nearest
-from tlstax.stats.series import Frozen, frozen
 from tlstax.stats.stopping import (
     Progress,
     Taken,
     decide,
     most_telling,
 )
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
@@ -101,7 +101,7 @@ class Account:
 
     def _ratios(self, progress: Progress) -> Iterator[KnownRatio]:
         """The most telling ones with their histories, in the plan's order."""
-        controls = {frozen(known.levels): known.now for known in progress.known if known.is_control}
+        controls = {known.levels: known.now for known in progress.known if known.is_control}
         for known in most_telling(progress.known, MOST_RATIOS):
             control = nearest(known.levels, controls)
             floor = stats.noise_floor(control) if control is not None else None
@@ -109,12 +109,12 @@ class Account:
             yield known.model_copy(update={"history": history, "noise_floor": floor})
 
 
-Key = tuple[Frozen, bool]
+Key = tuple[CaseLevels, bool]
 
 
 def _key(known: KnownRatio) -> Key:
     """The control has the levels of its baseline."""
-    return frozen(known.levels), known.is_control
+    return known.levels, known.is_control
 
 
 def ended(stored: StoredRun, at: str) -> LiveRun:

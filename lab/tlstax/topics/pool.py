@@ -15,7 +15,7 @@ from typing import Any
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
-from tlstax.stats.series import LADDER, Series, frozen, pooled
+from tlstax.stats.series import LADDER, Series, pooled
 from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
@@ -54,7 +54,7 @@ def rows(run: Run) -> Iterator[Row]:
 def _savings(series: Series, pool: Pool) -> Iterator[Row]:
     ladders = {
         workload: {
-            frozen(steps[0], LADDER, WORKLOAD): {int(levels.get(LADDER, 1)): levels for levels in steps}
+            steps[0].without(LADDER, WORKLOAD): {int(levels.get(LADDER, 1)): levels for levels in steps}
             for steps in series.ladders().values()
             if steps[0].get(WORKLOAD) == workload
         }
@@ -158,7 +158,7 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     )
     title = f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}"
     lines = []
-    for own in grouped(told.rows, lambda row: frozen(row.case)).values():
+    for own in grouped(told.rows, lambda row: row.case).values():
         known = {row.outcome: row.interval for row in own}
         prices = (number(known[WORTH]), number(known[NEEDED]))
         lines.append((own[0].label, *prices, ratio(known.get(OF_KEPT)), ratio(known.get(OF_MADE))))

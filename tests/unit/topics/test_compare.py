@@ -19,6 +19,7 @@ from tlstax.results.comparison import Measure, RunComparison
 from tlstax.results.interval import DIFFERENCES, Interval
 from tlstax.stats.limits import Limit, Limits, confidence_of_each, verdict_of
 from tlstax.study import Case
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.topics.compare.compare import compared, gated
 from tlstax.topics.compare.headers import is_same_thing
@@ -131,7 +132,7 @@ def with_level(stored: StoredRun, factor: str, level: str) -> StoredRun:
     trials = []
     for record in stored.trials:
         levels = {**record.trial.case.levels, factor: level}
-        case = record.trial.case.model_copy(update={"levels": levels})
+        case = record.trial.case.model_copy(update={"levels": CaseLevels.of(levels)})
         trial = record.trial.model_copy(update={"case": case})
         trials.append(record.model_copy(update={"trial": trial}))
     return changed(stored, study=study).model_copy(update={"trials": tuple(trials)})

@@ -19,7 +19,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import More, Row, RowSet, Told
-from tlstax.stats.series import LADDER, Logs, Series, difference, frozen
+from tlstax.stats.series import LADDER, Logs, Series, difference
 from tlstax.stats.wording import capitalised
 from tlstax.study import GrowthClaim, Levels, within, workloads
 from tlstax.study.factors import CaseLevels
@@ -113,8 +113,8 @@ class Teller:
         makes = spending.makes_connections(levels, self.series.study)
         return {
             "role": role,
-            "case": {**dict(frozen(levels, RTT)), **rtt},
-            "baseline": {**dict(frozen(self.series.own_baseline(levels), RTT)), **rtt},
+            "case": levels.without(RTT) | rtt,
+            "baseline": self.series.own_baseline(levels).without(RTT) | rtt,
             "label": spending.treatment_label(levels, self.series.study),
             "more": {KIND: "connection" if makes else "statement", **more},
         }
@@ -267,7 +267,7 @@ def trend(found: Interval, nothing: float) -> Trend:
 def _steps(series: Series) -> Iterator[Steps]:
     """The cases of every treatment by their distance, the shortest first, in the plan's order."""
     treated = (at for at in spending.first_processes(series) if not series.study.is_baseline(at))
-    for several in grouped(treated, lambda levels: frozen(levels, RTT)).values():
+    for several in grouped(treated, lambda levels: levels.without(RTT)).values():
         yield dict(sorted({spending.rtt_of(levels): levels for levels in several}.items()))
 
 
@@ -316,7 +316,7 @@ def curves_of(told: Iterable[Row]) -> list[Curve]:
     """The curves of a run, from its rows."""
     of_curves = (row for row in told if row.role in {POINT, GROWTH})
     curves = []
-    for own in grouped(of_curves, lambda row: (frozen(row.case, RTT), row.word(KIND))).values():
+    for own in grouped(of_curves, lambda row: (row.case.without(RTT), row.word(KIND))).values():
         growth = [row for row in own if row.role == GROWTH]
         points = _by_distance(row for row in own if row.role == POINT)
         curves.append(Curve(points, RowSet(growth) if growth else None))
