@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.stats.wording import set_ends
 from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.attack_table import attack_tables
 from tlstax.tools.probes.drivers.login_table import login_tables
@@ -34,8 +35,8 @@ COUNTING = (
 )
 
 COSTING = (
-    "First in the clear, then over TLS; on one connection, each with half the width of its interval over "
-    "blocks. Connect's time is the median of the driver's whole connect call, and its CPU time that of "
+    "First in the clear, then over TLS; on one connection, each with its interval over blocks below "
+    "it. Connect's time is the median of the driver's whole connect call, and its CPU time that of "
     "connecting, asking and closing, less an insert's."
 )
 
@@ -217,7 +218,8 @@ def _cost(cost: Cost | None) -> str:
         return UNKNOWN
     if cost.low is None or cost.high is None:
         return f"{cost.point:,.0f}"
-    return f"{cost.point:,.0f} \u00b1{(cost.high - cost.low) / 2:,.0f}"
+    ends = set_ends(f"{cost.low:,.0f}", f"{cost.high:,.0f}", "[…]")
+    return f"{cost.point:,.0f}\n{ends}"
 
 
 def _table(
