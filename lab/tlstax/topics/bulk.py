@@ -308,7 +308,7 @@ READING = (
     "Of the values alone, without MySQL's or TLS's own bytes; geometric means over blocks. Each further MiB: "
     "from the smallest size to the largest, without what a statement costs by itself."
 )
-INTERVALS = "±: half the width of the {confidence} interval."
+INTERVALS = "In brackets: the {confidence} interval."
 WIRE_TITLE = "bytes on the wire for each byte of values: {}"
 RECORDS_TITLE = "TLS records with data that each side sends for a statement, and their bytes on the wire: {}"
 SIDES = {"server": "server", "client": "client", "path": "programs between client and server"}

@@ -151,18 +151,18 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
     until = f"until {percent(first.number(SHARE) or 0.0)}"
     reading = (
-        f"CPU time of the server per operation, at {connections}. Worth: one connection made, in operations "
+        f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}: its CPU time per "
+        f"operation, at {connections}. Worth: one connection made, in operations "
         f"on one that is kept. {until.capitalize()}: with that number on each connection, making it is that "
         "share of what the server spends. Kept, made: what TLS adds to an operation on a connection that is "
         "kept, and to one that makes its own."
     )
-    title = f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}"
     lines = []
     for own in grouped(told.rows, lambda row: row.case).values():
         known = {row.outcome: row.interval for row in own}
         prices = (number(known[WORTH]), number(known[NEEDED]))
         lines.append((own[0].label, *prices, ratio(known.get(OF_KEPT)), ratio(known.get(OF_MADE))))
-    yield Section((Table(title, ("worth", until, "kept", "made"), lines, (reading,)),), told.title)
+    yield Section((Table("", ("worth", until, "kept", "made"), lines, (reading,)),), told.title)
 
 
 COLUMNS = (

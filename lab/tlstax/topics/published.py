@@ -165,9 +165,9 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
             ratio = Number(now.point, now.low, now.high, "{:.2f}".format, is_whole=True)
         values = (_quantity(value, row.unit) for value in (row.value, here.get(row.label)))
         lines.append((row.label, *values, then, ratio))
-    title = "What was published, and what stands in for it here"
     heads = ("published", "here", "ratio then", "ratio here")
-    yield Section((Table(title, heads, lines, (_sources(told),), of="figure"),), told.title)
+    notes = ("Here: what stands in for it in this run.", _sources(told))
+    yield Section((Table("", heads, lines, notes, of="figure"),), told.title)
 
 
 def _quantity(value: float | None, unit: str) -> str:

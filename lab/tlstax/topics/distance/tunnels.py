@@ -304,9 +304,9 @@ def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
 
 
 TITLES: dict[Measure, str] = {
-    "time": "When a tunnel is worth it in place of the server's own TLS: in time",
-    "many": "When a tunnel is worth it in place of the server's own TLS: in time with many at a time",
-    "CPU": "When a tunnel is worth it in place of the server's own TLS: in CPU time",
+    "time": "In time, in place of the server's own TLS",
+    "many": "In time with many at a time, in place of the server's own TLS",
+    "CPU": "In CPU time, in place of the server's own TLS",
 }
 HEADS = ("saved per\nconnection", "lost per\nstatement", "worth it with how many\nstatements a connection")
 READINGS: dict[Measure, str] = {
