@@ -119,6 +119,17 @@ def test_cpu_time_is_that_of_a_busy_server_and_time_that_of_one_alone() -> None:
     assert ends(found, SERVER_CPU).blocks == 3
 
 
+def test_every_row_has_its_outcome_and_unit() -> None:
+    found = prediction(model(), THROUGH, connects_per_s=200)
+    assert {own.outcome for own in found.rows if own.role == "part"} == {SERVER_CPU}
+    assert {own.unit for own in found.rows if own.role == "ratio"} == {"1"}
+    assert {own.outcome: own.unit for own in found.of("connection").values()} == {
+        **dict.fromkeys((SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, FIRST_ROW), "us"),
+        **dict.fromkeys((SENT, RECEIVED), "bytes"),
+        **dict.fromkeys((ROUND_TRIPS, CORES), "1"),
+    }
+
+
 def test_a_round_trip_takes_as_long_as_the_distance_says() -> None:
     here, away = prediction(model(), NEW), prediction(model(), NEW, rtt_ms=45)
     assert value(here, ROUND_TRIPS) == pytest.approx(15)

@@ -74,6 +74,7 @@ def numbers(row: Row) -> tuple[object, object, float | None, float | None]:
 def published(stored: StoredRun) -> list[tuple[str, object, float | None, str]]:
     """Which rate stands beside which case."""
     found = TOPIC.told(Run(stored)).of(role=PUBLISHED)
+    assert {(row.outcome, row.unit) for row in found} <= {("connections_per_s", "1/s")}
     return [(row.label, row.case["tls"], row.value, row.word("source")) for row in found]
 
 

@@ -167,6 +167,19 @@ def test_only_blocks_that_both_have_count_and_what_else_differs_is_named() -> No
     study = override(override(STUDY, "connections", ["1", "8"]), "client", list(READ_TIMES))
     labels = {row.label for row in told(replace(known, study=study)).rows}
     assert "PyMySQL 1.2.4, 1 connection" in labels
+    both = override(study, "tls", ["1.2", "1.3"])
+    labels = {row.label for row in told(replace(known, study=both)).rows}
+    assert "PyMySQL 1.2.4, TLS 1.3, 1 connection" in labels
+
+
+def test_a_case_that_names_no_client_is_the_engines() -> None:
+    known = series()
+    few, many = (CaseLevels.of(levels_of("pymysql-1.2", trust)) for trust in (1, 128))
+    nameless = {at.without("client"): at for at in (few, many)}
+    cases = {at: Case(levels=at, role="treatment") for at in nameless}
+    values = {at: known.values[named] for at, named in nameless.items()}
+    labels = {row.label for row in told(replace(known, cases=cases, values=values)).rows}
+    assert labels == {"the engine"}
 
 
 def test_without_the_factor_there_is_nothing() -> None:
