@@ -3,8 +3,7 @@
 use fastrand::Rng;
 use serde::Serialize;
 use tlstax_contract::{Job, Protocol};
-use tlstax_load::{Sequences, Slots, Supply, Template, Values};
-use tlstax_wire::command::Param;
+use tlstax_load::{Bound, Sequences, Slots, Supply, Template, Values};
 
 use crate::trouble::Trouble;
 
@@ -192,9 +191,8 @@ fn append(
     for value in template.params(values) {
         let start = separate(body);
         match value {
-            Param::Int(number) => body.extend_from_slice(number.to_string().as_bytes()),
-            Param::Text(text) => body.extend_from_slice(text.as_bytes()),
-            Param::Null | Param::Bytes(_) => {}
+            Bound::Int(number) => body.extend_from_slice(number.to_string().as_bytes()),
+            Bound::Text(text) => body.extend_from_slice(text.as_bytes()),
         }
         check(&body[start..])?;
     }

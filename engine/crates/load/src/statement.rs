@@ -1,10 +1,9 @@
 //! Statements with placeholders, compiled once and filled in without allocating.
 
 use tlstax_contract::{Parameter, Parameters, Protocol, Statement};
-use tlstax_wire::command::Param;
 
 use crate::supply::{Reservation, Span};
-use crate::values::{DigitText, Generator, Values, append_literal};
+use crate::values::{Bound, DigitText, Generator, Values, append_literal};
 
 /// A statement that can become longer than this, with the longest of its values filled in, is refused: a
 /// server takes less unless it is told otherwise (`max_allowed_packet`).
@@ -193,8 +192,8 @@ impl Template {
     pub fn params<'v>(
         &'v self,
         values: &'v Values,
-    ) -> impl ExactSizeIterator<Item = Param<'v>> + Clone {
-        self.bound.iter().map(|slot| values.param(*slot))
+    ) -> impl ExactSizeIterator<Item = Bound<'v>> + Clone {
+        self.bound.iter().map(|slot| values.bound(*slot))
     }
 
     /// Appends the text with `values` filled in.
@@ -202,7 +201,7 @@ impl Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(text) => sql.extend_from_slice(text.as_bytes()),
-                Piece::Value(slot) => append_literal(sql, values.param(*slot)),
+                Piece::Value(slot) => append_literal(sql, values.bound(*slot)),
             }
         }
     }

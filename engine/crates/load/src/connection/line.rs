@@ -5,11 +5,11 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use tlstax_client::Failure;
 use tlstax_client::clock::now_ns;
 use tlstax_contract::CompressedBytes;
-use tlstax_wire::command;
 
 use super::READS_AT_ONCE;
 use crate::recorder::{Crossed, Phase};
 use crate::round_trips::RoundTrips;
+use crate::session::Session;
 use crate::shared::ThreadState;
 use crate::transport::{IoResult, Transport};
 
@@ -133,10 +133,10 @@ impl Line {
         .map_err(Failure::connecting)
     }
 
-    pub(super) fn say_goodbye(&mut self, now_ns: u64, out: &mut Vec<u8>) {
+    pub(super) fn say_goodbye(&mut self, now_ns: u64, session: &Session, out: &mut Vec<u8>) {
         self.begin_phase(now_ns);
         out.clear();
-        command::quit(out);
+        session.goodbye(out);
         // A server that is gone already needs no goodbye.
         let _ = self.transport.write(out);
     }
