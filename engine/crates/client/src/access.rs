@@ -202,6 +202,7 @@ fn config(settings: &TlsSettings) -> Config {
         key_file: settings.key_file.clone(),
         resumption: settings.resumption,
         weak_dh: settings.weak_dh,
+        alpn: Vec::new(),
         keylog_file: settings.keylog_file.clone(),
         observe_messages: true,
     }
