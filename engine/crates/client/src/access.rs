@@ -116,6 +116,9 @@ fn check(job: &Job) -> Result<(), Failure> {
              whether and how to encrypt (job field tls)",
         ));
     }
+    if !job.server.is_mysql() {
+        return Err(Failure::Refused("job field server must be mysql"));
+    }
     if !job.reset.is_empty() {
         return Err(Failure::Refused(
             "job field reset must be empty: this client does all operations in one go and \
