@@ -524,11 +524,9 @@ impl Worker {
         if data.u64() == ALARM {
             return None;
         }
-        let readable = flags
-            .intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         // The data is the index that this worker gave when it registered the socket.
         let index = usize::try_from(data.u64()).unwrap_or_default();
-        let advance = self.connections[index].proceed(readable, &mut self.thread);
+        let advance = self.connections[index].proceed(flags, &mut self.thread);
         Some((index, advance))
     }
 }

@@ -10,6 +10,7 @@ mod asking;
 mod line;
 mod opening;
 
+use rustix::event::epoll::EventFlags;
 use tlstax_client::Failure;
 use tlstax_client::clock::now_ns;
 use tlstax_tls::{Connection as TlsConnection, SavedSession};
@@ -224,11 +225,11 @@ impl Connection {
     /// The connection's end.
     pub fn proceed(
         &mut self,
-        readable: bool,
+        flags: EventFlags,
         thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
         if let Some(line) = self.state.line() {
-            line.readable |= readable;
+            line.became_ready(flags);
         }
         loop {
             let milestone = match &mut self.state {
