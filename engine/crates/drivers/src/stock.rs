@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde::Serialize;
 use tlstax_contract::{Job, Protocol};
-use tlstax_load::{Bound, Sequences, Slots, Supply, Template, Values};
+use tlstax_load::{Bound, Dialect, Sequences, Slots, Supply, Template, Values};
 
 use crate::trouble::Trouble;
 
@@ -159,7 +159,7 @@ impl Drawing {
                 &mut true,
                 &mut fields,
             )?;
-            template.render(&self.values, &mut sql);
+            template.render(&self.values, Dialect::MySql, &mut sql);
             drawn.push(DrawnCall {
                 fields,
                 sql: String::from_utf8_lossy(&sql).into_owned(),
@@ -185,7 +185,7 @@ fn append(
     };
     if !as_values {
         let start = separate(body);
-        template.render(values, body);
+        template.render(values, Dialect::MySql, body);
         return check(&body[start..]);
     }
     for value in template.params(values) {

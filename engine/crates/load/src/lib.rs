@@ -42,4 +42,4 @@ pub use shared::Shared;
 pub use sitting::run;
 pub use statement::{Sequences, Slots, Template};
 pub use supply::{Reservation, Span, Supply};
-pub use values::{Bound, DigitText, Generator, Values};
+pub use values::{Bound, Dialect, DigitText, Generator, Values};

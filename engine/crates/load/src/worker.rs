@@ -20,6 +20,7 @@ use crate::lingering::{self, Lingering};
 use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder};
 use crate::schedule::OpenSchedule;
+use crate::session::ScramKeys;
 use crate::shared::{Shared, ThreadState};
 
 /// Connections of one thread that are set up at the same time; more would only queue at the server.
@@ -107,6 +108,7 @@ impl Worker {
                 samples_wanted: samples,
                 next_sample_at: 0,
                 sample_bytes: 0,
+                scram_keys: ScramKeys::kept(),
                 lingering,
             },
             events: vec![none; EVENTS],

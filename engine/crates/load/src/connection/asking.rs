@@ -91,12 +91,12 @@ impl Open {
         let script = &thread.shared.script;
         let (session, out) = (&mut work.session, &mut work.out);
         match step {
-            Step::Prove => session.ask_proof(out),
-            Step::Open(number) => session.say(script.opening[number].as_bytes(), out),
-            Step::Begin => session.say(b"BEGIN", out),
-            Step::Commit => session.say(b"COMMIT", out),
-            Step::RollBack => session.say(b"ROLLBACK", out),
-            Step::Prepare(number) => session.prepare(number, &script.templates[number], out),
+            Step::Prove => session.ask_proof(out)?,
+            Step::Open(number) => session.say(script.opening[number].as_bytes(), out)?,
+            Step::Begin => session.say(b"BEGIN", out)?,
+            Step::Commit => session.say(b"COMMIT", out)?,
+            Step::RollBack => session.say(b"ROLLBACK", out)?,
+            Step::Prepare(number) => session.prepare(number, &script.templates[number], out)?,
             Step::Run(number) => {
                 let measured = work.round == RoundId::Operation;
                 if measured && script.only_reads && thread.take_sample() {
@@ -104,7 +104,7 @@ impl Open {
                 }
                 let template = &thread.shared.script.templates[number];
                 work.values.draw(&template.generators, &mut thread.rng);
-                session.run(number, template, &work.values, out);
+                session.run(number, template, &work.values, out)?;
             }
         }
         self.activity = Activity::Answering(step);
@@ -163,7 +163,7 @@ impl Open {
     ) -> Result<Advance, Failure> {
         let of_operation = matches!(step, Step::Run(_) | Step::Begin | Step::Commit)
             && work.round == RoundId::Operation;
-        if !of_operation || !matches!(failure, Failure::Statement(_)) {
+        if !of_operation || !failure.is_refusal() {
             return Err(failure);
         }
         self.line.begin_phase(now_ns());

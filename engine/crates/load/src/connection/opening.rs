@@ -6,7 +6,7 @@ use tlstax_tls::{Connection as TlsConnection, Context, HandshakeStatus};
 use super::line::Line;
 use super::{Milestone, READS_AT_ONCE, Work};
 use crate::recorder::Phase;
-use crate::session::{Opening, Session};
+use crate::session::{Channel, Opening, Session};
 use crate::shared::ThreadState;
 
 impl Line {
@@ -22,7 +22,7 @@ impl Line {
             self.round_trips.counted(1);
         }
         self.end_phase(Phase::TcpConnect, self.begun_ns, thread);
-        if work.session.begin() == Opening::StartTls {
+        if work.session.begin(&mut work.out)? == Opening::StartTls {
             return Ok(Milestone::StartTls);
         }
         if work.out.is_empty() {
@@ -47,8 +47,12 @@ impl Line {
             };
             let session = &mut work.session;
             let greeted = session.is_greeted();
-            let access = &thread.shared.access;
-            let opening = session.feed(&thread.buffer[..count], &mut work.out, access)?;
+            let mut channel = Channel {
+                access: &thread.shared.access,
+                tls: self.transport.tls(),
+                scram_keys: &mut thread.scram_keys,
+            };
+            let opening = session.feed(&thread.buffer[..count], &mut work.out, &mut channel)?;
             if !greeted && session.is_greeted() {
                 self.end_phase(Phase::Greeting, self.phase_ns, thread);
             }
@@ -117,7 +121,12 @@ impl Line {
         self.round_trips.counted(round_trips.unwrap_or_default());
         self.end_phase(Phase::TlsHandshake, self.phase_ns, thread);
         thread.recorder.handshake(&seen);
-        work.session.tls_is_up(&mut work.out)?;
+        let channel = Channel {
+            access: &thread.shared.access,
+            tls: self.transport.tls(),
+            scram_keys: &mut thread.scram_keys,
+        };
+        work.session.tls_is_up(&mut work.out, &channel)?;
         self.readable = false;
         Ok(Some(Milestone::Encrypted))
     }

@@ -5,15 +5,19 @@
 //! protocol is one variant; connections, workers and recorders know none.
 
 mod mysql;
+mod postgres;
 
-use tlstax_client::{Access, Failure};
+use tlstax_client::{Access, Failure, LoginTerms};
 use tlstax_contract::{CompressionAgreed, TlsView};
+use tlstax_tls::Connection as TlsConnection;
+pub use tlstax_wire_pg::ScramKeys;
 
 use crate::script::Script;
 use crate::statement::Template;
-use crate::values::Values;
+use crate::values::{Dialect, Values};
 use mysql::MySql;
 pub use mysql::{Compressed, server_view};
+use postgres::Postgres;
 
 /// How far the way to a server that takes statements has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,16 @@ pub enum Opening {
         /// How much of the input belonged to the opening.
         consumed: usize,
     },
+}
+
+/// What a login may need beside what the server says.
+pub struct Channel<'a> {
+    /// How all connections come to the server.
+    pub access: &'a Access,
+    /// The connection's TLS, where there is TLS.
+    pub tls: Option<&'a mut TlsConnection>,
+    /// What SCRAM has hashed of the account's password for the thread.
+    pub scram_keys: &'a mut ScramKeys,
 }
 
 /// What a whole answer said.
@@ -57,9 +71,13 @@ pub struct ServerProof {
 }
 
 /// The conversation of one connection, in the protocol that its server speaks.
+// A box around either would be one more step to every operation's parser.
+#[allow(clippy::large_enum_variant)]
 pub enum Session {
     /// MySQL's or MariaDB's.
     MySql(MySql),
+    /// `PostgreSQL`'s.
+    Postgres(Postgres),
 }
 
 impl Session {
@@ -68,13 +86,20 @@ impl Session {
     /// # Errors
     /// An account that the protocol cannot carry.
     pub fn new(access: &Access, script: &Script) -> Result<Self, Failure> {
-        MySql::new(access, script).map(Self::MySql)
+        Ok(match &access.login {
+            LoginTerms::MySql(config) => Self::MySql(MySql::new(config, script)?),
+            LoginTerms::Postgres(config) => Self::Postgres(Postgres::new(config, script)?),
+        })
     }
 
-    /// The socket is connected: what is to be said first, and who speaks.
-    pub fn begin(&mut self) -> Opening {
+    /// The socket is connected: what the client says first, if it is the one to speak.
+    ///
+    /// # Errors
+    /// It cannot be said.
+    pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<Opening, Failure> {
         match self {
-            Self::MySql(session) => session.begin(),
+            Self::MySql(session) => Ok(session.begin()),
+            Self::Postgres(session) => session.begin(out),
         }
     }
 
@@ -86,27 +111,31 @@ impl Session {
         &mut self,
         input: &[u8],
         out: &mut Vec<u8>,
-        access: &Access,
+        channel: &mut Channel<'_>,
     ) -> Result<Opening, Failure> {
         match self {
-            Self::MySql(session) => session.feed(input, out, access),
+            Self::MySql(session) => session.feed(input, out, channel.access),
+            Self::Postgres(session) => session.feed(input, out, channel),
         }
     }
 
-    /// Whether the server has spoken since the socket was connected.
+    /// Whether the server's first word, on which what follows depends, is there, or none is due: its greeting,
+    /// or its answer to a question about TLS.
     pub fn is_greeted(&self) -> bool {
         match self {
             Self::MySql(session) => session.greeting().is_some(),
+            Self::Postgres(session) => session.is_greeted(),
         }
     }
 
     /// TLS is up, and what comes next is said under it.
     ///
     /// # Errors
-    /// A handshake that nobody asked for.
-    pub fn tls_is_up(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
+    /// A handshake that nobody asked for, or that did not agree on what it must.
+    pub fn tls_is_up(&mut self, out: &mut Vec<u8>, channel: &Channel<'_>) -> Result<(), Failure> {
         match self {
             Self::MySql(session) => session.tls_is_up(out),
+            Self::Postgres(session) => session.tls_is_up(out, channel),
         }
     }
 
@@ -114,6 +143,7 @@ impl Session {
     pub fn login_name(&self) -> &'static str {
         match self {
             Self::MySql(session) => session.login_name(),
+            Self::Postgres(session) => session.login_name(),
         }
     }
 
@@ -121,6 +151,7 @@ impl Session {
     pub fn server_version(&self) -> &str {
         match self {
             Self::MySql(session) => session.server_version(),
+            Self::Postgres(session) => session.server_version(),
         }
     }
 
@@ -131,13 +162,21 @@ impl Session {
     pub fn compressed(&self) -> Result<Option<Compressed>, Failure> {
         match self {
             Self::MySql(session) => session.compressed(),
+            Self::Postgres(_) => Ok(None),
         }
     }
 
     /// Asks the server what was negotiated on this very connection; the rows of the answer are kept.
-    pub fn ask_proof(&mut self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// The protocol cannot carry it.
+    pub fn ask_proof(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         match self {
-            Self::MySql(session) => session.ask_proof(out),
+            Self::MySql(session) => {
+                session.ask_proof(out);
+                Ok(())
+            }
+            Self::Postgres(session) => session.ask_proof(out),
         }
     }
 
@@ -145,35 +184,69 @@ impl Session {
     pub fn take_proof(&mut self) -> ServerProof {
         match self {
             Self::MySql(session) => session.take_proof(),
+            Self::Postgres(session) => session.take_proof(),
         }
     }
 
     /// Asks a statement as it is.
-    pub fn say(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// The protocol cannot carry it.
+    pub fn say(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
         match self {
-            Self::MySql(session) => session.say(sql, out),
+            Self::MySql(session) => {
+                session.say(sql, out);
+                Ok(())
+            }
+            Self::Postgres(session) => session.say(sql, out),
         }
     }
 
     /// Prepares the statement of this number.
-    pub fn prepare(&mut self, number: usize, template: &Template, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// The protocol cannot carry it.
+    pub fn prepare(
+        &mut self,
+        number: usize,
+        template: &Template,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         match self {
-            Self::MySql(session) => session.prepare(number, template, out),
+            Self::MySql(session) => {
+                session.prepare(number, template, out);
+                Ok(())
+            }
+            Self::Postgres(session) => session.prepare(number, template, out),
         }
     }
 
     /// Runs the statement of this number with these values.
+    ///
+    /// # Errors
+    /// The protocol cannot carry it.
     #[inline]
-    pub fn run(&mut self, number: usize, template: &Template, values: &Values, out: &mut Vec<u8>) {
+    pub fn run(
+        &mut self,
+        number: usize,
+        template: &Template,
+        values: &Values,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         match self {
-            Self::MySql(session) => session.run(number, template, values, out),
+            Self::MySql(session) => {
+                session.run(number, template, values, out);
+                Ok(())
+            }
+            Self::Postgres(session) => session.run(number, template, values, out),
         }
     }
 
     /// The statement's text with these values, as [`Session::run`] says it where it is not prepared.
     pub fn render(&self, template: &Template, values: &Values, sql: &mut Vec<u8>) {
         match self {
-            Self::MySql(_) => template.render(values, sql),
+            Self::MySql(_) => template.render(values, Dialect::MySql, sql),
+            Self::Postgres(_) => template.render(values, Dialect::Postgres, sql),
         }
     }
 
@@ -181,6 +254,7 @@ impl Session {
     pub fn keep_rows(&mut self, most: usize) {
         match self {
             Self::MySql(session) => session.keep_rows(most),
+            Self::Postgres(session) => session.keep_rows(most),
         }
     }
 
@@ -189,18 +263,19 @@ impl Session {
     pub fn take_rows(&mut self) -> Option<Rows> {
         match self {
             Self::MySql(session) => session.take_rows(),
+            Self::Postgres(session) => session.take_rows(),
         }
     }
 
     /// Takes what arrived of the answer that is due; the answer, when it is whole.
     ///
     /// # Errors
-    /// [`Failure::Statement`] where the server refused the statement and the connection is fit for the next;
-    /// else the connection's end.
+    /// A refusal ([`Failure::is_refusal`]) where the connection is fit for the next statement; else its end.
     #[inline]
     pub fn answer(&mut self, input: &[u8]) -> Result<Option<Answer>, Failure> {
         match self {
             Self::MySql(session) => session.answer(input),
+            Self::Postgres(session) => session.answer(input),
         }
     }
 
@@ -208,6 +283,7 @@ impl Session {
     pub fn in_transaction(&self) -> bool {
         match self {
             Self::MySql(session) => session.in_transaction(),
+            Self::Postgres(session) => session.in_transaction(),
         }
     }
 
@@ -222,13 +298,15 @@ impl Session {
         }
         match self {
             Self::MySql(_) => mysql::unasked(input),
+            Self::Postgres(session) => session.unasked(input),
         }
     }
 
     /// Says goodbye.
     pub fn goodbye(&self, out: &mut Vec<u8>) {
         match self {
-            Self::MySql(_) => mysql::goodbye(out),
+            Self::MySql(_) => tlstax_wire::command::quit(out),
+            Self::Postgres(_) => tlstax_wire_pg::command::terminate(out),
         }
     }
 }

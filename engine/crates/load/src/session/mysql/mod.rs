@@ -9,15 +9,15 @@ use tlstax_client::{Access, Failure};
 use tlstax_contract::Protocol;
 use tlstax_wire::command::{self, Param};
 use tlstax_wire::{
-    Algorithm, AuthPath, Capabilities, DiscardRows, Greeting, Login, LoginStep, PrepareParser,
-    PrepareProgress, Progress, Response, ResponseParser, RowCollector, Status, Violation,
-    WireError,
+    Algorithm, AuthPath, Capabilities, DiscardRows, Greeting, Login, LoginConfig, LoginStep,
+    PrepareParser, PrepareProgress, Progress, Response, ResponseParser, RowCollector, Status,
+    Violation, WireError,
 };
 
 use super::{Answer, Opening, Rows, ServerProof};
 use crate::script::Script;
 use crate::statement::Template;
-use crate::values::{Bound, Values};
+use crate::values::{Bound, Dialect, Values};
 pub use compressed::Compressed;
 pub use proof::server_view;
 
@@ -61,9 +61,9 @@ pub struct MySql {
 }
 
 impl MySql {
-    pub fn new(access: &Access, script: &Script) -> Result<Self, Failure> {
+    pub fn new(config: &Arc<LoginConfig>, script: &Script) -> Result<Self, Failure> {
         Ok(Self {
-            login: Login::new(Arc::clone(&access.login))?,
+            login: Login::new(Arc::clone(config))?,
             agreed: Agreed::new(AuthPath::Empty, Capabilities::default()),
             asked: Asked::Text,
             in_transaction: false,
@@ -151,7 +151,7 @@ impl MySql {
     }
 
     pub fn prepare(&mut self, number: usize, template: &Template, out: &mut Vec<u8>) {
-        let sql = template.prepared_sql();
+        let sql = template.prepared_sql(Dialect::MySql);
         let answer = command::stmt_prepare(out, sql.as_bytes());
         self.agreed.prepare.reset_at(answer);
         self.asked = Asked::Prepare(number);
@@ -161,7 +161,8 @@ impl MySql {
     pub fn run(&mut self, number: usize, template: &Template, values: &Values, out: &mut Vec<u8>) {
         match template.protocol {
             Protocol::Text => {
-                let answer = command::query_with(out, |sql| template.render(values, sql));
+                let answer =
+                    command::query_with(out, |sql| template.render(values, Dialect::MySql, sql));
                 self.agreed.text.reset_at(answer);
                 self.asked = Asked::Text;
             }
@@ -251,10 +252,6 @@ pub fn unasked(input: &[u8]) -> Result<(), Failure> {
         _ => Violation::OutOfTurn("more than it was asked for").into(),
     };
     Err(error.into())
-}
-
-pub fn goodbye(out: &mut Vec<u8>) {
-    command::quit(out);
 }
 
 #[inline]
