@@ -88,10 +88,16 @@ impl Access {
         Self {
             target: Target::Tcp(address),
             sources: Vec::new(),
-            login: LoginTerms::MySql(Arc::new(LoginConfig {
-                compression: None,
-                ..login(job, false, false)
-            })),
+            login: match login_terms(job, false, false) {
+                LoginTerms::MySql(config) => LoginTerms::MySql(Arc::new(LoginConfig {
+                    compression: None,
+                    ..LoginConfig::clone(&config)
+                })),
+                LoginTerms::Postgres(config) => LoginTerms::Postgres(Arc::new(pg::LoginConfig {
+                    methods: pg::AuthMethods::ANY,
+                    ..pg::LoginConfig::clone(&config)
+                })),
+            },
             tls: None,
             library: OnceLock::new(),
         }
