@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
+from tlstax.observers.clock import Clock
 from tlstax.observers.counters import Readings
 from tlstax.observers.perf_events import Reading
 from tlstax.observers.process import CpuReading
@@ -204,6 +205,24 @@ class FarProcess:
             f"the connection to {self._host} was lost",
             remedy=f"see that `ssh {self._host.host}` works, and that a program may run there",
         )
+
+
+class FarClock(Clock):
+    """That of a process on another machine, read in a round trip to it; the server rests meanwhile."""
+
+    clients_read_it = False
+
+    def __init__(self, process: FarProcess) -> None:
+        self._process = process
+
+    @property
+    def is_known(self) -> bool:
+        """There is one, or the process would not have been found."""
+        return True
+
+    def read_us(self) -> float:
+        """Microseconds so far. MachineFault where it can no longer be read."""
+        return self._process.cpu_us()
 
 
 def _use_of(line: str, host: SshHost) -> FarUse:

@@ -160,6 +160,8 @@ class Watch:
             pss_bytes=None if memory is None else memory.pss_bytes,
             threads=None if memory is None else memory.threads,
             counters=counts,
+            cpu_source=side.cpu_source,
+            processes=side.count_processes(),
         )
 
     def _wire_since(self) -> WireUse | None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from tlstax.contract import Frozen
+
+CpuSource = Literal["control group", "task clock", "ticks"]
+"""What tells the CPU time of a server of several processes: see `observers/tree.py`."""
 
 
 class CpuTicks(Frozen):
@@ -48,7 +53,7 @@ class CpuSlice(Frozen):
 
 
 class ProcessUse(Frozen):
-    """What one process used over the window.
+    """What one process used over the window, or all processes of a server that has one for each connection.
 
     `counters` holds what the kernel and the processor counted, by name, user space and kernel apart where
     they could be told apart: `instructions_user`, `cycles_kernel`, `cache_misses_user`, `context_switches`,
@@ -56,6 +61,9 @@ class ProcessUse(Frozen):
     missing. `rss_bytes` is what was resident at the window's end, while the client still had its connections;
     `pss_bytes` the same with shared pages by their share, and `threads` all of the process, where a trial by
     itself kept connections.
+
+    Of several processes `cpu_source` says what told their CPU time, and `processes` how many they were at the
+    window's end; None of one. `rss_bytes` has what they share once.
     """
 
     cpu_user_us: float | None = None
@@ -65,6 +73,8 @@ class ProcessUse(Frozen):
     pss_bytes: int | None = Field(default=None, exclude_if=lambda size: size is None)
     threads: int | None = Field(default=None, exclude_if=lambda number: number is None)
     counters: dict[str, int] = {}
+    cpu_source: CpuSource | None = Field(default=None, exclude_if=lambda source: source is None)
+    processes: int | None = Field(default=None, exclude_if=lambda number: number is None)
 
 
 class WireUse(Frozen):

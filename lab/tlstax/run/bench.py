@@ -21,12 +21,12 @@ from tlstax.mysql.database import Database, SqlError, TableContent
 from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
-from tlstax.observers.far_clock import FarClock
-from tlstax.observers.far_process import FarProcess
+from tlstax.observers.far_process import FarClock, FarProcess
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
+from tlstax.observers.tree import TreeClock
 from tlstax.plan.jobs import SOURCE_ADDRESSES
 from tlstax.records.trial import LibraryClaim, Machine
 from tlstax.run.reset_data import TrialData
@@ -35,6 +35,7 @@ from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.resolve import default_server
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
@@ -74,6 +75,7 @@ class Bench:
     `paths` has the running programs between them, by the level of `path` and whether they lead over the
     distance. `fleet` has the machines that the load comes from, None where it comes from here. `far` is the
     process of a server on another machine, where it may be read, `near` that of an external one on this.
+    `tree` reads all processes of a server here that has one for each connection; None of one that has not.
     """
 
     server: Server
@@ -95,6 +97,7 @@ class Bench:
     fleet: Fleet | None = None
     far: FarProcess | None = None
     near: int | None = None
+    tree: TreeClock | None = None
 
     @property
     def server_pid(self) -> int | None:
@@ -104,12 +107,16 @@ class Bench:
     @property
     def server_clock(self) -> Clock:
         """The CPU clock of the server's process, here or where it runs; at 0 where it is out of reach."""
-        return FarClock(self.far) if self.far is not None else CpuClock(self.server_pid)
+        if self.far is not None:
+            return FarClock(self.far)
+        return self.tree if self.tree is not None else CpuClock(self.server_pid)
 
     @property
     def server_side(self) -> Side:
         """The server's process as it is watched: here, where it runs, or out of reach."""
-        return FarSide(None, far=self.far) if self.far is not None else Side(self.server_pid)
+        if self.far is not None:
+            return FarSide(None, far=self.far)
+        return self.tree.side() if self.tree is not None else Side(self.server_pid)
 
     def client(self, levels: CaseLevels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.
@@ -297,6 +304,7 @@ def private_bench(
     """A private server of this session, started and with its table filled."""
     build = wanted.build or default_server(say)
     counters = Counters(wanted.counted_events) if wanted.counted_events else None
+    tree = TreeClock(ProcessTree()) if build.forks else None
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
@@ -309,12 +317,19 @@ def private_bench(
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,
         # Opened anew for each process that it starts: the last one is the server's.
-        before_exec=counters.open_before_exec if counters else None,
+        before_exec=_taken(counters, tree),
+        tree=tree.tree if tree else None,
         entering=wanted.span.enter_far() if wanted.span else (),
         address=wanted.fleet.server_address if wanted.fleet else LOOPBACK,
     )
     say(f"starting {build.specimen.name}")
-    with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
+    with (
+        counters or nullcontext(),
+        tree or nullcontext(),
+        PrivateServer.start(build, session, settings) as server,
+    ):
+        if tree is not None:
+            say(f"the CPU time of its processes is read {tree.words}")
         verification = Verification(verify="identity", ca_file=server.ca_file)
         sources = () if wanted.fleet else SOURCE_ADDRESSES
         server.check_connections(needs.connections)
@@ -323,8 +338,19 @@ def private_bench(
         )
         with furnished(server, terms, needs, machine, say) as bench:
             bench.counted_events, bench.counters, bench.span = wanted.counted_events, counters, wanted.span
-            bench.fleet = wanted.fleet
+            bench.fleet, bench.tree = wanted.fleet, tree
             yield bench
+
+
+def _taken(counters: Counters | None, tree: TreeClock | None) -> Callable[[int], None] | None:
+    """What gets a server's process before it executes its program; None where nobody needs it."""
+    takers = [own for own in (tree and tree.take, counters and counters.open_before_exec) if own]
+
+    def take(pid: int) -> None:
+        for taker in takers:
+            taker(pid)
+
+    return take if takers else None
 
 
 @contextmanager

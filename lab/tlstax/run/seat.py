@@ -53,7 +53,8 @@ class Seat:
         path = self._route.path
         path_pids = path.pids if path is not None else ()
         self._path_clocks = [CpuClock(pid) for pid in path_pids]
-        self._lead_in = turns.lead_in(trial.case.levels) if full_load and self._clock.is_here else None
+        tells = full_load and self._clock.clients_read_it
+        self._lead_in = turns.lead_in(trial.case.levels) if tells else None
         self._job = self._telling_full_load(job, path_pids)
         self.gathered = Gathered(trial, self._job)
         self._is_storm = job.workload.storm

@@ -9,7 +9,6 @@ it takes its first login.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -264,12 +263,12 @@ class PrivateServer:
         """Nothing is waited for."""
 
     def pause(self) -> None:
-        """Stop the process (SIGSTOP); it keeps its memory and connections."""
-        self._process.signal(signal.SIGSTOP)
+        """Stop it; it keeps its memory and connections."""
+        self._process.pause()
 
     def resume(self) -> None:
-        """Let it go on (SIGCONT)."""
-        self._process.signal(signal.SIGCONT)
+        """Let it go on."""
+        self._process.resume()
 
     def is_alive(self) -> bool:
         """Whether its process runs, paused or not."""

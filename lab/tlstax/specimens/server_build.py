@@ -26,7 +26,8 @@ class ServerBuild:
 
     `own_libraries` are directories of libraries that came with the server and are not found by themselves.
     `machine_loader` runs a program of a root by the machine's loader, with the machine's libraries before
-    the root's: for TLS libraries that need a newer C library than the root has.
+    the root's: for TLS libraries that need a newer C library than the root has. `forks` says whether the
+    server starts a process for each connection.
     """
 
     specimen: Specimen
@@ -36,6 +37,7 @@ class ServerBuild:
     basedir: Path | None = None
     own_libraries: tuple[Path, ...] = ()
     machine_loader: bool = False
+    forks: bool = False
 
     @property
     def era(self) -> tuple[int, int]:

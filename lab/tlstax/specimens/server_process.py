@@ -102,10 +102,19 @@ class ServerProcess:
                 break
         raise self._start_fault(offset)
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, if it runs."""
-        if self._child is not None:
-            self._child.send_signal(number)
+    def pause(self) -> None:
+        """Stop it (SIGSTOP); it keeps its memory and connections. MachineFault where a process goes on."""
+        if self._settings.tree is not None:
+            self._settings.tree.pause()
+        elif self._child is not None:
+            self._child.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        if self._settings.tree is not None:
+            self._settings.tree.resume()
+        elif self._child is not None:
+            self._child.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Kill it and remove its directory. May be called twice.
@@ -119,9 +128,14 @@ class ServerProcess:
     def _bury(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            child.kill()
-            child.wait()
-            self._session.forget(child.pid)
+            self._end(child)
+
+    def _end(self, child: subprocess.Popen[bytes]) -> None:
+        if self._settings.tree is not None:
+            self._settings.tree.end()
+        child.kill()
+        child.wait()
+        self._session.forget(child.pid)
 
     def _write_files(self, credentials: Credentials) -> None:
         """The account statements are secret: their file has mode 0600 and is removed after the start."""
@@ -144,9 +158,7 @@ class ServerProcess:
         except subprocess.TimeoutExpired as error:
             raise self._fault("did not initialise its data in time", log) from error
         finally:
-            child.kill()
-            child.wait()
-            self._session.forget(child.pid)
+            self._end(child)
         if status != 0:
             raise self._fault("could not initialise its data", log)
         statements.unlink()
