@@ -3,20 +3,25 @@
 Three things tell their CPU time, and the first that is to be had is taken:
 
 - a control group's accounts: everything, to the microsecond;
-- perf's task clock, opened before the first process executes its program and inherited by all others: to the
-  nanosecond, less what a process does as it ends. Kernels of 2025 and later, stable ones among them, stop
-  counting before a process gives its memory back (do_exit in kernel/exit.c calls perf_event_exit_task before
-  exit_mm). Of processes that live a millisecond that was 5 % where they held next to nothing, and a third
-  where they had 64 MB of the first one's;
-- /proc: the CPU clocks of those that run, and for those that have ended what their parents have been told
-  (proc(5), /proc/PID/stat, cutime and cstime): everything, but in ticks of a hundredth of a second.
+- perf's task clock, opened before the first process executes its program and inherited by all others:
+  everything, to the nanosecond, where the kernel counts processes to their end. Kernels of 2025 and later,
+  stable ones among them, stop before a process gives its memory back (do_exit in kernel/exit.c calls
+  perf_event_exit_task before exit_mm), which was a fifth of what a connection cost PostgreSQL 15. Whether it
+  is so is tried here, and where it is, the task clock is not taken unless nothing else is asked for;
+- /proc: the CPU clocks of those that are there, and for those that have ended what their parents have been
+  told (proc(5), /proc/PID/stat, cutime and cstime): everything, but in ticks of a hundredth of a second.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,7 +29,7 @@ from typing import Self
 from tlstax.observers import process
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
-from tlstax.observers.perf_events import TASK_CLOCK
+from tlstax.observers.perf_events import TASK_CLOCK, open_event, read_event
 from tlstax.observers.process import CpuReading, ProcessMemory
 from tlstax.observers.sides import Side
 from tlstax.observers.threads import ROOT, Threads, read_threads
@@ -39,10 +44,15 @@ _TICKS = slice(11, 15)
 
 WORDS: dict[CpuSource, str] = {
     "control group": "by their control group",
-    "task clock": "by perf's task clock, without what each process does as it ends",
-    "ticks": "from /proc, in ticks of 10 ms: no control group may be made here, and perf may not count",
+    "task clock": "by perf's task clock",
+    "ticks": "from /proc, which counts those that have ended in ticks of 10 ms",
 }
 """How the CPU time of several processes is read, for a sentence."""
+
+
+_HOLDER = (sys.executable, "-I", "-S", "-c", "import os; held = b'x' * (1 << 26); os._exit(0)")
+LEAST_COUNTED = 0.97
+"""What perf must count of a process of a moment that holds 64 MB when it ends. Its end is a tenth of it."""
 
 
 class TreeClock(Clock):
@@ -90,8 +100,8 @@ class TreeClock(Clock):
                 raise MachineFault("the control group of the server's processes is gone") from error
         if self.source == "task clock":
             return self._events.read()[TASK_CLOCK.name].times / 1e3
-        # A process that ends between two looks is missed by one of them: time does not run backwards for it.
-        self._last_us = max(self._last_us, proc_us(self.tree.members()))
+        # Who ends between two looks is missed by one of them, which lets no time run backwards.
+        self._last_us = max(self._last_us, proc_us(self.tree.members(with_ended=True)))
         return self._last_us
 
     def side(self) -> TreeSide:
@@ -111,8 +121,8 @@ class TreeClock(Clock):
         self.close()
 
     def _is_at_work(self) -> bool:
-        """Whether a member runs or wants to: a control group's accounts show that at the next tick alone."""
-        if self.source != "control group":
+        """Whether a member runs or wants to: only the task clock shows that before the kernel's next tick."""
+        if self.source == "task clock":
             return False
         return any(stat_of(pid)[:1] == ["R"] for pid in self.tree.members())
 
@@ -122,7 +132,7 @@ class TreeClock(Clock):
         if self.tree.group is not None and "control group" in self._only:
             self.source = "control group"
             return
-        if "task clock" in self._only:
+        if "task clock" in self._only and (self._only == {"task clock"} or counts_ends()):
             count()
         self.source = "task clock" if self._events.read() else "ticks"
 
@@ -195,6 +205,29 @@ class TreeSide(Side):
 
     def _members(self) -> tuple[int, ...]:
         return self.tree.members() if self.tree is not None else ()
+
+
+@cache
+def counts_ends() -> bool:
+    """Whether perf's task clock counts what a process does as it ends, tried on one that holds some memory.
+
+    False where it may not count at all.
+    """
+    try:
+        descriptor = open_event(TASK_CLOCK, 0)
+    except OSError:
+        return False
+    try:
+        begun_ns, own_ns = read_event(descriptor).times, time.thread_time_ns()
+        child = subprocess.Popen(_HOLDER, stdin=subprocess.DEVNULL, env={})
+        use = os.wait4(child.pid, 0)[2]
+        child.returncode = 0
+        counted_ns = read_event(descriptor).times - begun_ns - (time.thread_time_ns() - own_ns)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return counted_ns / 1e9 > LEAST_COUNTED * (use.ru_utime + use.ru_stime)
 
 
 def proc_us(members: Iterable[int]) -> float:

@@ -78,9 +78,12 @@ class ProcessTree:
                 tree.group = group
         return tree
 
-    def members(self) -> tuple[int, ...]:
-        """The processes that belong to it now, its first one first; empty when all have ended."""
-        return tuple(member.pid for member in self._found() if not member.has_ended)
+    def members(self, *, with_ended: bool = False) -> tuple[int, ...]:
+        """The processes that belong to it now, its first one first; empty when all have ended.
+
+        `with_ended` are those as well of which no control group knows, and whose parents do not know yet.
+        """
+        return tuple(member.pid for member in self._found() if with_ended or not member.has_ended)
 
     def pause(self) -> None:
         """Let none of them run; they keep memory and connections. MachineFault where one goes on.
