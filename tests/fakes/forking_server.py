@@ -5,6 +5,7 @@ It answers each line of its input with a line:
 - `burn N US`: starts N processes, one after another, which use US microseconds of CPU each and end; answers
   with the microseconds that these had used when they were about to end, by their own clocks, and with what it
   and all that it has started have used so far, their ends included, by getrusage(2);
+- `listen 1`: answers with a port of 127.0.0.1 where it takes a connection, for which it starts a process;
 - `keep N`: starts N that stay and share its memory, and answers with their ids;
 - `fork N`: from now on starts processes that live for a moment, N at a time, and adds a byte to the file
   `forks` in its folder for each; answers at once and to nothing else.
@@ -17,10 +18,15 @@ from __future__ import annotations
 import mmap
 import os
 import resource
+import socket
 import struct
 import sys
 import time
 from collections.abc import Callable
+
+
+_listening: list[socket.socket] = []
+"""What it listens at, until it ends."""
 
 
 def burn(us: int, told: int | None = None) -> None:
@@ -67,6 +73,20 @@ def keep(shared: mmap.mmap) -> None:
         time.sleep(3600)
 
 
+def take_one(listener: socket.socket) -> None:
+    """Say where it listens, and have a process keep the first connection there."""
+    print(listener.getsockname()[1], flush=True)  # noqa: T201
+    connection, _ = listener.accept()
+
+    def serve() -> None:
+        listener.close()
+        time.sleep(3600)
+
+    started(serve)
+    connection.close()
+    _listening.append(listener)
+
+
 def fork_on(at_a_time: int) -> None:
     """Start one after another, without an end."""
     with open("forks", "ab", buffering=0) as forks:  # noqa: PTH123 (a program of a few imports)
@@ -90,6 +110,8 @@ def main() -> None:
         number = int(numbers[0])
         if what == "burn":
             print(burned_us(number, int(numbers[1])), used_us(), flush=True)  # noqa: T201
+        elif what == "listen":
+            take_one(socket.create_server(("127.0.0.1", 0)))
         elif what == "keep":
             print(*(started(lambda: keep(shared)) for _ in range(number)), flush=True)  # noqa: T201
         else:

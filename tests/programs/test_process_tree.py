@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,11 +20,13 @@ import psutil
 import pytest
 
 import forking_server
+from tlstax.clients.engine import built_beside
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
+from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost
 from tlstax.observers.perf_events import TASK_CLOCK, fault_of
-from tlstax.observers.sides import Side
+from tlstax.observers.sides import FarSide, Side
 from tlstax.observers.tree import TreeClock, TreeSide, proc_us, resident_bytes
 from tlstax.observers.window import Watch, Watched
 from tlstax.records.window import CpuSource
@@ -279,6 +282,35 @@ def test_a_server_at_work_is_found_from_any_of_its_processes(tmp_path: Path, sou
         assert clock.read_us() - begun_us >= planted_us * 0.98 - (30_000 if source == TICKS else 0)
         made.end()
         clock.close()
+
+
+def test_all_processes_of_a_server_elsewhere_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine is this one: what stands for ssh hands the command to a shell here."""
+    program = tmp_path / "ssh"
+    program.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("TLSTAX_SSH", str(program))
+    tree = ProcessTree()
+    with server(tmp_path / "a", tree.take) as own, socket.socket() as client:
+        port = int(own.tell("listen 1"))
+        client.connect(("127.0.0.1", port))
+        own.burn(0)
+        ends = ConnectionEnds(f"127.0.0.1:{client.getsockname()[1]}", port)
+        with FarProcess(SshHost("db.example"), built_beside("tlstax-watch"), ends) as far:
+            assert (far.pid, far.cpu_source) == (own.pid, CONTROL_GROUP if tree.group else TICKS)
+            side, clock, faults = FarSide(None, far=far), FarClock(far), far.use().threads.page_faults
+            assert (side.cpu_source, side.count_processes()) == (far.cpu_source, 2)
+            begun_us, said = clock.read_us(), own.burn(0)
+            charged_us = own.burn(CHILDREN).charged_us - said.charged_us
+            used_us, use = clock.read_us() - begun_us, far.use()
+            slack_us = 0 if tree.group else 30_000
+            assert charged_us * 0.98 - slack_us <= used_us <= charged_us * 1.02 + slack_us
+            assert use.threads.page_faults > faults + CHILDREN
+            assert len(use.threads.context_switches) == use.processes == 2
+            assert abs(far.rss_bytes() - (resident_bytes(tree.members()) or 0)) < 4 << 20
+        tree.end()
 
 
 def test_memory_that_all_share_counts_once(tmp_path: Path) -> None:

@@ -56,6 +56,15 @@ class FarSide(Side):
 
     far: FarProcess | None = None
 
+    @property
+    def cpu_source(self) -> CpuSource | None:
+        """What tells the CPU time of several processes there; None of one."""
+        return self.far.cpu_source if self.far else None
+
+    def count_processes(self) -> int | None:
+        """How many processes they are; None where it is one by its nature."""
+        return self.far.use().processes if self.far and self.far.cpu_source else None
+
     def read_cpu(self) -> CpuReading | None:
         """Its CPU time."""
         return self.far.use().cpu if self.far else None

@@ -20,6 +20,7 @@ from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
+from tlstax.observers.tree import WORDS
 from tlstax.plan import at_work
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
@@ -436,5 +437,7 @@ def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]
     program = built_beside("tlstax-watch")
     with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
+        if process.cpu_source is not None:
+            say(f"it starts others: the CPU time of all is read {WORDS[process.cpu_source]}")
         bench.far = process
         yield
