@@ -24,7 +24,6 @@ import sys
 import time
 from collections.abc import Callable
 
-
 _listening: list[socket.socket] = []
 """What it listens at, until it ends."""
 

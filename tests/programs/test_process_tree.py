@@ -25,7 +25,9 @@ from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost
+from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import TASK_CLOCK, fault_of
+from tlstax.observers.profiler import FREQUENCY_HZ, Profiler, probe
 from tlstax.observers.sides import FarSide, Side
 from tlstax.observers.tree import TreeClock, TreeSide, proc_us, resident_bytes
 from tlstax.observers.window import Watch, Watched
@@ -311,6 +313,22 @@ def test_all_processes_of_a_server_elsewhere_are_read(
             assert len(use.threads.context_switches) == use.processes == 2
             assert abs(far.rss_bytes() - (resident_bytes(tree.members()) or 0)) < 4 << 20
         tree.end()
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_a_profile_has_the_samples_of_processes_that_come_and_go(tmp_path: Path) -> None:
+    tree = ProcessTree()
+    with server(tmp_path / "a", tree.take) as own:
+        own.tell("keep 2")
+        machine = describe_machine()
+        with Profiler(own.pid, os.getpid(), probe(), machine, folder=tmp_path, server_tree=tree) as profiler:
+            profiler.start()
+            planted_us = own.burn(CHILDREN).planted_us
+            sampled = profiler.stop()
+        tree.end()
+    assert sampled.profile is not None, sampled.why_none
+    assert sampled.profile.server is not None
+    assert sampled.profile.server.samples > 0.5 * planted_us / 1e6 * FREQUENCY_HZ
 
 
 def test_memory_that_all_share_counts_once(tmp_path: Path) -> None:

@@ -125,7 +125,9 @@ def _profiler(trial: Trial, bench: Bench, client_pid: int | None, watching: Exit
     """What samples a profiled trial, not sampling yet; None for the others."""
     if not trial.profiled or bench.sampling is None:
         return None
-    return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
+    tree = bench.tree.tree if bench.tree is not None else None
+    profiler = Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine, server_tree=tree)
+    return watching.enter_context(profiler)
 
 
 def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from tlstax.contract import Frozen
@@ -17,6 +17,9 @@ FIELDS = "pid,ip,sym,dso"
 _SAMPLE = re.compile(r"\s*([0-9]{1,10})\s*$")
 _ADDRESS_AND_SYMBOL = re.compile(r"\s+([0-9a-f]+)\s+(.*)", re.DOTALL)
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)?\s+lost\s+([0-9]{1,18})(?![0-9])")
+_FORK = re.compile(
+    r"\s*[0-9]{1,10}\s+PERF_RECORD_FORK\(([0-9]{1,10}):[0-9]{1,10}\):\(([0-9]{1,10}):[0-9]{1,10}\)"
+)
 _BRACKET = re.compile(r"[()]")
 _END_OF_STACK = "f" * 16
 """The address that perf's unwinder gives for what lies behind the part of the stack that was kept."""
@@ -43,13 +46,17 @@ class Samples(Frozen):
     lost: int
 
 
-def parse(lines: Iterable[str], pids: dict[int, Side]) -> Samples:
+def parse(lines: Iterable[str], pids: Mapping[int, Side], trees: Collection[Side] = ()) -> Samples:
     """What `perf script --fields pid,ip,sym,dso --show-lost-events` printed, of these processes.
+
+    Of the sides in `trees` also what their processes have started counts, by the events that perf prints with
+    `--show-task-events`: one for each process that was there when it began, and that came since.
 
     A sample is a line with its process id, then a line a frame from the leaf to the root, then an empty
     line. Samples of the kernel's own work for perf are dropped: without perf there would be none.
     """
     stacks: dict[Side, Counter[str]] = {side: Counter() for side in pids.values()}
+    started: dict[int, Side] = {}
     lost = 0
     side: Side | None = None
     chain: list[Frame | None] = []
@@ -61,11 +68,20 @@ def parse(lines: Iterable[str], pids: dict[int, Side]) -> Samples:
         _count(stacks, side, chain)
         chain = []
         sample = _SAMPLE.match(line)
-        side = pids.get(int(sample[1])) if sample else None
+        side = _side(int(sample[1]), pids, started) if sample else None
         if dropped := _LOST.search(line):
             lost += int(dropped[1])
+        if trees and (fork := _FORK.match(line)):
+            started.pop(int(fork[1]), None)  # Another process had this id.
+            parent = _side(int(fork[2]), pids, started)
+            if parent is not None and parent in trees:
+                started[int(fork[1])] = parent
     _count(stacks, side, chain)
     return Samples(sides={side: SideProfile(stacks=dict(found)) for side, found in stacks.items()}, lost=lost)
+
+
+def _side(pid: int, pids: Mapping[int, Side], started: Mapping[int, Side]) -> Side | None:
+    return pids.get(pid) or started.get(pid)
 
 
 def _parts_of_frame(line: str) -> tuple[str, str, str] | None:
