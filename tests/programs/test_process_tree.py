@@ -6,6 +6,7 @@ The server is a stand-in (`tests/fakes/forking_server.py`) that says by getrusag
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ import pytest
 
 import forking_server
 from tlstax.clients.engine import built_beside
+from tlstax.external import near
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
@@ -270,7 +272,9 @@ def test_what_a_killed_laboratory_left_paused_is_ended_by_the_next(
         assert not groups(laboratory)
 
 
-def test_a_server_at_work_is_found_from_any_of_its_processes(tmp_path: Path, source: CpuSource) -> None:
+def test_a_server_at_work_is_found_from_any_of_its_processes(
+    tmp_path: Path, source: CpuSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = ProcessTree(with_group=source == CONTROL_GROUP)
     with server(tmp_path / "a", made.take) as own:
         kept = int(own.tell("keep 2").split()[0])
@@ -278,6 +282,10 @@ def test_a_server_at_work_is_found_from_any_of_its_processes(tmp_path: Path, sou
         tree = ProcessTree.around(kept)
         clock = TreeClock(tree, [source])
         clock.around()
+        monkeypatch.setattr(near, "_SERVER", re.compile("server"))
+        beside = near._of(kept)
+        assert beside.tree is not None
+        assert (beside.pid, beside.name, len(beside.tree.members())) == (own.pid, "server", 3)
         assert (tree.pid, clock.source, len(tree.members())) == (own.pid, source, 3)
         begun_us, alone_us = clock.read_us(), CpuClock(own.pid).read_us()
         planted_us = own.burn(CHILDREN).planted_us + CpuClock(own.pid).read_us() - alone_us

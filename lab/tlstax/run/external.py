@@ -20,7 +20,7 @@ from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
-from tlstax.observers.tree import WORDS
+from tlstax.observers.tree import WORDS, TreeClock
 from tlstax.plan import at_work
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
@@ -423,6 +423,10 @@ def _furnished(  # noqa: PLR0913, PLR0917 (what a bench is made of)
     bench.client_claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     bench.clients = specimens.clients
     bench.near = own.near.pid if own.near is not None else None
+    if own.near is not None and own.near.tree is not None:
+        bench.tree = stack.enter_context(TreeClock(own.near.tree))
+        bench.tree.around()
+        say(f"it starts others: the CPU time of all is read {bench.tree.words}")
     return bench
 
 
