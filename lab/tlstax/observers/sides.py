@@ -8,8 +8,7 @@ from pathlib import Path
 from tlstax.observers import process
 from tlstax.observers.counters import Counters, Readings
 from tlstax.observers.far_process import FarProcess
-from tlstax.observers.process import CpuReading, ProcessMemory
-from tlstax.observers.threads import ROOT, Threads, read_threads
+from tlstax.observers.process import ROOT, CpuReading, ProcessMemory, Threads, read_threads
 from tlstax.records.window import CpuSource
 
 

@@ -30,9 +30,8 @@ from tlstax.observers import process
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
 from tlstax.observers.perf_events import TASK_CLOCK, open_event, read_event
-from tlstax.observers.process import CpuReading, ProcessMemory
+from tlstax.observers.process import ROOT, CpuReading, ProcessMemory, Threads, read_threads
 from tlstax.observers.sides import Side
-from tlstax.observers.threads import ROOT, Threads, read_threads
 from tlstax.records.window import CpuSource
 from tlstax.specimens.process_tree import ProcessTree, stat_of
 from tlstax.support.errors import MachineFault

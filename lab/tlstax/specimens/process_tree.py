@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tlstax.specimens import control_group
 from tlstax.specimens.control_group import ControlGroup
 from tlstax.support.errors import MachineFault
+from tlstax.support.text import natural
 
 ROOT = Path("/")
 WITHIN_S, POLL_S = 10.0, 0.002
@@ -193,8 +194,9 @@ def end_those_in(folder: Path) -> None:
 def stats(root: Path = ROOT) -> Iterator[tuple[int, list[str]]]:
     """Every process and the fields behind its name in /proc/PID/stat (proc(5))."""
     for entry in os.scandir(root / "proc"):
-        if entry.name.isascii() and entry.name.isdigit() and (fields := stat_of(int(entry.name), root)):
-            yield int(entry.name), fields
+        pid = natural(entry.name)
+        if pid is not None and (fields := stat_of(pid, root)):
+            yield pid, fields
 
 
 def stat_of(pid: int, root: Path = ROOT) -> list[str]:

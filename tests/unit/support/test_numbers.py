@@ -15,7 +15,7 @@ from tlstax.clients.sysbench import failures as sysbench
 from tlstax.mysql.connection_log import _schema
 from tlstax.observers import cgroup, machine, ports, processors, wire
 from tlstax.observers.far_process import SshHost, _use_of, parsed
-from tlstax.observers.threads import read_threads
+from tlstax.observers.process import read_threads
 from tlstax.plan.stand_ins import stand_in_for
 from tlstax.records.trial import Changes
 from tlstax.study import load_study

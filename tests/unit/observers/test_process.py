@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tlstax.observers.threads import read_threads, threads_between
+from tlstax.observers.process import read_threads, threads_between
 
 PID = 77
 
