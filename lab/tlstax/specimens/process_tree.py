@@ -52,6 +52,7 @@ class ProcessTree:
     def __init__(self, *, with_group: bool = True) -> None:
         self._with_group = with_group
         self.pid: int | None = None
+        self._started_ticks: int | None = None
         self.group: ControlGroup | None = None
 
     def take(self, pid: int) -> None:
@@ -61,7 +62,7 @@ class ProcessTree:
         server that is started anew: the one before must have ended.
         """
         self._forget_group()
-        self.pid = pid
+        self._begin_at(pid)
         self.group = control_group.made_for(pid) if self._with_group else None
 
     @classmethod
@@ -72,8 +73,8 @@ class ProcessTree:
         nothing else is in that, as in a container or a service of its own.
         """
         tree = cls(with_group=False)
-        tree.pid = first_of(pid)
-        group = control_group.group_of(tree.pid)
+        tree._begin_at(first := first_of(pid))
+        group = control_group.group_of(first)
         with contextlib.suppress(OSError, KeyError):
             if group is not None and group.cpu_us() > 0 and set(group.members()) == set(tree.members()):
                 tree.group = group
@@ -145,6 +146,10 @@ class ProcessTree:
             time.sleep(POLL_S)
         self._forget_group()
 
+    def _begin_at(self, pid: int) -> None:
+        fields = stat_of(pid)
+        self.pid, self._started_ticks = pid, int(fields[_STARTED]) if fields else None
+
     def _controls(self) -> ControlGroup | None:
         """The control group where it may be frozen and killed: one of ours."""
         return self.group if self.group is not None and self.group.is_ours else None
@@ -168,7 +173,9 @@ class ProcessTree:
         for pid, fields in stats():
             known[pid] = _member(pid, fields)
             children.setdefault(int(fields[_PARENT]), []).append(pid)
-        family = [self.pid] if self.pid in known else []
+        # Once it has ended and was seen to, its id may be another's.
+        first = known.get(self.pid)
+        family = [self.pid] if first is not None and first.started_ticks == self._started_ticks else []
         for pid in family:
             yield known[pid]
             family += children.get(pid, [])
