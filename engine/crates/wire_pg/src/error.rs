@@ -38,9 +38,9 @@ pub enum WireError {
     /// TLS was asked for and the server answered `N`.
     #[error("TLS was asked for, but the server does not offer it (it answered N to SSLRequest)")]
     TlsNotOffered,
-    /// More than one byte answered `SSLRequest` (CVE-2021-23222).
+    /// More than one byte answered `SSLRequest`, or some came before the handshake (CVE-2021-23222).
     #[error(
-        "the server sent more than one byte in answer to SSLRequest: what comes unencrypted before TLS could \
+        "the server sent more than the one byte that answers SSLRequest: what comes unencrypted before TLS could \
          pass for what came inside it (CVE-2021-23222), so the connection was given up"
     )]
     BytesBeforeTls,

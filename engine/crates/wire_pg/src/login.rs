@@ -132,6 +132,9 @@ impl Login {
             | LoginStage::ScramFinal
             | LoginStage::ScramVerdict
             | LoginStage::Authenticated => self.advance(input, keys, out),
+            // What is plain would pass for what comes from inside TLS, or for an answer to what was not yet said.
+            LoginStage::TlsHandshake if !input.is_empty() => Err(WireError::BytesBeforeTls),
+            LoginStage::EndPoint if !input.is_empty() => Err(Violation::OutOfTurn.into()),
             _ => {
                 let what = "Login::feed before it began, after it was done or failed, or when it asked for \
                             something else";
@@ -152,14 +155,15 @@ impl Login {
         self.keep_opening(input);
         loop {
             let is_first = self.messages == 0;
-            let opening = &self.opening[..self.opening_len];
-            let admit = |kind, length| admit(kind, length, is_first.then_some(opening));
-            let Some(message) = self.decoder.next(&mut rest, admit)? else {
-                return Ok(if out.len() > written_before {
-                    LoginStep::Send
-                } else {
-                    LoginStep::NeedMore
-                });
+            let message = match self
+                .decoder
+                .next(&mut rest, |kind, length| admit(kind, length, is_first))
+            {
+                Ok(Some(message)) => message,
+                Ok(None) if out.len() > written_before => return Ok(LoginStep::Send),
+                Ok(None) => return Ok(LoginStep::NeedMore),
+                Err(_) if is_first => return Err(stranger(&self.opening)),
+                Err(error) => return Err(error),
             };
             self.messages += 1;
             if self.messages > MAX_MESSAGES {
@@ -215,15 +219,14 @@ impl Login {
     }
 }
 
-/// Whether a message's body is wanted: all but those of notices. A first message is also held against what a server
-/// can open with.
-fn admit(kind: u8, length: usize, opening: Option<&[u8]>) -> Result<bool, WireError> {
+/// Whether a message's body is wanted: all but those of notices. The first is none, nor anything but what a server can
+/// open with.
+fn admit(kind: u8, length: usize, is_first: bool) -> Result<bool, WireError> {
     const NOTICE: u8 = b'N';
-    const FIRST: [u8; 4] = [b'R', b'E', b'v', NOTICE];
-    if let Some(opening) = opening {
-        if !FIRST.contains(&kind) || length > MAX_MESSAGE {
-            return Err(stranger(opening));
-        }
+    const FIRST: [u8; 3] = [b'R', b'E', b'v'];
+    if is_first && !FIRST.contains(&kind) {
+        let due = "a request to authenticate";
+        return Err(Violation::UnexpectedMessage { kind, due }.into());
     }
     if kind == NOTICE {
         return Ok(false);

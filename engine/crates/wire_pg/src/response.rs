@@ -350,6 +350,10 @@ impl Machine {
         self.asked = asked;
         self.error = None;
         self.is_described = false;
+        if asked == Asked::Prepare {
+            self.parameter_types.clear();
+            self.columns.clear();
+        }
         self.response = Response {
             transaction: self.response.transaction,
             ..Response::default()
