@@ -20,11 +20,11 @@ from pathlib import Path
 
 from tlstax import __version__
 from tlstax.cli.exit import guarded
-from tlstax.cli.kept import open_store
-from tlstax.cli.pack_command import run_or_pack
+from tlstax.cli.export_command import run_or_pack
 from tlstax.plan.order import cases
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import render
+from tlstax.store import open_store
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed, unpacked
 from tlstax.study import load_study

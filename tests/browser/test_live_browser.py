@@ -12,8 +12,7 @@ from test_report_browser import OVERFLOW, PALE_TEXT, SMALLEST_TEXT, SMALLEST_TEX
 from live_runs import begun, hostile, over, preparing
 from tlstax.report.page.live import live_parts
 from tlstax.results.live import LiveRun
-from tlstax.run.live.audience import Audience
-from tlstax.run.live.server import address, listening, new_token, served
+from tlstax.run.live_page import Audience, address, listening, new_token, served
 
 LEAST_CONTRAST = 4.5
 """Of text to what is behind it (WCAG 2.2, 1.4.3)."""

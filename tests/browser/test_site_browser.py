@@ -11,7 +11,7 @@ from test_report_browser import CUT_OFF, LIGHT, OVERFLOW, WIDTHS
 
 from report_runs import guest, hostile, one_workload_one_level
 from tlstax import __version__
-from tlstax.cli.publish_command import publish_command
+from tlstax.cli.export_command import publish_command
 from tlstax.report.page import html as page_html
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed

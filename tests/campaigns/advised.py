@@ -30,7 +30,7 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql.answer_rows import answers_of
+from tlstax.mysql.table_rows import answers_of
 from tlstax.observers.clock import CpuClock
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind

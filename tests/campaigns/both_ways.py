@@ -98,7 +98,7 @@ def main(starts: int, slices: int, names: list[str]) -> int:
     return status
 
 
-def _job(bench: Bench, name: str, levels: dict[str, str], slices: int) -> Job:
+def job_of(bench: Bench, name: str, levels: dict[str, str], slices: int) -> Job:
     from tlstax.contract import DriverTerms  # noqa: PLC0415
     from tlstax.plan.jobs import job_for  # noqa: PLC0415
     from tlstax.study.factors import CaseLevels  # noqa: PLC0415
@@ -132,7 +132,7 @@ def _started(
     from tlstax.clients.process import LoadClient  # noqa: PLC0415
 
     new, old = (
-        LoadClient(obtain_client(name, lambda _: None).command, _job(bench, name, levels, slices))
+        LoadClient(obtain_client(name, lambda _: None).command, job_of(bench, name, levels, slices))
         for name in (today, PAIRS[today][0])
     )
     sums = Sums(), Sums()
@@ -167,7 +167,7 @@ def _tell_own_cost(bench: Bench, today: str) -> None:
     command[command.index("driver")] = "driver-cost"
     for protocol in ("text", "prepared"):
         levels = {"tls": "off", "workload": "point-select", "protocol": protocol}
-        job = _job(bench, today, levels, 10).model_dump_json().encode() + b"\n"
+        job = job_of(bench, today, levels, 10).model_dump_json().encode() + b"\n"
         # Its standard input stays open: its end would end the adapter.
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
             if host.stdin is None or host.stdout is None:

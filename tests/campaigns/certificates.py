@@ -28,17 +28,16 @@ from planted_certificates import HOST, KINDS, Kind, Planted
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOn
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
-from tlstax.external.tls import GuestTls
+from tlstax.external import connection as external_connection
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.tls import ExternalTls
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
 from tlstax.support.errors import TlstaxError
-from tlstax.tools.inspection.asking import WITHIN_S, least_job
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.tools.inspection import inspect
+from tlstax.tools.tls_probe import WITHIN_S, least_job
 
 GREETING = (
     b"K\0\0\0\n9.7.4-2\0!,\0\0R4^\x13\x15\x08Ic\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0#\x08[\x10S5sd>J@-\0"
@@ -93,21 +92,21 @@ def openssl_code(port: int, authorities: Path) -> int | None:
     return int(found[-1])
 
 
-def access_to(port: int, tls: GuestTls, user: str = "ann", password: str = "none") -> GuestAccess:  # noqa: S107
-    return GuestAccess(GuestAddress(HOST, port, user), user, password, tls)
+def access_to(port: int, tls: ExternalTls, user: str = "ann", password: str = "none") -> ExternalAccess:  # noqa: S107
+    return ExternalAccess(ExternalAddress(HOST, port, user), user, password, tls)
 
 
-def login_words(access: GuestAccess) -> str:
+def login_words(access: ExternalAccess) -> str:
     """The sentence by which a login that verifies refuses the server; empty where it passes TLS."""
     try:
-        guest_connection.connect(access, None, PATIENCE_S).close()
+        external_connection.connect(access, None, PATIENCE_S).close()
     except TlstaxError as error:
         sentence = error.sentence()
         return sentence if re.search(r"certificate|chain|TLS handshake|authority", sentence) else ""
     return ""
 
 
-def engine_words(access: GuestAccess) -> str:
+def engine_words(access: ExternalAccess) -> str:
     """The load engine's."""
     tls = TlsOn(verify="identity", ca_file=access.tls.ca_file)
     account = Account(user=access.user, password=access.password)
@@ -130,7 +129,7 @@ class Silent:
         """Something begins."""
 
 
-def inspected_words(access: GuestAccess) -> str:
+def inspected_words(access: ExternalAccess) -> str:
     """What `inspect` says without a file of authorities."""
     try:
         found = inspect(access, 0.0, Silent())
@@ -175,11 +174,11 @@ def said_of(kind: Kind, folder: Path, server: PrivateServer | None = None) -> tu
     """What everybody says of it, and where it was planted: in this server if that takes it."""
     planted = kind.make()
     _, _, authorities = planted.files(folder)
-    tls = GuestTls("VERIFY_IDENTITY", str(authorities))
+    tls = ExternalTls("VERIFY_IDENTITY", str(authorities))
     if server is not None and loads(server, planted):
         port, account = server.endpoint().port, server.load_account
         verifying = access_to(port, tls, account.user, account.password)
-        plain = access_to(port, GuestTls(), account.user, account.password)
+        plain = access_to(port, ExternalTls(), account.user, account.password)
         said = Said(
             openssl_code(port, authorities),
             login_words(verifying),

@@ -7,18 +7,18 @@ from contextlib import closing, contextmanager
 
 from pymysql.err import MySQLError
 
-from tlstax.external import connection as guest_connection
+from tlstax.external import connection as external_connection
 from tlstax.external import server as guest_server
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.made import Warn
-from tlstax.external.tls import GuestTls, SslMode
+from tlstax.external.tls import ExternalTls, SslMode
 from tlstax.mysql import status
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.study.factors import CaseLevels
+from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds
-from tlstax.study.workload_files import parse_workload
 from tlstax.support.errors import MachineFault
 
 PASSWORD = "Sesame, open!"
@@ -31,14 +31,16 @@ statements = [{ sql = "DELETE FROM mine WHERE id={id}" }]
 """
 
 
-def access_to(port: int, mode: SslMode = "PREFERRED") -> GuestAccess:
+def access_to(port: int, mode: SslMode = "PREFERRED") -> ExternalAccess:
     """The way in for `ann` at this port of 127.0.0.1, in the schema `lent`."""
-    return GuestAccess(GuestAddress("127.0.0.1", port, "ann", "lent"), "ann", PASSWORD, GuestTls(mode))
+    return ExternalAccess(
+        ExternalAddress("127.0.0.1", port, "ann", "lent"), "ann", PASSWORD, ExternalTls(mode)
+    )
 
 
-def visit(access: GuestAccess, warn: Warn) -> None:
+def visit(access: ExternalAccess, warn: Warn) -> None:
     """All that the laboratory itself asks of an external server, in the order of a run."""
-    with guest_server.GuestServer.open(access, warn) as guest:
+    with guest_server.ExternalServer.open(access, warn) as guest:
         guest.room()
         guest.prepare_table(CONTENT)
         with closing(guest.admin()) as admin:
@@ -50,8 +52,8 @@ def visit(access: GuestAccess, warn: Warn) -> None:
                 _trial(guest, data, admin, workload)
 
 
-def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, workload: str) -> None:
-    """What fails here costs the trial alone, as long as the server answers (run/trial.py, `Bench.revive`)."""
+def _trial(guest: guest_server.ExternalServer, data: TrialData, admin: Database, workload: str) -> None:
+    """What fails here costs the trial alone, as long as the server answers (`Bench.revived`)."""
     try:
         data.ready(admin, CaseLevels.of({"workload": workload}))
         status.read_status(admin)
@@ -63,12 +65,12 @@ def _trial(guest: guest_server.GuestServer, data: TrialData, admin: Database, wo
 @contextmanager
 def impatient(login_s: float, statement_s: float) -> Iterator[None]:
     """In this block the laboratory waits this long, so that silence costs no minutes."""
-    defaults = guest_connection.connect.__defaults__
-    kept = guest_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S
-    guest_connection.connect.__defaults__ = (login_s,)
-    guest_connection.STATEMENT_TIMEOUT_S = guest_server.CLEAN_UP_TIMEOUT_S = statement_s
+    defaults = external_connection.connect.__defaults__
+    kept = external_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S
+    external_connection.connect.__defaults__ = (login_s,)
+    external_connection.STATEMENT_TIMEOUT_S = guest_server.CLEAN_UP_TIMEOUT_S = statement_s
     try:
         yield
     finally:
-        guest_connection.connect.__defaults__ = defaults
-        guest_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S = kept
+        external_connection.connect.__defaults__ = defaults
+        external_connection.STATEMENT_TIMEOUT_S, guest_server.CLEAN_UP_TIMEOUT_S = kept

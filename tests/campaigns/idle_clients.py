@@ -18,7 +18,7 @@ from tlstax.contract import TlsOn
 from tlstax.observers.clock import CpuClock
 from tlstax.plan.jobs import job_for
 from tlstax.run.bench import Bench, Needs, open_private_bench
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import ENGINE

@@ -25,13 +25,13 @@ from typing import Any
 import pymysql
 from sql_statements import HARMLESS, mutation, statement
 
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
-from tlstax.external.server import GUEST_TABLES, GuestServer
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.server import EXTERNAL_TABLES, ExternalServer
 from tlstax.external.sql_text import Place
-from tlstax.external.tls import GuestTls
+from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
@@ -211,14 +211,14 @@ class Tally:
 class Visit:
     """The laboratory at the house, with a workload that has tables of its own; a statement more at a time."""
 
-    def __init__(self, house: House, guest: GuestServer, worker: Database, *, guarded: bool) -> None:
+    def __init__(self, house: House, guest: ExternalServer, worker: Database, *, guarded: bool) -> None:
         self._house, self._guest, self._worker, self._guarded = house, guest, worker, guarded
         for one in PREPARE:
             guest.carry_out(worker, one, once=True)
 
     def say(self, place: Place, sql: str) -> str:
         """Have it looked at and carried out: "refused", "failed" (by the server) or "said"."""
-        table = GUEST_TABLES["sbtest"]
+        table = EXTERNAL_TABLES["sbtest"]
         try:
             own = _workload(place, sql)
         except ValueError:
@@ -226,7 +226,7 @@ class Visit:
         if not self._guarded:
             return _carried_out(_as_sent(sql, table))
         try:
-            check_workloads([own], "lent", GUEST_TABLES)
+            check_workloads([own], "lent", EXTERNAL_TABLES)
             if place in {"prepare", "restore"}:
                 try:
                     self._guest.carry_out(self._worker, _as_sent(sql, table), once=place == "prepare")
@@ -277,10 +277,10 @@ def _as_ann() -> Database:
 
 @contextmanager
 def visiting(house: House, *, guarded: bool) -> Iterator[Visit]:
-    access = GuestAccess(
-        GuestAddress("127.0.0.1", PORT, "ann", "lent"), "ann", PASSWORD, GuestTls("PREFERRED")
+    access = ExternalAccess(
+        ExternalAddress("127.0.0.1", PORT, "ann", "lent"), "ann", PASSWORD, ExternalTls("PREFERRED")
     )
-    with GuestServer.open(access) as guest:
+    with ExternalServer.open(access) as guest:
         guest.prepare_table(TableContent(rows=50, seed=5))
         with closing(guest.admin()) as worker:
             yield Visit(house, guest, worker, guarded=guarded)

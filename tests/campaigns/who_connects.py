@@ -20,8 +20,7 @@ from pathlib import Path
 
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
-from tlstax.external import address
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess, parse_url
 from tlstax.mysql import accounts, answers
 from tlstax.results.inspection import Cause, InspectedServer, LockedOut, Obstacle, Step, Way, WhoConnects
 from tlstax.specimens.certificates import CertificateRequest
@@ -30,12 +29,11 @@ from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.stats.remedies import SERVER
-from tlstax.study.legacy_tls import ANY_KEY
-from tlstax.tools.inspection.inspection import inspect
+from tlstax.study.tls_levels import ANY_KEY
+from tlstax.tools.inspection import inspect
 from tlstax.tools.probes.drivers.driver_facts import OLD_CONF
 from tlstax.tools.probes.drivers.logins import Trial, encrypting, try_driver
-from tlstax.tools.probes.drivers.readiness import listed_drivers
-from tlstax.tools.probes.drivers.served_certificates import ADDRESSES
+from tlstax.tools.probes.drivers.probe import ADDRESSES, listed_drivers
 from tlstax.topics.inspection.known_drivers import known_drivers
 
 OWN = CertificateRequest(addresses=ADDRESSES)
@@ -125,7 +123,7 @@ class Tally:
 def inspected(server: PrivateServer, names: Sequence[str]) -> InspectedServer:
     account = server.load_account
     url = f"mysql://{account.user}@127.0.0.1:{server.endpoint().port}/{account.database}"
-    access = GuestAccess(address=address.parse(url), user=account.user, password=account.password)
+    access = ExternalAccess(address=parse_url(url), user=account.user, password=account.password)
     return inspect(access, 0.0, Quiet(), names)
 
 

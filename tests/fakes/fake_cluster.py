@@ -11,18 +11,20 @@ from statistics import NormalDist
 
 from fake_trials import fake_header, fake_record, tax_truth
 from tlstax.contract import Frozen
-from tlstax.machines.cluster import Heard, Node, Worker
-from tlstax.machines.messages import (
+from tlstax.machines.cluster import (
     ORDERS,
     Began,
     BeginOrder,
     BlockDone,
     BlockOrder,
     Failed,
+    Heard,
     Measured,
+    Node,
     Opened,
     OpenOrder,
     Said,
+    Worker,
     line,
 )
 from tlstax.records.trial import Specimen, Trial, TrialRecord

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fake_trials import TAX_TRUTHS, fake_record
-from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Slices
 
 Done = Sequence[tuple[int, float]]
 """The operations of each slice, and what became of all costs in it (1: as ever, 2: twice as dear)."""

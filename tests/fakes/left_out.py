@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tlstax.contract import ClosedLoop, Schedule
 from tlstax.study import exclusions
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, why_not
 from tlstax.study.level_names import Levels
 from tlstax.study.server_abilities import CATALOGUED

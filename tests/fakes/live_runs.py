@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fake_trials import fake_run
 from tlstax.results.live import LiveRun, LiveTrials
-from tlstax.topics.live import ended
+from tlstax.stats.live import ended
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e"
 

@@ -15,8 +15,8 @@ from math import exp
 from random import Random
 
 from tlstax.plan.order import blocks
-from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
+from tlstax.records.window import Slices
 from tlstax.study import Levels, Study
 
 ROUNDS = 20

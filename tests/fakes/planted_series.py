@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tlstax.plan.order import cases
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Levels, Study
 
 Planted = Callable[[Levels, int], dict[str, float]]
@@ -14,7 +14,7 @@ Planted = Callable[[Levels, int], dict[str, float]]
 
 def planted_series(study: Study, planted: Planted, *, blocks: int = 8) -> Series:
     """The series of a study in which every case measures what is planted."""
-    planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
+    planned = {case.levels: case for case in cases(study) if case.role != "control"}
     values = {
         at: {block: planted(case.levels, block) for block in range(blocks)} for at, case in planned.items()
     }

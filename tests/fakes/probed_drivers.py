@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tlstax.contract import Negotiated, Ready, TlsView
-from tlstax.records.capture import Capture, Conversation, Hello, StatementSeen, TlsSeen, Traffic
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Capture, Conversation, Hello, Logged, StatementSeen, TlsSeen, Traffic
 from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.tools.probes.drivers.probed import INSERT, Asked, Gathered, TlsAsked
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from report_runs import one_workload_one_level
-from tlstax.records.load import Load, LoadPart, LoadStep
+from tlstax.records.beforehand import LoadStep
 from tlstax.records.trial import LoadMachines, ServerCpu, StoredRun, TrialRecord
+from tlstax.records.window import Load, LoadPart
 
 MACHINES = ("c1", "c2")
 

@@ -15,8 +15,7 @@ import pytest
 
 from conftest import ROOT
 from tlstax.specimens.carried import Bundle, part_of
-from tlstax.tools.bundle import archive, whole
-from tlstax.tools.bundle.archive import Member
+from tlstax.tools.bundle import FOLDER, Member, members_below, own_members, put_together, write_packed
 
 HERE = f"3.{sys.version_info.minor}"
 LABORATORY = """
@@ -42,7 +41,7 @@ class Unpacked:
 
     @property
     def root(self) -> Path:
-        return self.folder / "a bundle" / whole.FOLDER
+        return self.folder / "a bundle" / FOLDER
 
     @property
     def cache(self) -> Path:
@@ -69,7 +68,7 @@ def _packed(scratch: Path, name: str, file: str, text: str) -> Member:
     (scratch / name / file).chmod(0o755)
     part = Member(scratch / part_of(name), part_of(name))
     part.path.parent.mkdir(exist_ok=True)
-    archive.write_packed(archive.members_below(scratch / name), part.path, lambda _: None)
+    write_packed(members_below(scratch / name), part.path, lambda _: None)
     return part
 
 
@@ -83,7 +82,7 @@ def _whole(folder: Path, bundle: Bundle) -> Path:
         _packed(scratch, f"python-{HERE}", "carried_package.py", "WORD = 'from the bundle'\n"),
         _packed(scratch, "engine", "tlstax-engine", "carried"),
     ]
-    return whole.put_together(whole.own_members(clone), parts, bundle, scratch)
+    return put_together(own_members(clone), parts, bundle, scratch)
 
 
 def _made(folder: Path) -> Path:

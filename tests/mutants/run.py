@@ -148,7 +148,7 @@ def lay_out(workplace: Path, file: str, tests: Sequence[str]) -> None:
         shutil.copytree(ROOT / "tests" / folder, workplace / "tests" / folder, ignore=no_caches)
     shutil.copy(ROOT / "tests" / "conftest.py", workplace / "tests")
     (workplace / "mutants").mkdir()
-    for folder in ("contract", "drivers"):
+    for folder in ("contract", "docs", "drivers"):
         (workplace / "mutants" / folder).symlink_to(ROOT / folder)
     source = workplace / "src" / "tlstax" / file
     source.write_text(undecorated(source.read_text()))

@@ -12,7 +12,7 @@ from certificates import access_to, login_words, openssl_code, responder
 from planted_certificates import KINDS, Kind
 
 from tlstax.external.chain import of_file
-from tlstax.external.tls import GuestTls
+from tlstax.external.tls import ExternalTls
 from tlstax.specimens.certificates import issue
 
 V3 = b"\xa0\x03\x02\x01\x02"
@@ -41,7 +41,7 @@ def test_each_fault_has_its_own_sentence(kind: Kind, tmp_path: Path) -> None:
     planted = kind.make()
     with responder(planted, tmp_path) as port:
         authorities = tmp_path / "root.pem"
-        said = login_words(access_to(port, GuestTls("VERIFY_IDENTITY", str(authorities))))
+        said = login_words(access_to(port, ExternalTls("VERIFY_IDENTITY", str(authorities))))
         assert (openssl_code(port, authorities) == 0) == (said == "")
     assert bool(said) == bool(kind.refused)
     assert re.search(kind.refused, said), said

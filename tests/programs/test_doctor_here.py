@@ -6,13 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.tools.doctor import (
-    diagnose,
-    network,
-    profiling,
-    programs,
-)
-from tlstax.tools.doctor.diagnosis import CHECKS
+from tlstax.tools.doctor import network, programs, resources
+from tlstax.tools.doctor.diagnosis import CHECKS, diagnose
 
 
 def test_every_check_answers_here_under_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +20,7 @@ def test_every_check_answers_here_under_its_own_name(tmp_path: Path, monkeypatch
 
 def test_programs_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert profiling.profiler().status == "missing"
+    assert resources.profiler().status == "missing"
     assert programs.child_control().status == "missing"
     assert programs.fetching().status == "missing"
     assert network.namespaces().status == "limited"

@@ -19,12 +19,10 @@ import pytest
 from tlstax.clients.engine import built_beside
 from tlstax.observers import far_process
 from tlstax.observers.clock import CpuClock
-from tlstax.observers.far_clock import FarClock
-from tlstax.observers.far_process import ConnectionEnds, FarProcess, SshHost, parsed
+from tlstax.observers.far_process import ConnectionEnds, FarClock, FarProcess, SshHost, parsed
 from tlstax.observers.perf_events import HARDWARE_EVENTS
-from tlstax.observers.process import cpu_between
+from tlstax.observers.process import cpu_between, threads_between
 from tlstax.observers.sides import FarSide, Side
-from tlstax.observers.threads import threads_between
 from tlstax.support.errors import MachineFault, UserMistake
 
 WITHIN_S = 20.0

@@ -1,4 +1,4 @@
-"""`tlstax run` starts with what a run needs: what other commands are about is imported where it is used."""
+"""Commands start with what they carry out: what others are about is imported where it is used."""
 
 from __future__ import annotations
 
@@ -8,17 +8,34 @@ from pathlib import Path
 
 LAB = Path(__file__).parents[2] / "lab"
 OF_OTHERS = (
-    *("advice", "bundle", "explore", "inspection", "librarybench", "machines"),
-    *("watch.page", "watch.server"),
+    *("external.server", "machines", "network.distance", "network.paths.opening"),
+    *("report", "store.explore", "store.row_tables", "tools"),
 )
+"""What a run of a private server without a path and a distance has no use for before it has ended."""
+
+MOST_OF_A_RUN, MOST_OF_A_REPORT = 300, 240
 
 
-def test_a_run_imports_nothing_of_other_commands() -> None:
+def loaded_by(*modules: str) -> list[str]:
+    """The modules of ours that importing these brings in, without the package's name."""
     script = (
-        f"import sys; sys.path.insert(0, {str(LAB)!r}); import tlstax.cli.app, tlstax.cli.run_command; "
+        f"import sys; sys.path.insert(0, {str(LAB)!r}); import {', '.join(modules)}; "
         "print(*sorted(name for name in sys.modules if name.startswith('tlstax.')), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True)
-    loaded = done.stdout.split()
-    assert "tlstax.run.pipeline" in loaded
-    assert [name for name in loaded if name.removeprefix("tlstax.").startswith(OF_OTHERS)] == []
+    return [name.removeprefix("tlstax.") for name in done.stdout.split()]
+
+
+def test_a_run_imports_nothing_of_other_commands() -> None:
+    loaded = loaded_by("tlstax.cli.app", "tlstax.cli.run_command")
+    assert "run.pipeline" in loaded
+    assert [name for name in loaded if name.startswith(OF_OTHERS)] == []
+    assert len(loaded) <= MOST_OF_A_RUN
+
+
+def test_a_report_imports_nothing_that_acts() -> None:
+    loaded = loaded_by("tlstax.cli.app", "tlstax.cli.report_command")
+    assert "report.formats.render" in loaded
+    acting = ("mysql", "network", "observers", "run", "specimens")
+    assert [name for name in loaded if name.split(".")[0] in acting] == []
+    assert len(loaded) <= MOST_OF_A_REPORT

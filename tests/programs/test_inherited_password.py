@@ -23,7 +23,7 @@ def test_no_process_inherits_the_password(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
     def environment(options: RunOptions | None = None, **_: object) -> int:
-        assert options is None or options.external.guest.given_password == b"s\xe9cret"
+        assert options is None or options.external.access.given_password == b"s\xe9cret"
         subprocess.run(["env"], check=True)
         return 0
 

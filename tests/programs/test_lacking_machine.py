@@ -16,7 +16,7 @@ DOWN = ""
 NO_ADDRESS = "ip link set lo up && ip address del 127.0.0.1/8 dev lo && "
 NEEDS_LOOPBACK = {
     "a private server": "from tlstax.specimens.server_process import here; here.check_loopback()",
-    "a live page": "from tlstax.run.live.server import listening; listening()",
+    "a live page": "from tlstax.run.live_page import listening; listening()",
 }
 DOCTOR = """from tlstax.tools.doctor.diagnosis import diagnose
 for check in diagnose(): print(check.name, check.status, check.found, check.remedy)"""

@@ -20,16 +20,14 @@ import pytest
 
 from kept_runs import RUN, keep
 from live_runs import begun
-from tlstax.cli.kept import open_store
 from tlstax.records.trial import StoredRun
 from tlstax.report.page.live import LIVE_PARTS
 from tlstax.results.live import LiveRun
-from tlstax.run.live.audience import Audience
-from tlstax.run.live.noting import noting
-from tlstax.run.live.page import LivePage
-from tlstax.run.live.server import LOOPBACK, MOST_CONNECTIONS, STRANGER_S, address, listening, served
+from tlstax.run.live_notes import noting
+from tlstax.run.live_page import MOST_CONNECTIONS, STRANGER_S, Audience, LivePage, address, listening, served
 from tlstax.run.pipeline import Watcher
-from tlstax.store import Store
+from tlstax.store import Store, open_store
+from tlstax.support.here import LOOPBACK
 
 PARTS = dict.fromkeys(LIVE_PARTS, "") | {"status": "first"}
 TOKEN = "TOKEN"

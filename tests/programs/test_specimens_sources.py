@@ -12,12 +12,12 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path
+from platform import machine
 
 import psutil
 import pytest
 
 from tlstax.specimens import shelf
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.recipe import Crate, MavenArtefact, MavenFile, NpmPackage, OpensslBuild, Recipe, Source
 from tlstax.support.errors import MachineFault
 

@@ -14,7 +14,7 @@ from tlstax.support import temporary
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from tlstax.cli import publish_command, output_file
+from tlstax.cli import export_command, output_file
 from tlstax.support import temporary
 
 def die(*_):
@@ -29,18 +29,18 @@ def in_a_file(place):
     output_file.write_chunks(place / "report.html", (piece() for piece in (lambda: b"half", die)))
 
 def in_a_site(place):
-    with publish_command.NewDirectory(place / "site") as site:
+    with export_command.NewDirectory(place / "site") as site:
         site.write({"index.html": b"half"})
         die()
 
 def in_place(place):
-    with publish_command.NewDirectory(place / "site") as site:
+    with export_command.NewDirectory(place / "site") as site:
         site.write({"index.html": b"new"})
         site.put_in_place()
         die()
 
 def while_replacing(place):
-    publish_command._RENAME_EXCHANGE = 1 << 30  # no flag of renameat2(2), as on a file system without it
+    export_command._RENAME_EXCHANGE = 1 << 30  # no flag of renameat2(2), as on a file system without it
     rename = Path.rename
     Path.rename = lambda path, target: die() if path.name.endswith(".partial") else rename(path, target)
     in_place(place)

@@ -16,10 +16,11 @@ from test_guest_run import PASSWORD, SMALL, lent, url_of
 from test_guest_server import as_owner
 
 import tlstax
-from tlstax.external import access as guest_access
-from tlstax.external.access import GuestAccess, GuestOptions
-from tlstax.external.server import GuestServer
-from tlstax.mysql.database import Database, TableContent
+from tlstax.external import access as external_access
+from tlstax.external.access import AccessOptions, ExternalAccess
+from tlstax.external.server import ExternalServer
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
@@ -43,8 +44,8 @@ class House:
         return url_of(self.server)
 
     @property
-    def access(self) -> GuestAccess:
-        return guest_access.settle(GuestOptions(self.url), ask=lambda _: PASSWORD)
+    def access(self) -> ExternalAccess:
+        return external_access.settle(AccessOptions(self.url), ask=lambda _: PASSWORD)
 
     def owner(self, *statements: str) -> tuple[Any, ...]:
         return as_owner(self.server, *statements)
@@ -121,10 +122,10 @@ def house(lending_server: PrivateServer) -> Iterator[House]:
 
 
 @contextmanager
-def guest_of(access: GuestAccess) -> Iterator[tuple[GuestServer, Say, list[str]]]:
+def opened_external(access: ExternalAccess) -> Iterator[tuple[ExternalServer, Say, list[str]]]:
     """A guest that is left at the end, how statements of the user's are said there, and what it warned of."""
     warned: list[str] = []
-    with GuestServer.open(access, warned.append) as guest:
+    with ExternalServer.open(access, warned.append) as guest:
         guest.prepare_table(CONTENT)
         with closing(guest.admin()) as database:
 

@@ -10,11 +10,12 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tlstax.tools.probes.drivers.door import door
-from tlstax.tools.probes.drivers.hostile_wire import FULL_AUTHENTICATION, REQUEST_PUBLIC_KEY
-from tlstax.tools.probes.drivers.login_packets import (
+from tlstax.tools.probes.drivers.relays import (
     CLIENT_SSL,
+    FULL_AUTHENTICATION,
     PATIENCE_S,
+    REQUEST_PUBLIC_KEY,
+    door,
     framed,
     packet,
     pass_on,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tlstax.network.paths.route import Span
-from tlstax.specimens.keys import new_ssh_key
+from tlstax.network.paths.ssh import new_ssh_key
 from tlstax.specimens.processes import mortal
 
 PORT, WITHIN_S = 2222, 20.0

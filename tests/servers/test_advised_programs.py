@@ -22,7 +22,7 @@ from test_guest_run import PASSWORD, SMALL, lent
 from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import LoadClient
 from tlstax.contract import DriverTerms, TlsOn, TlsRequired
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Conversation
 from tlstax.specimens import shelf

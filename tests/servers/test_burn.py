@@ -15,11 +15,10 @@ from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.run.trial import run_trial
-from tlstax.specimens import burn_page, loading
-from tlstax.specimens.burn_page import BurnPage
-from tlstax.specimens.fault import Fault
+from tlstax.specimens import loading, server_process
 from tlstax.specimens.resolve import named_fault
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild
+from tlstax.specimens.shared_pages import BurnPage
 from tlstax.stats import slices
 from tlstax.store import Store
 from tlstax.study import Case, Level, Study
@@ -137,7 +136,7 @@ def test_another_amount_than_the_cases_is_found_out(
 def test_a_library_that_does_not_find_its_page_is_found_out(
     mariadb_build: ServerBuild, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(burn_page, "VARIABLE", "TLSTAX_NOT_READ")
+    monkeypatch.setattr(server_process, "BURN_VARIABLE", "TLSTAX_NOT_READ")
     verdict = trial_of(mariadb_build, fault, "5000ns").verdict
     assert verdict.value == "invalid"
     assert verdict.reasons == ("nothing of the server called the fault burn",)

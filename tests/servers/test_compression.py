@@ -13,9 +13,8 @@ from load_jobs import ROWS, WITHIN_S, client, job, measured
 
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Compression, CompressionAgreed, TlsOff, TlsOn
-from tlstax.mysql import row_samples
-from tlstax.mysql.answer_rows import answers_of
-from tlstax.mysql.database import TableContent
+from tlstax.mysql import answers
+from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.topics.bulk import ON_THE_WIRE, TO_PLAINTEXT
@@ -51,7 +50,7 @@ def test_both_sides_agree_and_the_rows_are_the_servers(
     assert done.operations == 40
     assert done.row_samples
     with closing(filled.admin()) as admin:
-        assert row_samples.mismatches(admin, done.row_samples, asked.workload.on_connect) == ()
+        assert answers.mismatches(admin, done.row_samples, asked.workload.on_connect) == ()
     assert done.wire is not None
     values = 40 * 300 * 1000
     if how == "off":
@@ -84,7 +83,7 @@ def test_answers_of_one_row_are_digits_that_a_compression_halves(private: Privat
         assert values < done.compression.plain_received < values + 8 * 1000
         assert 0.45 * values < done.compression.packed_received < 0.55 * values
         with closing(private.admin()) as admin:
-            assert row_samples.mismatches(admin, done.row_samples, ()) == ()
+            assert answers.mismatches(admin, done.row_samples, ()) == ()
 
 
 def test_what_is_sent_is_compressed_and_comes_to_the_server_whole(mysql: PrivateServer) -> None:

@@ -17,7 +17,7 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
 from tlstax.mysql import status
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
@@ -28,7 +28,7 @@ from tlstax.observers.window import Watch, Watched
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
-from tlstax.run.bench import Bench
+from tlstax.run.bench import Bench, Equipment
 from tlstax.run.trial import run_trial
 from tlstax.specimens import processes
 from tlstax.specimens.private_server import PrivateServer
@@ -275,10 +275,8 @@ def trial(mysql: Counted, observers: str, events: tuple[Event, ...]) -> TrialRec
         server=server,
         terms=terms,
         machine=describe_machine(),
-        command=engine_command(),
-        guest=False,
         admin=server.admin(),
-        counted_events=events,
+        equipment=Equipment(counted_events=events),
         counters=mysql.counters,
     )
     levels = {"tls": "off", "workload": "reconnect", "connections": 4, "observers": observers}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_sitting import Watching
 
+from tlstax.clients.engine import engine_command
 from tlstax.records.trial import StoredRun
 from tlstax.run.bench import Bench
 from tlstax.run.pipeline import run
@@ -61,7 +62,7 @@ def test_both_sides_have_the_variable_of_the_case_and_no_other(
 def test_a_client_that_finds_all_instructions_is_found_out(
     tmp_path: Path, mariadb_build: ServerBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Bench, "command_of", lambda self, _: self.command)
+    monkeypatch.setattr(Bench, "command_of", lambda *_: engine_command())
     found = measured(tmp_path, mariadb_build.specimen.name)
     verdicts = {
         (record.trial.case.levels.cpu_features, record.verdict.value, *record.verdict.reasons)

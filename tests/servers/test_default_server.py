@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from tlstax.specimens import resolve, sessions
-from tlstax.specimens.apt_command import AptCommand, Archive
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.sources.apt import AptCommand, Archive
 from tlstax.support.errors import MachineFault
 
 NOBODY = 65534

@@ -36,8 +36,8 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

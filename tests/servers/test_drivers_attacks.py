@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Home
 
-from tlstax.tools.probes.drivers.attacked import TRICKS
-from tlstax.tools.probes.drivers.probe_document import DriverRow, ProbeDocument
+from tlstax.tools.probes.drivers.probed import TRICKS, DriverRow, ProbeDocument
 
 pytestmark = pytest.mark.long
 

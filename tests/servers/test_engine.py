@@ -29,7 +29,7 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

@@ -19,7 +19,7 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.tools.probes.drivers.logins import try_login
-from tlstax.tools.probes.drivers.probe_document import DriverRow, ProbeDocument
+from tlstax.tools.probes.drivers.probed import DriverRow, ProbeDocument
 
 DRIVER = "pymysql-1.2"
 PROBE = ("drivers", "probe", DRIVER, "--no-costs", "--server")

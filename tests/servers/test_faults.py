@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import Home
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import ServerClaim, Trial, TrialRecord
@@ -17,11 +18,10 @@ from tlstax.run.bench import Needs, Wanted, open_private_bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens import loading, shelf
 from tlstax.specimens.catalogue import RECIPES
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault, named_tls_library
-from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.sources import compiler
+from tlstax.specimens.server_build import Fault, ServerBuild
+from tlstax.specimens.sources import compiled
 from tlstax.stats.outcomes import outcome
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
@@ -72,7 +72,7 @@ def test_each_byte_of_a_login_is_drawn_by_itself(mysql_build: ServerBuild, fault
     """MySQL asks for its scramble of 20 characters and one more byte in one call."""
     levels: dict[str, Level] = {"tls": "off", "workload": "reconnect", "connections": 8}
     with open_private_bench(NEEDS, lambda _: None, Wanted(build=mysql_build, fault=fault)) as bench:
-        with LoadClient(bench.command, job_for(CaseLevels.of(levels), bench.terms, sequence=0)) as client:
+        with LoadClient(engine_command(), job_for(CaseLevels.of(levels), bench.terms, sequence=0)) as client:
             client.wait_ready(60)
             before = reads(bench.server.pid)
             client.go()
@@ -177,7 +177,7 @@ def test_a_planted_cost_is_found(tmp_path: Path, mysql_build: ServerBuild, fault
     """A cost that no noise hides, in CPU time, which the server is not charged for the work of others."""
     source, library = tmp_path / "burning.c", tmp_path / fault.library.name
     source.write_text(BURNING, encoding="utf-8")
-    command = [compiler.COMPILER, *compiler.FLAGS, "-o", str(library), str(source)]
+    command = [compiled.COMPILER, *compiled.FAULT_FLAGS, "-o", str(library), str(source)]
     subprocess.run(command, check=True, timeout=60)
     costs_us = []
     for planted in (None, replace(fault, library=library)):
@@ -214,12 +214,12 @@ def test_with_its_groups_lifted_the_server_takes_what_the_client_sends(
     case = Case(levels=levels, role="treatment")
     wanted = Wanted(build=mysql_build, fault=lifted, tls_library=under)
     with open_private_bench(NEEDS, lambda _: None, wanted) as bench:
-        if under is not None:
-            bench.terms = bench.terms.model_copy(update={"client_libraries": {library: str(under.libssl)}})
+        files = {library: str(under.libssl)} if under is not None else {}
+        terms = bench.terms.model_copy(update={"client_libraries": files})
         record = run_trial(
             Trial(block=0, position=0, case=case),
-            job_for(CaseLevels.of(levels), bench.terms, sequence=0),
-            bench,
+            job_for(CaseLevels.of(levels), terms, sequence=0),
+            replace(bench, terms=terms),
         )
     assert record.verdict.value == "valid", record.verdict
     assert record.done is not None

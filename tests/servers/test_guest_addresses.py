@@ -14,12 +14,11 @@ import pytest
 from test_guest_run import PASSWORD, SMALL, lent, sentence, tlstax_run, url_of
 
 from tlstax.contract import TcpEndpoint
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends, own_command
 from tlstax.network.paths.opening import obtain_path, open_path
-from tlstax.network.paths.program import own_command
 from tlstax.specimens import shelf
+from tlstax.specimens.catalogue import HAPROXY
 from tlstax.specimens.certificates import issue
-from tlstax.specimens.path_recipes import HAPROXY
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
-from tlstax.external.server import GuestServer
-from tlstax.external.tls import GuestTls, SslMode
+from tlstax.external import connection as external_connection
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.server import ExternalServer
+from tlstax.external.tls import ExternalTls, SslMode
 from tlstax.mysql.database import Database
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
@@ -30,21 +29,21 @@ SMALL = 64 * 1024 * 1024
 PASSWORD = "only-for-this-test"
 
 
-def access_to(port: int, host: str = "127.0.0.1", tls: GuestTls | None = None) -> GuestAccess:
-    return GuestAccess(GuestAddress(host, port, "ann"), "ann", PASSWORD, tls or GuestTls())
+def access_to(port: int, host: str = "127.0.0.1", tls: ExternalTls | None = None) -> ExternalAccess:
+    return ExternalAccess(ExternalAddress(host, port, "ann"), "ann", PASSWORD, tls or ExternalTls())
 
 
-def access_for(server: PrivateServer, tls: GuestTls | None = None) -> GuestAccess:
+def access_for(server: PrivateServer, tls: ExternalTls | None = None) -> ExternalAccess:
     """The load account's way in, as a guest would be given it."""
     account, endpoint = server.load_account, server.endpoint()
-    address = GuestAddress(endpoint.host, endpoint.port, account.user)
-    return GuestAccess(address, account.user, account.password, tls or GuestTls())
+    address = ExternalAddress(endpoint.host, endpoint.port, account.user)
+    return ExternalAccess(address, account.user, account.password, tls or ExternalTls())
 
 
-def failure(access: GuestAccess, fault: type[TlstaxError], words: str, timeout_s: float = 5.0) -> str:
+def failure(access: ExternalAccess, fault: type[TlstaxError], words: str, timeout_s: float = 5.0) -> str:
     """The sentence of the expected failure, checked for what every such sentence owes."""
     with pytest.raises(fault) as caught:
-        guest_connection.connect(access, None, timeout_s).close()
+        external_connection.connect(access, None, timeout_s).close()
     sentence = caught.value.sentence()
     assert words in sentence
     assert access.address.host in sentence
@@ -153,7 +152,7 @@ def test_a_refusal_in_place_of_a_greeting(packet: bytes, fault: type[TlstaxError
 def test_a_wrong_password(private: PrivateServer) -> None:
     access = replace(access_for(private), password="not-this-one")
     failure(access, UserMistake, f"{access.address} refused the user tlstax_load")
-    plain = replace(access, tls=GuestTls("DISABLED"))
+    plain = replace(access, tls=ExternalTls("DISABLED"))
     # MySQL wants all of a password that it does not know, which without TLS it does not get.
     wanted = (
         "wants the whole password" if "MariaDB" not in private.version else "this password and without TLS"
@@ -170,9 +169,9 @@ def test_an_unknown_user(private: PrivateServer) -> None:
     [("DISABLED", ""), ("PREFERRED", "TLSv1.3"), ("REQUIRED", "TLSv1.3"), ("VERIFY_CA", "TLSv1.3")],
 )
 def test_each_mode_does_what_it_says(private: PrivateServer, mode: SslMode, version: str) -> None:
-    tls = GuestTls(mode, private.ca_file if mode == "VERIFY_CA" else None)
+    tls = ExternalTls(mode, private.ca_file if mode == "VERIFY_CA" else None)
     with (
-        guest_connection.connect(access_for(private, tls), "tlstax") as database,
+        external_connection.connect(access_for(private, tls), "tlstax") as database,
         database.cursor() as cursor,
     ):
         cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
@@ -182,24 +181,26 @@ def test_each_mode_does_what_it_says(private: PrivateServer, mode: SslMode, vers
 
 
 def test_the_identity_is_checked(private: PrivateServer) -> None:
-    tls = GuestTls("VERIFY_IDENTITY", private.ca_file)
-    guest_connection.connect(access_for(private, tls), None).close()
+    tls = ExternalTls("VERIFY_IDENTITY", private.ca_file)
+    external_connection.connect(access_for(private, tls), None).close()
     access = access_for(private, tls)
     other_name = replace(access, address=replace(access.address, host="127.1"))
     failure(other_name, UserMistake, "was not issued for 127.1")
-    guest_connection.connect(replace(other_name, tls=GuestTls("VERIFY_CA", private.ca_file)), None).close()
+    external_connection.connect(
+        replace(other_name, tls=ExternalTls("VERIFY_CA", private.ca_file)), None
+    ).close()
 
 
 def test_an_unknown_authority(private: PrivateServer, tmp_path: Path) -> None:
     strangers = certificates.issue(tmp_path).ca_file
-    tls = GuestTls("VERIFY_CA", str(strangers))
+    tls = ExternalTls("VERIFY_CA", str(strangers))
     mistaken = failure(access_for(private, tls), UserMistake, "CN=tlstax private authority")
     assert str(strangers) in mistaken
 
 
 def test_a_long_statement_is_waited_for(private: PrivateServer) -> None:
     """The time limit of the login does not hold for statements."""
-    database = guest_connection.connect(access_for(private), None, timeout_s=1.0)
+    database = external_connection.connect(access_for(private), None, timeout_s=1.0)
     with database, database.cursor() as cursor:
         cursor.execute("SELECT SLEEP(1.5)")
         assert cursor.fetchone() == (0,)
@@ -227,9 +228,9 @@ def server_with(
 def test_an_expired_certificate(session: Session, mariadb_build: ServerBuild) -> None:
     expired = CertificateRequest(valid_for=timedelta(days=-1))
     with server_with(session, mariadb_build, certificate=expired) as server:
-        tls = GuestTls("VERIFY_CA", server.ca_file)
+        tls = ExternalTls("VERIFY_CA", server.ca_file)
         failure(access_for(server, tls), MachineFault, f"{access_for(server).address} has expired")
-        guest_connection.connect(access_for(server, GuestTls("REQUIRED")), None).close()
+        external_connection.connect(access_for(server, ExternalTls("REQUIRED")), None).close()
 
 
 @pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA"])
@@ -248,7 +249,7 @@ def test_a_server_without_tls_is_refused_before_the_password_goes_out(mode: SslM
 
         thread = threading.Thread(target=serve)
         thread.start()
-        access = access_to(server.getsockname()[1], tls=GuestTls(mode, mode_by=f"--ssl-mode={mode}"))
+        access = access_to(server.getsockname()[1], tls=ExternalTls(mode, mode_by=f"--ssl-mode={mode}"))
         failure(access, UserMistake, f"does not offer TLS, which --ssl-mode={mode} demands")
         thread.join()
     assert received in ([], [b""])
@@ -256,9 +257,9 @@ def test_a_server_without_tls_is_refused_before_the_password_goes_out(mode: SslM
 
 def test_a_real_server_without_tls(session: Session, mysql_build: ServerBuild) -> None:
     with server_with(session, mysql_build, "--tls-version=") as server:
-        failure(access_for(server, GuestTls("REQUIRED")), UserMistake, "does not offer TLS")
+        failure(access_for(server, ExternalTls("REQUIRED")), UserMistake, "does not offer TLS")
         for mode in ("PREFERRED", "DISABLED"):
-            guest_connection.connect(access_for(server, GuestTls(mode)), "tlstax").close()
+            external_connection.connect(access_for(server, ExternalTls(mode)), "tlstax").close()
 
 
 @pytest.mark.parametrize("product", [pytest.param("mysql_build", marks=pytest.mark.long), "mariadb_build"])
@@ -267,8 +268,8 @@ def test_a_server_that_takes_encrypted_connections_only(
 ) -> None:
     build: ServerBuild = request.getfixturevalue(product)
     with server_with(session, build, "--require-secure-transport=ON") as server:
-        failure(access_for(server, GuestTls("DISABLED")), UserMistake, "encrypted connections only")
-        guest_connection.connect(access_for(server), None).close()
+        failure(access_for(server, ExternalTls("DISABLED")), UserMistake, "encrypted connections only")
+        external_connection.connect(access_for(server), None).close()
 
 
 def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
@@ -279,7 +280,7 @@ def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
         try:
             failure(replace(access_for(private), user="locked"), UserMistake, "the account locked at")
             with pytest.raises(UserMistake, match=r"the password of expired at .* has expired"):
-                GuestServer.open(replace(access_for(private), user="expired"))
+                ExternalServer.open(replace(access_for(private), user="expired"))
         finally:
             cursor.execute("DROP USER locked, expired")
 
@@ -290,7 +291,7 @@ def test_a_server_with_no_connection_free(session: Session, mariadb_build: Serve
         held: list[Database] = []
         try:
             for _ in range(10):
-                held.append(guest_connection.connect(access_for(server), None))  # noqa: PERF401
+                held.append(external_connection.connect(access_for(server), None))  # noqa: PERF401
             failure(access_for(server), MachineFault, "has no free connection (max_connections)")
         finally:
             for database in held:

@@ -17,8 +17,8 @@ from hostile_scripts import PEM, SALT, WANTS_ALL, scripts
 from recorded_guest import load, offering
 from scripted_server import Act, Script, faithful, packet
 
-from tlstax.external import connection as guest_connection
-from tlstax.external.tls import VERIFYING, GuestTls, SslMode
+from tlstax.external import connection as external_connection
+from tlstax.external.tls import VERIFYING, ExternalTls, SslMode
 from tlstax.specimens import certificates
 from tlstax.support.errors import TlstaxError
 
@@ -94,10 +94,10 @@ def logged_in_over_tls(directory: Path, mode: SslMode, plugin: bytes) -> tuple[s
     with socket.create_server(("127.0.0.1", 0)) as listener, impatient(3, 3):
         thread = threading.Thread(target=serve)
         thread.start()
-        tls = GuestTls(mode, str(made.ca_file) if mode in VERIFYING else None)
+        tls = ExternalTls(mode, str(made.ca_file) if mode in VERIFYING else None)
         said = ""
         try:
-            guest_connection.connect(replace(access_to(listener.getsockname()[1]), tls=tls), None)
+            external_connection.connect(replace(access_to(listener.getsockname()[1]), tls=tls), None)
         except TlstaxError as error:
             said = error.sentence()
         thread.join()

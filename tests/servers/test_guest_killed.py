@@ -8,22 +8,23 @@ import sys
 from contextlib import closing
 
 import pytest
-from guest_house import OURS, WITHIN_S, House, environment, guest_of
+from guest_house import OURS, WITHIN_S, House, environment, opened_external
 
 from tlstax.external import made
-from tlstax.external.server import GuestServer
+from tlstax.external.server import ExternalServer
 from tlstax.mysql.database import Database
 from tlstax.support.errors import Interrupted
 
 KILLED = """
 import os, signal, sys
-from tlstax.external import access as guest_access
+from tlstax.external import access as external_access
 from tlstax.external import given_password
-from tlstax.external.access import GuestOptions
+from tlstax.external.access import AccessOptions
 from tlstax.external.made import Made
-from tlstax.external.server import GuestServer
-from tlstax.mysql.database import TableContent
-guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
+from tlstax.external.server import ExternalServer
+from tlstax.mysql.table_rows import TableContent
+options = AccessOptions(sys.argv[1], given_password=given_password.take())
+guest = ExternalServer.open(external_access.settle(options))
 guest.prepare_table(TableContent(rows=300, seed=5))
 database = guest.admin()
 for statement in sys.argv[2:]:
@@ -68,7 +69,7 @@ def test_what_a_killed_run_made_is_cleared_by_the_next(house: House) -> None:
         "CREATE TABLE IF NOT EXISTS theirs (id INT)",
     )
     assert house.things() == {*OURS, "parent", "child", "v", "p", "g"}
-    with guest_of(house.access) as (_, _, warned):
+    with opened_external(house.access) as (_, _, warned):
         assert house.things() == OURS
     assert house.things() == set()
     assert warned == []
@@ -76,14 +77,14 @@ def test_what_a_killed_run_made_is_cleared_by_the_next(house: House) -> None:
 
 def test_a_table_that_was_made_when_the_run_was_killed_is_known_by_its_comment(house: House) -> None:
     killed(house, "unrecorded", "CREATE TABLE shop_orders (id INT)")
-    with guest_of(house.access) as (_, _, warned):
+    with opened_external(house.access) as (_, _, warned):
         assert house.things() == OURS
     assert warned == []
 
 
 def test_what_cannot_be_told_after_a_kill_is_left_and_named(house: House) -> None:
     killed(house, "unrecorded", "CREATE VIEW v AS SELECT 1 AS one")
-    with guest_of(house.access) as (_, _, warned):
+    with opened_external(house.access) as (_, _, warned):
         pass
     assert house.things() == {"v"}
     assert ["the view v" in words and "is not certain" in words for words in warned] == [True]
@@ -92,7 +93,7 @@ def test_what_cannot_be_told_after_a_kill_is_left_and_named(house: House) -> Non
 def test_what_others_put_in_the_place_of_what_a_killed_run_made_is_left(house: House) -> None:
     killed(house, "CREATE TABLE t (id INT)", "CREATE VIEW v AS SELECT 1 AS one")
     house.eve("DROP TABLE t", "CREATE TABLE t (mine INT)", "DROP VIEW v", "CREATE VIEW v AS SELECT 2 AS two")
-    with guest_of(house.access):
+    with opened_external(house.access):
         pass
     assert house.things() == {"t", "v"}
 
@@ -118,5 +119,5 @@ def test_what_is_being_made_when_it_is_interrupted_is_dropped(
 
 
 def carried_out(house: House, statement: str) -> None:
-    with GuestServer.open(house.access) as guest, closing(guest.admin()) as database:
+    with ExternalServer.open(house.access) as guest, closing(guest.admin()) as database:
         guest.carry_out(database, statement, once=True)

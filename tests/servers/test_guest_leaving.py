@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pymysql
 import pytest
-from guest_house import House, guest_of
+from guest_house import House, opened_external
 from test_guest_run import PASSWORD
 
-from tlstax.external.server import GuestServer
+from tlstax.external.server import ExternalServer
 from tlstax.support.errors import UserMistake
 
 
@@ -25,7 +25,7 @@ def test_tables_that_others_create_meanwhile_are_left(house: House) -> None:
                 cursor.execute(f"CREATE TABLE eves_{len(made)} (id INT)")
                 made.append(f"eves_{len(made)}")
 
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         other = threading.Thread(target=create)
         other.start()
         said("DO SLEEP(1)", "CREATE TABLE shop_orders (id INT)", "DO SLEEP(1)")
@@ -37,7 +37,7 @@ def test_tables_that_others_create_meanwhile_are_left(house: House) -> None:
 
 
 def test_all_that_a_workload_creates_is_dropped(house: House) -> None:
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         said(
             "CREATE TABLE a (id INT PRIMARY KEY)",
             "CREATE TABLE b (id INT, FOREIGN KEY (id) REFERENCES a (id)) ENGINE=InnoDB",
@@ -62,7 +62,7 @@ def test_all_that_a_workload_creates_is_dropped(house: House) -> None:
 
 def test_what_was_there_before_is_used_and_left(house: House) -> None:
     house.owner("CREATE VIEW lent.seen AS SELECT 1 AS one", "CREATE PROCEDURE lent.done() SELECT 1")
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         said("CREATE TABLE IF NOT EXISTS theirs (id INT)", "SET sql_notes = 0")
         said("CREATE TABLE IF NOT EXISTS theirs (id INT)", "SET sql_notes = 1")
         with suppress(pymysql.MySQLError):  # Old servers do not know the words.
@@ -89,7 +89,7 @@ def test_what_was_there_before_is_used_and_left(house: House) -> None:
 )
 def test_what_could_not_be_taken_back_is_refused(house: House, statement: str) -> None:
     with (
-        guest_of(house.access) as (_, said, _),
+        opened_external(house.access) as (_, said, _),
         pytest.raises(UserMistake, match="left as it was found") as refused,
     ):
         said(statement)
@@ -97,7 +97,7 @@ def test_what_could_not_be_taken_back_is_refused(house: House, statement: str) -
 
 
 def test_an_object_that_was_replaced_since_is_left(house: House) -> None:
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         said("CREATE TABLE t (id INT)", "CREATE VIEW v AS SELECT 1 AS one", "CREATE PROCEDURE p() SELECT 1")
         house.eve(
             "DROP TABLE t",
@@ -113,7 +113,7 @@ def test_an_object_that_was_replaced_since_is_left(house: House) -> None:
 def test_what_tables_of_others_refer_to_is_left(house: House) -> None:
     house.owner("SET GLOBAL foreign_key_checks = 0")
     try:
-        with guest_of(house.access) as (_, said, warned):
+        with opened_external(house.access) as (_, said, warned):
             said("CREATE TABLE parent (id INT PRIMARY KEY)", "CREATE TABLE child (id INT)")
             house.eve("CREATE TABLE eves (id INT, FOREIGN KEY (id) REFERENCES parent (id))")
             house.eve("CREATE TABLE eves_too (id INT, FOREIGN KEY (id) REFERENCES tlstax_sbtest1 (id))")
@@ -130,12 +130,12 @@ def test_what_tables_of_others_refer_to_is_left(house: House) -> None:
 def test_a_schema_of_ours_with_a_routine_of_others_is_left(house: House, put: str) -> None:
     house.owner("GRANT ALL ON tlstax.* TO ann@'127.0.0.1'")
     own = replace(house.access, address=replace(house.access.address, schema=None))
-    with guest_of(own) as (_, _, warned):
+    with opened_external(own) as (_, _, warned):
         house.owner(put)
     assert len(house.things("tlstax")) == 1
     assert any("the schema tlstax was created by tlstax and stays there" in words for words in warned)
     house.owner("DROP DATABASE tlstax")
-    with guest_of(own) as (_, _, warned):
+    with opened_external(own) as (_, _, warned):
         assert "tlstax" in house.schemas()
     assert "tlstax" not in house.schemas()
     assert warned == []
@@ -149,7 +149,7 @@ def test_a_schema_of_ours_whose_events_are_invisible_is_left(house: House) -> No
     )
     try:
         own = replace(house.access, user="bob", address=replace(house.access.address, schema=None))
-        with guest_of(own) as (_, _, warned):
+        with opened_external(own) as (_, _, warned):
             house.owner("CREATE EVENT tlstax.unseen ON SCHEDULE EVERY 1 DAY DO SELECT 1")
         assert house.things("tlstax") == {"unseen"}
         assert any("bob is not shown whether others have put routines or events" in words for words in warned)
@@ -168,7 +168,7 @@ def test_an_account_that_may_not_insert_leaves_no_record_and_is_told_so(house: H
         access = replace(house.access, user="maker")
         with (
             pytest.raises(UserMistake, match="INSERT command denied"),
-            GuestServer.open(access, warned.append),
+            ExternalServer.open(access, warned.append),
         ):
             pass
     finally:

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
-from guest_house import OURS, House, guest_of
+from guest_house import OURS, House, opened_external
 
-from tlstax.external.server import GuestServer
+from tlstax.external.server import ExternalServer
 from tlstax.support.errors import MachineFault, UserMistake
 
 
@@ -55,25 +55,25 @@ def firewall(port: int) -> Iterator[tuple[int, Callable[[], None]]]:
 
 
 def test_a_lock_that_was_lost_is_taken_again(house: House) -> None:
-    with guest_of(house.access) as (guest, said, _):
+    with opened_external(house.access) as (guest, said, _):
         said("CREATE TABLE shop_orders (id INT)")
         house.cut_connections()
         guest.hold()
         with pytest.raises(UserMistake, match="another tlstax is at work"):
-            GuestServer.open(house.access)
+            ExternalServer.open(house.access)
     assert house.things() == set()
 
 
 def test_a_lock_is_taken_from_a_connection_that_the_server_thinks_alive(house: House) -> None:
     with firewall(house.access.address.port) as (port, cut):
         through = replace(house.access, address=replace(house.access.address, port=port))
-        with guest_of(through) as (guest, said, _):
+        with opened_external(through) as (guest, said, _):
             said("CREATE TABLE shop_orders (id INT)")
             guest._database._sock.settimeout(5)  # type: ignore[attr-defined]
             cut()
             guest.hold()
             with pytest.raises(UserMistake, match="another tlstax is at work"):
-                GuestServer.open(house.access)
+                ExternalServer.open(house.access)
     assert house.things() == set()
 
 
@@ -85,10 +85,10 @@ def test_what_a_second_run_has_taken_is_left_to_it(house: House) -> None:
 
 
 def enter_twice(house: House) -> None:
-    with guest_of(house.access) as (first, said, _):
+    with opened_external(house.access) as (first, said, _):
         said("CREATE TABLE shop_orders (id INT)")
         house.cut_connections()
-        with guest_of(house.access) as (second, said_too, warned):
+        with opened_external(house.access) as (second, said_too, warned):
             said_too("CREATE TABLE shop_orders (id INT)", "INSERT INTO shop_orders VALUES (1)")
             with pytest.raises(MachineFault, match="another tlstax has used the schema since"):
                 first.hold()
@@ -98,8 +98,8 @@ def enter_twice(house: House) -> None:
             assert house.owner("SELECT * FROM lent.shop_orders") == ((1,),)
         assert warned == []
         # It came and went: what is there now is nobody's of this run.
-        with guest_of(house.access) as (third, _, _):
+        with opened_external(house.access) as (third, _, _):
             house.cut_connections()
-            with guest_of(house.access):
+            with opened_external(house.access):
                 pass
             third.hold()

@@ -11,19 +11,19 @@ from typing import Any
 
 import pymysql
 import pytest
-from guest_house import OURS, House, guest_of
+from guest_house import OURS, House, opened_external
 from test_guest_killed import killed, killed_within
 from test_guest_run import PASSWORD, url_of
 from test_guest_server import SMALL, as_owner
 
-from tlstax.external import access as guest_access
+from tlstax.external import access as external_access
 from tlstax.external import made
-from tlstax.external.access import GuestAccess, GuestOptions
-from tlstax.external.server import GuestServer
-from tlstax.mysql import schema, schema_objects, server_facts
+from tlstax.external.access import AccessOptions, ExternalAccess
+from tlstax.external.server import ExternalServer
+from tlstax.mysql import schema, server_facts
 from tlstax.mysql.database import Database
-from tlstax.mysql.schema_lock import NamedLock, SchemaLock
 from tlstax.mysql.server_facts import Identity
+from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.sessions import Session
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
@@ -33,7 +33,7 @@ RECORD = "CREATE TABLE {schema}.tlstax_made (id INT, run CHAR(32), step VARCHAR(
 name VARCHAR(64), sign VARCHAR(128)) COMMENT 'tlstax load table'"
 
 
-def own(house: House) -> GuestAccess:
+def own(house: House) -> ExternalAccess:
     """The way in without a schema: tlstax makes one of its own."""
     house.owner("GRANT ALL ON tlstax.* TO ann@'127.0.0.1'")
     return replace(house.access, address=replace(house.access.address, schema=None))
@@ -77,11 +77,11 @@ def folding(request: pytest.FixtureRequest, session: Session) -> Iterator[Privat
 
 
 def test_a_schema_has_one_lock_however_it_is_spelled(folding: PrivateServer) -> None:
-    lower = guest_access.settle(GuestOptions(url_of(folding)), ask=lambda _: PASSWORD)
+    lower = external_access.settle(AccessOptions(url_of(folding)), ask=lambda _: PASSWORD)
     upper = replace(lower, address=replace(lower.address, schema="LENT"))
-    with guest_of(upper) as (guest, said, warned):
+    with opened_external(upper) as (guest, said, warned):
         with pytest.raises(UserMistake, match="another tlstax is at work in the schema lent"):
-            GuestServer.open(lower)
+            ExternalServer.open(lower)
         said("CREATE TABLE Shop (id INT)", "CREATE VIEW Seen AS SELECT * FROM SHOP")
         guest.hold()
     assert as_owner(folding, "SHOW TABLES FROM lent") == ()
@@ -93,7 +93,7 @@ def test_a_schema_whose_name_differs_in_case_alone_keeps_its_events(house: House
     house.owner("CREATE DATABASE TLSTAX", "GRANT SELECT ON TLSTAX.* TO ann@'127.0.0.1'")
     house.owner("CREATE EVENT TLSTAX.e ON SCHEDULE EVERY 1 DAY DO SELECT 1")
     try:
-        with guest_of(own(house)) as (_, _, warned):
+        with opened_external(own(house)) as (_, _, warned):
             pass
         assert house.owner("SELECT EVENT_NAME FROM information_schema.EVENTS") == (("e",),)
         assert ["takes events of TLSTAX along" in words for words in warned] == [True]
@@ -125,11 +125,11 @@ def on_another_node(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def test_one_tlstax_at_a_time_works_in_a_schema_of_a_cluster(
     house: House, on_another_node: Callable[[], None]
 ) -> None:
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         said("CREATE TABLE shop_orders (id INT)")
         on_another_node()
         with pytest.raises(UserMistake, match=r"another tlstax is at work .* on another node") as refused:
-            GuestServer.open(house.access)
+            ExternalServer.open(house.access)
         assert "(15 min if it was killed)" in refused.value.remedy
         assert house.things() == {*OURS, "shop_orders"}
     assert (house.things(), warned) == (set(), [])
@@ -143,11 +143,11 @@ def test_a_run_that_was_killed_on_another_node_does_not_keep_others_out_for_ever
     house: House, on_another_node: Callable[[], None], until: str
 ) -> None:
     """Nor does a row that nobody of ours can have written."""
-    with guest_of(house.access) as (first, said, _):
+    with opened_external(house.access) as (first, said, _):
         said("CREATE TABLE shop_orders (id INT)")
         house.owner(f"UPDATE lent.tlstax_made SET until_utc = {until}")  # noqa: S608
         on_another_node()
-        with guest_of(house.access) as (second, _, warned):
+        with opened_external(house.access) as (second, _, warned):
             second.hold()
             assert (house.things(), warned) == (OURS, [])
             with pytest.raises(MachineFault, match="another tlstax has used the schema since"):
@@ -164,7 +164,7 @@ def test_a_schema_of_ours_is_kept_for_whatever_else_is_in_it(house: House) -> No
         "SET sql_mode = ORACLE; CREATE PACKAGE tlstax.theirs AS PROCEDURE p(); END",
     ]
     for put in mariadbs if is_mariadb(house) else mysqls:
-        with guest_of(own(house)) as (_, _, warned):
+        with opened_external(own(house)) as (_, _, warned):
             house.owner(*put.split("; C", 1)[:1], *(f"C{rest}" for rest in put.split("; C", 1)[1:]))
         assert "tlstax" in house.schemas(), put
         assert ["stays there, because" in words and "theirs" in words for words in warned] == [True]
@@ -176,8 +176,8 @@ def test_a_schema_of_ours_is_kept_for_whatever_else_is_in_it(house: House) -> No
 def test_a_schema_of_ours_is_kept_at_a_server_with_kinds_of_objects_that_we_do_not_know(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema_objects, "_DESCRIBING", schema_objects._DESCRIBING - {"PARTITIONS"})
-    with guest_of(own(house)) as (_, _, warned):
+    monkeypatch.setattr(schema, "_DESCRIBING", schema._DESCRIBING - {"PARTITIONS"})
+    with opened_external(own(house)) as (_, _, warned):
         pass
     assert "tlstax" in house.schemas()
     assert ["does not know what this server keeps in PARTITIONS" in words for words in warned] == [True]
@@ -191,7 +191,7 @@ def test_a_row_of_somebody_elses_drops_nothing(house: House) -> None:
         "INSERT INTO tlstax_made VALUES (1, '', 'made', 'TABLE', 'orders', 'shop')",
     )
     with pytest.raises(UserMistake, match="seems to have left the table tlstax_made in lent") as refused:
-        GuestServer.open(house.access)
+        ExternalServer.open(house.access)
     assert pasted(refused.value) == ["DROP TABLE `lent`.`tlstax_made`;"]
     assert house.things() == {"orders", "tlstax_made"}
     house.eve(*pasted(refused.value))
@@ -200,7 +200,7 @@ def test_a_row_of_somebody_elses_drops_nothing(house: House) -> None:
         "INSERT INTO tlstax_made SELECT id + 100, run, step, 'TABLE', 'orders', 'shop', proof, node,"
         " until_utc FROM tlstax_made"
     )
-    with guest_of(house.access) as (_, _, warned):
+    with opened_external(house.access) as (_, _, warned):
         assert house.things() == {*OURS, "orders"}
     assert (house.things(), warned) == ({"orders"}, [])
 
@@ -219,13 +219,13 @@ def test_a_table_of_somebody_elses_is_not_touched_whatever_it_is_called(house: H
     for name in ("tlstax_made", "tlstax_words", "tlstax_words_kept"):
         house.eve(f"CREATE TABLE {name} (mine INT) COMMENT '{comment}'")
         with pytest.raises(UserMistake, match=f"{name}"):
-            GuestServer.open(house.access)
+            ExternalServer.open(house.access)
         assert house.things() == {name}
         house.eve(f"DROP TABLE {name}")
 
 
 def test_a_table_that_appears_under_a_name_of_ours_is_left(house: House) -> None:
-    with guest_of(house.access) as (guest, _, warned), closing(guest.admin()) as database:
+    with opened_external(house.access) as (guest, _, warned), closing(guest.admin()) as database:
         house.eve(f"CREATE TABLE tlstax_words (mine INT) COMMENT '{LOOKS_OURS}'")
         house.eve(f"CREATE TABLE tlstax_sbtest1_kept (mine INT) COMMENT '{LOOKS_OURS}'")
         with pytest.raises(UserMistake, match="a table tlstax_sbtest1_kept that tlstax did not make"):
@@ -237,7 +237,7 @@ def test_a_table_that_appears_under_a_name_of_ours_is_left(house: House) -> None
 
 
 def test_a_table_in_the_place_of_a_load_table_is_not_emptied(house: House) -> None:
-    with guest_of(house.access) as (guest, _, _):
+    with opened_external(house.access) as (guest, _, _):
         house.eve(
             "DROP TABLE tlstax_sbtest1", "CREATE TABLE tlstax_sbtest1 (mine INT) COMMENT 'tlstax load table'"
         )
@@ -249,7 +249,7 @@ def test_a_table_in_the_place_of_a_load_table_is_not_emptied(house: House) -> No
 
 
 def test_a_record_that_another_has_dropped_ends_the_run_and_all_is_left_in_order(house: House) -> None:
-    with guest_of(house.access) as (guest, said, warned):
+    with opened_external(house.access) as (guest, said, warned):
         said("CREATE TABLE shop_orders (id INT)", "CREATE VIEW v AS SELECT 1 AS one")
         house.eve("DROP TABLE tlstax_made")
         with pytest.raises(MachineFault, match="another has dropped tlstax_made in lent"):
@@ -267,7 +267,7 @@ def test_what_was_restored_into_another_schema_is_not_taken_for_ours(house: Hous
         house.owner("CREATE VIEW restored.v AS SELECT 1 AS one", "GRANT ALL ON restored.* TO ann@'127.0.0.1'")
         there = replace(house.access, address=replace(house.access.address, schema="restored"))
         with pytest.raises(UserMistake, match="drops only its own"):
-            GuestServer.open(there)
+            ExternalServer.open(there)
         assert house.things("restored") == {*OURS, "shop_orders", "v"}
     finally:
         house.owner("DROP DATABASE restored")
@@ -291,13 +291,13 @@ def test_what_another_machine_left_is_named_with_lines_that_drop_it(
         )
     before = house.things()
     with pytest.raises(UserMistake, match=r"another machine seems to have left the .* this one") as refused:
-        GuestServer.open(house.access)
+        ExternalServer.open(house.access)
     assert house.things() == before == {*OURS, "parent", "child", "a", "b", "v`w", "g", "p"}
     with closing(as_ann(house)) as ann:
         for line in pasted(refused.value):
             ann.cursor().execute(line)
     assert house.things() == set()
-    with guest_of(house.access):
+    with opened_external(house.access):
         pass
 
 
@@ -307,19 +307,19 @@ def test_a_schema_is_not_dropped_on_the_word_of_a_comment(house: House) -> None:
         "CREATE DATABASE tlstax", f"CREATE TABLE tlstax.tlstax_sbtest1 (id INT) COMMENT '{LOOKS_OURS}'"
     )
     with pytest.raises(UserMistake, match="seems to have left the table tlstax_sbtest1") as refused:
-        GuestServer.open(access)
+        ExternalServer.open(access)
     assert house.things("tlstax") == {"tlstax_sbtest1"}
     house.owner(*pasted(refused.value))
     assert "tlstax" not in house.schemas()
     house.owner("CREATE DATABASE tlstax")
-    with guest_of(access) as (_, _, warned):
+    with opened_external(access) as (_, _, warned):
         pass
     assert "tlstax" in house.schemas()
     assert warned == []
     house.owner("CREATE VIEW tlstax.theirs AS SELECT 1 AS one")
     house.owner(f"CREATE TABLE tlstax.tlstax_made (id INT) COMMENT '{LOOKS_OURS}'")
     with pytest.raises(UserMistake) as refused:
-        GuestServer.open(access)
+        ExternalServer.open(access)
     assert pasted(refused.value) == ["DROP TABLE `tlstax`.`tlstax_made`;"]
 
 
@@ -341,7 +341,7 @@ def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
     house.owner(f"GRANT {rights} TO bob@'127.0.0.1'", "GRANT SELECT ON mysql.* TO bob@'127.0.0.1'")
     house.owner(f"GRANT {granted}")
     try:
-        with guest_of(replace(own(house), user="bob")) as (_, _, warned):
+        with opened_external(replace(own(house), user="bob")) as (_, _, warned):
             house.owner("CREATE EVENT tlstax.unseen ON SCHEDULE EVERY 1 DAY DO SELECT 1")
         assert house.things("tlstax") == {"unseen"}
         assert ["bob is not shown" in words for words in warned] == [True]
@@ -352,8 +352,8 @@ def test_rights_of_another_account_or_schema_do_not_show_what_is_in_ones_own(
 KILLED = """
 import os, sys
 from tlstax.external import access, given_password, ownership
-from tlstax.external.access import GuestOptions
-from tlstax.external.server import GuestServer
+from tlstax.external.access import AccessOptions
+from tlstax.external.server import ExternalServer
 from tlstax.mysql import schema
 def die(*_):
     os.kill(os.getpid(), 9)
@@ -364,11 +364,11 @@ elif sys.argv[2] == "unclaimed":
     ownership.SchemaClaim.write = lambda claim, state: (die if state == "created" else write)(claim, state)
 else:
     schema.use = die
-GuestServer.open(access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
+ExternalServer.open(access.settle(AccessOptions(sys.argv[1], given_password=given_password.take())))
 """
 
 
-def killed_at(house: House, when: str) -> GuestAccess:
+def killed_at(house: House, when: str) -> ExternalAccess:
     access = own(house)
     url = url_of(house.server).rsplit("/", 1)[0]
     killed_within(house, KILLED, url, when)
@@ -378,7 +378,7 @@ def killed_at(house: House, when: str) -> GuestAccess:
 def test_a_schema_that_a_killed_run_created_and_did_not_use_is_dropped(house: House) -> None:
     access = killed_at(house, "after")
     assert "tlstax" in house.schemas()
-    with guest_of(access) as (_, _, warned):
+    with opened_external(access) as (_, _, warned):
         pass
     assert ("tlstax" in house.schemas(), warned) == (False, [])
 
@@ -394,7 +394,7 @@ def test_a_schema_is_dropped_although_its_creation_was_interrupted(
     create = schema.create
     monkeypatch.setattr(schema, "create", create_and_be_interrupted)
     with pytest.raises(Interrupted):
-        GuestServer.open(own(house))
+        ExternalServer.open(own(house))
     assert "tlstax" not in house.schemas()
 
 
@@ -402,7 +402,7 @@ def test_a_schema_of_which_only_the_intent_is_known_is_dropped_where_it_has_a_si
     house: House,
 ) -> None:
     access = killed_at(house, "unclaimed")
-    with guest_of(access) as (_, _, warned):
+    with opened_external(access) as (_, _, warned):
         pass
     if is_mariadb(house):
         assert ("tlstax" in house.schemas(), warned) == (False, [])
@@ -419,7 +419,7 @@ def test_a_schema_that_another_created_after_a_kill_is_left(house: House, put: s
     access = killed_at(house, "before")
     assert "tlstax" not in house.schemas()
     house.owner("CREATE DATABASE tlstax", *([put] if put else []))
-    with guest_of(access):
+    with opened_external(access):
         pass
     assert "tlstax" in house.schemas()
 
@@ -429,7 +429,7 @@ def test_what_others_refer_to_is_left_by_the_next_run_too(house: House) -> None:
     house.eve("CREATE TABLE eves (id INT, FOREIGN KEY (id) REFERENCES parent (id))")
     house.owner("SET GLOBAL foreign_key_checks = 0")
     try:
-        with guest_of(house.access) as (_, _, warned):
+        with opened_external(house.access) as (_, _, warned):
             pass
     finally:
         house.owner("SET GLOBAL foreign_key_checks = 1")
@@ -447,7 +447,7 @@ def test_a_connection_is_not_ended_for_the_number_in_a_greeting(
 
     monkeypatch.setattr(made, "_execute", be_interrupted)
     with closing(as_ann(house)) as another:
-        with suppress(Interrupted), GuestServer.open(house.access) as guest:
+        with suppress(Interrupted), ExternalServer.open(house.access) as guest:
             database = guest.admin()
             number = another.thread_id()  # type: ignore[no-untyped-call]
             database.server_thread_id = (number,)  # type: ignore[attr-defined]
@@ -484,10 +484,10 @@ def test_a_damaged_key_is_named_and_nothing_is_made(
     folder.mkdir()
     (folder / "key").write_text("?")
     with pytest.raises(MachineFault, match="holds no key of tlstax's") as refused:
-        GuestServer.open(house.access)
+        ExternalServer.open(house.access)
     assert refused.value.remedy.startswith("remove it")
     (folder / "key").unlink()
-    with guest_of(house.access):
+    with opened_external(house.access):
         assert (folder / "key").stat().st_mode & 0o777 == 0o600
         assert house.things() == OURS
     assert [path.name for path in folder.iterdir()] == ["key"]
@@ -506,6 +506,6 @@ def test_what_is_interrupted_before_the_records_first_entry_leaves_no_record(
 
     monkeypatch.setattr(made.ownership_table, "add", first_time)
     with pytest.raises(Interrupted):
-        GuestServer.open(house.access)
+        ExternalServer.open(house.access)
     assert interrupted
     assert house.things() == set()

@@ -12,8 +12,7 @@ import pytest
 from test_guest_run import SMALL, lent, tlstax_run, url_of
 
 from tlstax.records.trial import Specimen
-from tlstax.specimens.fault import Fault
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 

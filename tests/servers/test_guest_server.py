@@ -16,10 +16,10 @@ from typing import Any
 import pymysql
 import pytest
 
-from tlstax.external import access as guest_access
-from tlstax.external.access import GuestAccess, GuestOptions
-from tlstax.external.server import GuestServer
-from tlstax.mysql.database import TableContent
+from tlstax.external import access as external_access
+from tlstax.external.access import AccessOptions, ExternalAccess
+from tlstax.external.server import ExternalServer
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
@@ -59,14 +59,14 @@ def as_owner(server: PrivateServer, *statements: str) -> tuple[Any, ...]:
         return tuple(cursor.fetchall())
 
 
-Grant = Callable[..., GuestAccess]
+Grant = Callable[..., ExternalAccess]
 
 
 @pytest.fixture
 def account(house: PrivateServer) -> Iterator[Grant]:
     """Makes an account with a password and the rights named; the way in for it. Removed at the end."""
 
-    def make(*rights: str, schema: str = "", options: str = "") -> GuestAccess:
+    def make(*rights: str, schema: str = "", options: str = "") -> ExternalAccess:
         as_owner(
             house,
             f"CREATE USER ann@'%' IDENTIFIED BY {pymysql.converters.escape_item(PASSWORD, 'utf8')} {options}",
@@ -75,7 +75,7 @@ def account(house: PrivateServer) -> Iterator[Grant]:
             as_owner(house, f"GRANT {right} TO ann@'%'")
         endpoint = house.endpoint()
         url = f"mysql://ann@{endpoint.host}:{endpoint.port}/{schema}"
-        return guest_access.settle(GuestOptions(url), ask=lambda _: PASSWORD)
+        return external_access.settle(AccessOptions(url), ask=lambda _: PASSWORD)
 
     yield make
     as_owner(house, "DROP USER IF EXISTS ann@'%'")
@@ -94,7 +94,7 @@ def test_it_works_in_the_schema_that_is_named_and_leaves_it_as_it_was(
     house: PrivateServer, account: Grant
 ) -> None:
     access = account("CREATE, DROP, INDEX, INSERT, SELECT ON shop.*", schema="shop")
-    with GuestServer.open(access) as guest:
+    with ExternalServer.open(access) as guest:
         served: Server = guest
         assert served.prepare_table(CONTENT) == 3_000
         assert tables(house, "shop") == {"orders", "tlstax_sbtest1", "tlstax_made"}
@@ -118,7 +118,7 @@ def test_it_works_in_the_schema_that_is_named_and_leaves_it_as_it_was(
 
 def test_it_makes_a_schema_of_its_own_and_drops_it(house: PrivateServer, account: Grant) -> None:
     access = account("ALL ON tlstax.*")
-    with GuestServer.open(access) as guest:
+    with ExternalServer.open(access) as guest:
         assert "tlstax" in schemas(house)
         guest.prepare_table(CONTENT)
         assert guest.load_account.database == "tlstax"
@@ -128,7 +128,7 @@ def test_it_makes_a_schema_of_its_own_and_drops_it(house: PrivateServer, account
 def test_a_schema_named_tlstax_that_was_there_before_stays(house: PrivateServer, account: Grant) -> None:
     as_owner(house, "CREATE DATABASE tlstax")
     try:
-        with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+        with ExternalServer.open(account("ALL ON tlstax.*")) as guest:
             guest.prepare_table(CONTENT)
         assert tables(house, "tlstax") == set()
     finally:
@@ -136,7 +136,7 @@ def test_a_schema_named_tlstax_that_was_there_before_stays(house: PrivateServer,
 
 
 def test_others_tables_in_its_own_schema_are_spared(house: PrivateServer, account: Grant) -> None:
-    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+    with ExternalServer.open(account("ALL ON tlstax.*")) as guest:
         guest.prepare_table(CONTENT)
         as_owner(house, "CREATE TABLE tlstax.precious (n INT)")
     try:
@@ -149,7 +149,7 @@ def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServ
     as_owner(house, "CREATE TABLE shop.tlstax_sbtest1 (mine INT) COMMENT 'not yours'")
     try:
         with pytest.raises(UserMistake, match="tlstax_sbtest1 that tlstax did not make"):
-            GuestServer.open(account("ALL ON shop.*", schema="shop"))
+            ExternalServer.open(account("ALL ON shop.*", schema="shop"))
         assert tables(house, "shop") == {"orders", "tlstax_sbtest1"}
     finally:
         as_owner(house, "DROP TABLE shop.tlstax_sbtest1")
@@ -157,12 +157,13 @@ def test_a_table_of_the_same_name_that_is_not_ours_is_refused(house: PrivateServ
 
 RUN = """
 import os, signal, sys
-from tlstax.external import access as guest_access
+from tlstax.external import access as external_access
 from tlstax.external import given_password
-from tlstax.external.access import GuestOptions
-from tlstax.external.server import GuestServer
-from tlstax.mysql.database import TableContent
-guest = GuestServer.open(guest_access.settle(GuestOptions(sys.argv[1], given_password=given_password.take())))
+from tlstax.external.access import AccessOptions
+from tlstax.external.server import ExternalServer
+from tlstax.mysql.table_rows import TableContent
+options = AccessOptions(sys.argv[1], given_password=given_password.take())
+guest = ExternalServer.open(external_access.settle(options))
 guest.prepare_table(TableContent(rows=3000, seed=5))
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -189,12 +190,12 @@ def test_what_a_killed_run_left_is_reused_and_cleared(house: PrivateServer, acco
     assert "tlstax" not in schemas(house)
 
 
-def opened_when_free(access: GuestAccess) -> GuestServer:
+def opened_when_free(access: ExternalAccess) -> ExternalServer:
     """The server releases a killed run's lock when it notices that the connection is gone."""
     deadline = time.monotonic() + 20
     while True:
         try:
-            return GuestServer.open(access)
+            return ExternalServer.open(access)
         except UserMistake as error:
             if "another tlstax" not in error.message or time.monotonic() > deadline:
                 raise
@@ -204,16 +205,16 @@ def opened_when_free(access: GuestAccess) -> GuestServer:
 def test_two_at_once_in_one_schema_are_refused(account: Grant) -> None:
     access = account("ALL ON tlstax.*")
     with (
-        GuestServer.open(access),
+        ExternalServer.open(access),
         pytest.raises(UserMistake, match="another tlstax is at work in the schema"),
     ):
-        GuestServer.open(access)
-    with GuestServer.open(access):
+        ExternalServer.open(access)
+    with ExternalServer.open(access):
         pass
 
 
 def test_it_cleans_up_even_when_its_connection_was_cut(house: PrivateServer, account: Grant) -> None:
-    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+    with ExternalServer.open(account("ALL ON tlstax.*")) as guest:
         guest.prepare_table(CONTENT)
         for row in as_owner(house, "SHOW PROCESSLIST"):
             if row[1] == "ann":
@@ -225,26 +226,26 @@ def test_a_right_that_is_missing_is_named(house: PrivateServer, account: Grant) 
     access = account("SELECT ON shop.*", schema="shop")
     with (
         pytest.raises(UserMistake, match="ann may not do what is needed") as caught,
-        GuestServer.open(access) as guest,
+        ExternalServer.open(access) as guest,
     ):
         guest.prepare_table(CONTENT)
     assert "CREATE, DROP, INDEX, INSERT and SELECT" in caught.value.remedy
     own = replace(access, address=replace(access.address, schema=None))
     with pytest.raises(UserMistake, match="ann may not do what is needed at"):
-        GuestServer.open(own)
+        ExternalServer.open(own)
     absent = replace(access, address=replace(access.address, schema="absent"))
     with pytest.raises(UserMistake, match=r"ann may not|no schema absent"):
-        GuestServer.open(absent)
+        ExternalServer.open(absent)
     assert tables(house, "shop") == {"orders"}
 
 
 def test_a_schema_that_is_not_there_is_named(account: Grant) -> None:
     with pytest.raises(UserMistake, match="has no schema absent"):
-        GuestServer.open(account("ALL ON *.*", schema="absent"))
+        ExternalServer.open(account("ALL ON *.*", schema="absent"))
 
 
 def test_it_is_known_how_many_connections_are_free(account: Grant) -> None:
-    with GuestServer.open(account("ALL ON tlstax.*")) as guest:
+    with ExternalServer.open(account("ALL ON tlstax.*")) as guest:
         room = guest.room(asked=7)
         assert (room.max_connections, room.of_account, room.at_most) == (40, None, 7)
         before = room.in_use
@@ -254,7 +255,7 @@ def test_it_is_known_how_many_connections_are_free(account: Grant) -> None:
 
 def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -> None:
     access = account("ALL ON tlstax.*", options="WITH MAX_USER_CONNECTIONS 5")
-    with GuestServer.open(access) as guest:
+    with ExternalServer.open(access) as guest:
         room = guest.room()
         assert (room.of_account, room.by_account, room.free, room.at_most) == (5, 0, 5, 2)
         held = [guest.admin() for _ in range(4)]
@@ -268,7 +269,7 @@ def test_an_accounts_own_limit_is_heeded(house: PrivateServer, account: Grant) -
 
 def test_what_is_closed_is_waited_for_and_others_of_the_account_are_not(account: Grant) -> None:
     access = account("ALL ON tlstax.*")
-    with GuestServer.open(access) as guest:
+    with ExternalServer.open(access) as guest:
         stays = guest.connected()
         assert len(stays) == 1
         ours, another = guest.admin(), guest.admin()
@@ -288,8 +289,8 @@ def test_a_server_that_stops_answering_for_good_is_told(session: Session, mariad
         account = house.load_account
         endpoint = house.endpoint()
         url = f"mysql://{account.user}@{endpoint.host}:{endpoint.port}/tlstax"
-        access = guest_access.settle(GuestOptions(url), ask=lambda _: account.password)
-        guest = GuestServer.open(access)
+        access = external_access.settle(AccessOptions(url), ask=lambda _: account.password)
+        guest = ExternalServer.open(access)
         guest.prepare_table(CONTENT)
         house.stop()
         with pytest.raises(MachineFault, match=r"tlstax_made and tlstax\.tlstax_sbtest1 remain at"):
@@ -304,7 +305,7 @@ def leave_with_an_error(build: ServerBuild, session: Session, warn: Callable[[st
     with PrivateServer.start(build, session, SMALL) as house:
         account = house.load_account
         url = f"mysql://{account.user}@127.0.0.1:{house.endpoint().port}/tlstax"
-        access = guest_access.settle(GuestOptions(url), ask=lambda _: account.password)
-        with GuestServer.open(access, warn):
+        access = external_access.settle(AccessOptions(url), ask=lambda _: account.password)
+        with ExternalServer.open(access, warn):
             house.stop()
             raise ValueError("the block's own")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pymysql
 import pytest
-from guest_house import WITHIN_S, House, environment, guest_of, wait_until
+from guest_house import WITHIN_S, House, environment, opened_external, wait_until
 
 EXAMPLE = str(Path(__file__).parents[2] / "docs" / "orders.toml")
 
@@ -81,7 +81,7 @@ def test_a_third_signal_ends_it_and_what_remains_is_named_and_cleared_by_the_nex
             assert f"lent.{name}" in err
         assert "remain at 127.0.0.1" in err
         house.cut_connections()
-    with guest_of(house.access) as (_, said, warned):
+    with opened_external(house.access) as (_, said, warned):
         said("CREATE TABLE shop_orders (id INT)")
     assert warned == []
     assert house.things() == set()

@@ -12,10 +12,9 @@ from tlstax.contract import Job, TlsOn
 from tlstax.specimens import resolve
 from tlstax.specimens.certificates import requested
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.stats.outcomes import phases_together
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(why_not()), reason=why_not())]

@@ -15,10 +15,10 @@ from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.run.trial import run_trial
-from tlstax.specimens.lock_page import LockPage
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.shared_pages import LockPage
 from tlstax.store import Store
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels

@@ -31,12 +31,13 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import connection_log
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.run.bench import Bench
+from tlstax.run.bench import Bench, Equipment
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -213,10 +214,8 @@ def trial(
         server=server,
         terms=terms,
         machine=describe_machine(),
-        command=["no engine"],
-        guest=False,
         admin=admin,
-        clients={NAME: program},
+        equipment=Equipment(clients={NAME: program}),
     )
     asked = connection_log.reporting(job_for(CaseLevels.of(levels), terms, sequence=0), server.version)
     case = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))

@@ -11,7 +11,7 @@ from load_jobs import ROWS, WITHIN_S, job, measured
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, OpenLoop
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.stats.histograms import Histogram, decode
 

@@ -10,16 +10,15 @@ from typing import Literal
 
 import pytest
 
-from tlstax.clients.borrowed import borrowed
-from tlstax.external import access as guest_access
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestOptions
+from tlstax.clients.mysqlslap.program import borrowed
+from tlstax.external import access as external_access
+from tlstax.external import connection as external_connection
+from tlstax.external.access import AccessOptions
 from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.support.errors import TlstaxError
-from tlstax.tools.probes.drivers.door import door
-from tlstax.tools.probes.drivers.login_packets import PATIENCE_S, pass_on
+from tlstax.tools.probes.drivers.relays import PATIENCE_S, door, pass_on
 
 OTHER_ADDRESS = "127.0.0.2"
 """The server answers there too, and its certificate is not for it."""
@@ -78,8 +77,8 @@ def of_client(command: list[str], file: Path, host: str, port: int) -> str | Non
 def of_tlstax(file: Path, host: str, port: int) -> str | None:
     """The same of tlstax."""
     try:
-        access = guest_access.settle(GuestOptions(url=f"mysql://{host}:{port}", defaults_file=file))
-        database = guest_connection.connect(access, None)
+        access = external_access.settle(AccessOptions(url=f"mysql://{host}:{port}", defaults_file=file))
+        database = external_connection.connect(access, None)
     except TlstaxError:
         return None
     with database, database.cursor() as cursor:

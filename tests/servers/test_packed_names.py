@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from test_guest_run import PASSWORD, RUN, SMALL, as_owner, lent, tlstax_run
 
-from tlstax.cli.pack_command import pack_command
-from tlstax.cli.publish_command import publish_command
+from tlstax.cli.export_command import pack_command, publish_command
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings

@@ -11,49 +11,48 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import psutil
 import pytest
 from processes import lives
 
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import obtain_path, open_path
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.run.bench import Bench, Needs, Wanted, private_bench
+from tlstax.run.bench import Bench, Equipment, Needs, PrivateBench, Wanted, private_bench
 from tlstax.run.trial import run_trial
-from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.stats.outcomes import outcomes
 from tlstax.study import Case, Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, PATHS, UNIX_SOCKET
-from tlstax.study.path_tls import ENDS_TLS, PROTECTION
+from tlstax.study.tls_levels import ENDS_TLS, PROTECTION
 
 NEEDS = Needs(rows=500, connections=2, seed=1, duration_s=0.1)
 PROGRAMS = tuple(path for path in PATHS if path not in (DIRECT, UNIX_SOCKET))
 
 
-def ends_of(bench: Bench, session: Session) -> Ends:
-    server = bench.server
-    assert isinstance(server, PrivateServer)
-    return Ends(session, server.endpoint().port, server.certificates)
+def ends_of(bench: PrivateBench, session: Session) -> Ends:
+    return Ends(session, bench.server.endpoint().port, bench.server.certificates)
 
 
 @pytest.fixture(scope="module")
-def bench(session: Session, mysql_build: ServerBuild) -> Iterator[Bench]:
+def bench(session: Session, mysql_build: ServerBuild) -> Iterator[PrivateBench]:
     """MySQL 9.7 behind every path."""
     wanted = Wanted(build=mysql_build)
     with (
-        private_bench(session, wanted, describe_machine(), NEEDS, lambda _: None) as bench,
+        private_bench(session, wanted, Equipment(), describe_machine(), NEEDS, lambda _: None) as bench,
         ExitStack() as stack,
     ):
+        running = {}
         for path in PROGRAMS:
             obtain_path(path, lambda _: None)
-            bench.paths[path, False] = stack.enter_context(open_path(path, ends_of(bench, session)))
-        yield bench
+            running[path, False] = stack.enter_context(open_path(path, ends_of(bench, session)))
+        yield replace(bench, paths=running)
 
 
 def tried(bench: Bench, path: str, duration_s: float = 0.4, **changes: Level) -> TrialRecord:
@@ -133,8 +132,7 @@ def test_a_program_that_is_killed_in_mid_trial_makes_it_invalid_and_is_started_a
     assert re.fullmatch(expected, record.verdict.reasons[0]), record.verdict.reasons
     assert not running.is_alive()
     said: list[str] = []
-    bench.path_deaths = 0
-    bench.revive(record.failure, said.append)
+    assert bench.revived(record.failure, said.append).path_deaths == 1
     assert said == [f"the path {path} died in a trial, which is not counted; starting it again"]
     assert_valid(tried(bench, path))
 
@@ -152,17 +150,16 @@ def test_what_serves_one_ssh_connection_is_missed_too(bench: Bench) -> None:
     assert record.verdict.reasons[0].startswith(
         "sshd of the path ssh-aes128-gcm, near the server, ended mid-trial"
     )
-    bench.path_deaths = 0
-    bench.revive(record.failure, lambda _: None)
+    assert bench.revived(record.failure, lambda _: None).path_deaths == 1
     assert_valid(tried(bench, path))
 
 
 KILLED = """
 import os, signal
 from contextlib import ExitStack
-from tlstax.run.bench import Needs, Wanted, private_bench
+from tlstax.run.bench import Equipment, Needs, Wanted, private_bench
 from tlstax.observers.machine import describe_machine
-from tlstax.network.paths.ends import Ends
+from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import open_path
 from tlstax.specimens.resolve import named_server
 from tlstax.study.factors import CaseLevels
@@ -172,7 +169,8 @@ needs = Needs(rows=10, connections=2, seed=1, duration_s=0.1)
 wanted = Wanted(build=named_server("mysql-9.7", lambda _: None))
 with ExitStack() as stack:
     session = stack.enter_context(open_session())
-    bench = stack.enter_context(private_bench(session, wanted, describe_machine(), needs, lambda _: None))
+    opening = private_bench(session, wanted, Equipment(), describe_machine(), needs, lambda _: None)
+    bench = stack.enter_context(opening)
     server = bench.server
     ends = Ends(session, server.endpoint().port, server.certificates)
     for name in ("ssh-aes256-ctr", "stunnel", "haproxy-tls", "router-encrypt"):
@@ -194,7 +192,7 @@ def test_no_program_outlives_a_laboratory_that_is_killed() -> None:
     assert [pid for pid in pids if lives(pid)] == []
 
 
-def test_keys_are_for_this_user_alone_and_go_with_the_path(bench: Bench, session: Session) -> None:
+def test_keys_are_for_this_user_alone_and_go_with_the_path(bench: PrivateBench, session: Session) -> None:
     before = set(session.path.iterdir())
     with open_path("ssh-aes256-ctr", ends_of(bench, session)):
         (directory,) = (path for path in set(session.path.iterdir()) - before if path.is_dir())

@@ -15,14 +15,13 @@ from test_guest_run import RUN, as_owner, lent, sentence, tlstax_run, url_of
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Account, TcpEndpoint, TlsOff, TlsOn
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
-from tlstax.external.tls import GuestTls
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.tls import ExternalTls
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import obtain
-from tlstax.run.external import ExternalRequest, open_guest
+from tlstax.run.external import ExternalRequest, open_external
 from tlstax.run.trial import run_trial
 from tlstax.specimens import certificates
 from tlstax.specimens.private_server import PrivateServer
@@ -114,13 +113,13 @@ def test_a_server_whose_cache_is_empty_is_not_given_the_password(house: PrivateS
 
 @pytest.fixture
 def bench(house: PrivateServer) -> Iterator[Bench]:
-    address = GuestAddress("127.0.0.1", house.endpoint().port, "ann", "lent")
-    access = GuestAccess(address, "ann", PASSWORD, GuestTls("VERIFY_IDENTITY", house.ca_file))
+    address = ExternalAddress("127.0.0.1", house.endpoint().port, "ann", "lent")
+    access = ExternalAccess(address, "ann", PASSWORD, ExternalTls("VERIFY_IDENTITY", house.ca_file))
     needs = Needs(rows=500, connections=2, seed=1, duration_s=0.1, data=DataNeeds(tables=("sbtest",)))
     with ExitStack() as stack:
         study, asked = load_study("tax"), ExternalRequest({None: access})
         specimens = obtain(study, print, external=asked.servers)
-        benches = stack.enter_context(open_guest(study, asked, specimens, needs, lambda _: None))
+        benches = stack.enter_context(open_external(study, asked, specimens, needs, lambda _: None))
         yield stack.enter_context(benches.awake(PLAINTEXT))
 
 

@@ -9,7 +9,7 @@ from load_jobs import ROWS, measured
 from load_jobs import job as job_of
 
 from tlstax.contract import Compression, Job, TlsOn, TlsVersion, UnixEndpoint
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.network.tap.handshake import APPLICATION_DATA
 from tlstax.network.tap.relay import Hearer, Relay
 from tlstax.network.tap.units import PACKETS, RECORDS, Splitter

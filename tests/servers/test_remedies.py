@@ -14,20 +14,9 @@ from tlstax.results.inspection import Step
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.stats.remedies import (
-    ADMINISTRATOR,
-    REMEDIES,
-    RESTART,
-    SERVER,
-    TABLE,
-    Entry,
-    Remedy,
-    entry_for,
-    product_of,
-    release_of,
-)
-from tlstax.tools.inspection.asking import ask
-from tlstax.tools.inspection.questions import questions
+from tlstax.stats.remedies import ADMINISTRATOR, REMEDIES, RESTART, SERVER, TABLE, Entry, Remedy, entry_for
+from tlstax.study.product import product_of, release_of
+from tlstax.tools.tls_probe import ask, questions
 
 PLAIN = ServerSettings(buffer_pool_bytes=SMALL)
 OLDER = (

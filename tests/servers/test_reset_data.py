@@ -10,12 +10,13 @@ import pytest
 from pymysql.err import MySQLError
 
 from tlstax.mysql import table
-from tlstax.mysql.database import Database, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study.factors import CaseLevels
+from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds
-from tlstax.study.workload_files import parse_workload
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.support.errors import MachineFault, UserMistake
 

@@ -17,10 +17,10 @@ from processes import family
 from test_sitting import Watching
 
 from tlstax.clients import choice
+from tlstax.clients.choice import floor_command, floor_specimen
 from tlstax.clients.engine import engine_command, engine_specimen
-from tlstax.clients.floor import floor_command, floor_specimen
 from tlstax.clients.process import LoadClient
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql import innodb, tls_facts, tls_switch
+from tlstax.mysql import server_facts, server_tls
 from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run import server_variables
-from tlstax.run.bench import Bench, Needs, Wanted, private_bench
+from tlstax.run.bench import Bench, Equipment, Needs, Wanted, private_bench
 from tlstax.run.benches import Benches
 from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
@@ -31,7 +32,7 @@ BASE = CaseLevels.of({"workload": "reconnect", "connections": 2, "tls": "off"})
 @contextmanager
 def started(session: Session, build: ServerBuild, certificate: str = "rsa-2048") -> Iterator[Bench]:
     wanted = Wanted(build=build, certificate=certificate)
-    with private_bench(session, wanted, describe_machine(), NEEDS, lambda _: None) as bench:
+    with private_bench(session, wanted, Equipment(), describe_machine(), NEEDS, lambda _: None) as bench:
         yield bench
 
 
@@ -90,7 +91,7 @@ def test_clients_see_the_certificate_of_the_case(  # noqa: PLR0913, PLR0917 (fix
 
 def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]) -> None:
     bench = benches["mysql"]
-    before = tls_facts.read(bench.server.admin())
+    before = server_tls.facts(bench.server.admin())
     off = tried(bench, {"tls_switch": "server"})
     assert_valid(off)
     assert off.server is not None
@@ -99,7 +100,7 @@ def test_tls_is_turned_off_at_the_server_for_one_trial(benches: dict[str, Bench]
     assert_valid(on)
     assert on.server is not None
     assert on.server.tls_versions == "TLSv1.2,TLSv1.3"
-    assert tls_facts.read(bench.server.admin()) == before
+    assert server_tls.facts(bench.server.admin()) == before
 
 
 def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Bench]) -> None:
@@ -108,7 +109,7 @@ def test_a_client_that_wants_tls_then_fails_and_says_why(benches: dict[str, Benc
     record = tried(bench, {"tls_switch": "server"}, asked)
     assert record.verdict.value == "invalid"
     assert "the server does not offer it" in record.failure
-    assert tls_facts.read(bench.server.admin()).offered
+    assert server_tls.facts(bench.server.admin()).offered
 
 
 def test_a_switch_that_does_nothing_is_found(
@@ -121,7 +122,7 @@ def test_a_switch_that_does_nothing_is_found(
         with admin.cursor() as cursor:
             cursor.execute("SET GLOBAL tls_version = %s", (wanted,))
 
-    monkeypatch.setattr(tls_switch, "accept", rolled_back)
+    monkeypatch.setattr(server_tls, "accept", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
         "the server still took TLS (TLSv1.2,TLSv1.3), where it was to be turned off there",
     )
@@ -141,7 +142,7 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
 def test_durability_that_does_not_take_effect_is_found(
     benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(innodb, "set_flush_at_commit", lambda *_: None)
+    monkeypatch.setattr(server_facts, "set_flush_at_commit", lambda *_: None)
     assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
         "the server's durability was full, where it was to be none",
     )
@@ -166,7 +167,7 @@ def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
         levels: dict[str, Level] = {"tls_switch": "server", "durability": "none"}
 
         def dies(_: int) -> tuple[()]:
-            bench.server._process.signal(signal.SIGKILL)  # type: ignore[attr-defined]
+            os.kill(bench.server.pid or 0, signal.SIGKILL)
             bench.server._process._child.wait()  # type: ignore[attr-defined]
             return ()
 
@@ -174,6 +175,6 @@ def test_a_server_that_dies_with_tls_off_comes_back_as_it_was(
         record = tried(bench, levels)
         monkeypatch.undo()
         assert record.verdict.value == "invalid"
-        bench.revive(record.failure, lambda _: None)
-        assert tls_facts.read(bench.admin).offered
-        assert_valid(tried(bench, levels))
+        revived = bench.revived(record.failure, lambda _: None)
+        assert server_tls.facts(revived.admin).offered
+        assert_valid(tried(revived, levels))

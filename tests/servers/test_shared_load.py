@@ -26,7 +26,7 @@ from tlstax.clients.fleet_line import FleetLine, LoadMachineLost
 from tlstax.clients.fleet_messages import Listening, ListenOrder, Peer
 from tlstax.records.trial import StoredRun
 from tlstax.run.external import ExternalRequest
-from tlstax.run.load import LoadFrom
+from tlstax.run.pilot import LoadFrom
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.store import Store

@@ -12,7 +12,6 @@ import psutil
 import pytest
 from processes import family
 
-from tlstax.checks.together import ROWS
 from tlstax.plan.sittings import FEWEST_ROUNDS
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.live import LiveRun
@@ -171,13 +170,13 @@ def test_clients_write_to_the_same_rows_in_turn_and_the_server_counts_what_all_o
         assert trial.data == block[0].data
         assert trial.together is not None
         claims, counted = trial.together.claims, trial.together.status_delta
-        rows = {ROWS[counter]: counter for counter in claims if counter in ROWS}
-        assert {what: claims[counter][0] for what, counter in rows.items()} == {
-            f"rows {change}": times * wrote for change, times in each.items()
+        rows = {count: claim for count, claim in claims.items() if count.startswith("rows_")}
+        assert {count: least for count, (least, _) in rows.items()} == {
+            f"rows_{change}": times * wrote for change, times in each.items()
         }
-        for counter in rows.values():
-            least, most = claims[counter]
-            assert least <= counted[counter] <= (most or 0)
+        assert trial.server is not None
+        for count, (least, most) in rows.items():
+            assert least <= (trial.server.counting.of(counted, count) or 0) <= (most or 0)
 
 
 def test_a_client_that_dies_in_its_turns_ends_its_own_trial_alone(

@@ -20,8 +20,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from conftest import fetched
-from tlstax.mysql import tls_facts
-from tlstax.mysql.database import TableContent
+from tlstax.mysql import server_tls
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
@@ -149,7 +149,7 @@ def test_its_certificate_verifies(private: PrivateServer) -> None:
         cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
         assert cursor.fetchone() == ("Ssl_version", "TLSv1.3")
     with private.admin() as database:
-        facts = tls_facts.read(database)
+        facts = server_tls.facts(database)
     assert facts.offered
     assert facts.versions == ("TLSv1.2", "TLSv1.3")
     assert facts.certificate_file == str(directory_of(private) / "server-cert.pem")
@@ -301,7 +301,7 @@ def special(
 )
 def test_tls_can_be_off(special: PrivateServer) -> None:
     with special.admin() as database:
-        assert not tls_facts.read(database).offered
+        assert not server_tls.facts(database).offered
     with load_log_in(special) as database, database.cursor() as cursor:
         cursor.execute("SELECT USER()")
         assert str((cursor.fetchone() or ("",))[0]).startswith("tlstax_load")

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 from processes import family, runs
 
-from tlstax.specimens import apt_command, apt_mirror, shelf
+from tlstax.specimens import shelf
 from tlstax.specimens.recipe import AptPackages, Recipe
+from tlstax.specimens.sources import apt
 from tlstax.support.errors import MachineFault
 
 SOURCE = AptPackages(suites=("trixie",), packages=("hostname",), given=("libc6",))
@@ -271,7 +272,7 @@ class passing_mirror:  # noqa: N801 (used as a context manager)
     def __enter__(self) -> passing_mirror:
         self.stall_packages, self.stalled, self.tamper = FORK.Event(), FORK.Event(), FORK.Event()
         self.first_bytes: list[int] = []
-        outer, real = self, apt_mirror.configured_mirror().uri.rstrip("/")
+        outer, real = self, apt.configured_mirror().uri.rstrip("/")
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -331,7 +332,7 @@ def test_too_little_room_is_told_before_anything_is_fetched(cache: Path) -> None
 def test_without_apt_or_keyring_it_is_told(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(apt_mirror, "KEYRINGS", tmp_path)
+    monkeypatch.setattr(apt, "KEYRINGS", tmp_path)
     assert "no Debian archive keyring" in refused(SMALL).message
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "apt-get" in refused(SMALL).message
@@ -341,8 +342,8 @@ def test_without_apt_or_keyring_it_is_told(
 @pytest.fixture
 def tampering_mirror(tmp_path: Path) -> Iterator[str]:
     """A mirror whose InRelease is Debian's own, with one checksum changed under the signature."""
-    mirror = apt_mirror.configured_mirror()
-    genuine = apt_command.prepare(tmp_path / "apt", mirror, ("trixie",), ())
+    mirror = apt.configured_mirror()
+    genuine = apt.prepare(tmp_path / "apt", mirror, ("trixie",), ())
     genuine.update()
     (signed,) = (tmp_path / "apt/state/lists").glob("*_InRelease")
     served = tmp_path / "www/dists/trixie/InRelease"

@@ -14,7 +14,7 @@ from processes import family
 
 from tlstax.results.bench import BenchDocument
 from tlstax.specimens.server_build import ServerBuild
-from tlstax.tools.probes.storms.limits import LIMIT, TRY
+from tlstax.tools.probes.storm_search import LIMIT, TRY
 
 
 def searched(home: Home, *arguments: str) -> BenchDocument:

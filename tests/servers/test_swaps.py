@@ -13,16 +13,15 @@ from tls_libraries import copied
 from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql import status
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.plan.order import cases
 from tlstax.records.trial import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
 from tlstax.specimens import loading
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
-from tlstax.specimens.tls_library import TlsLibrary
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 

@@ -19,24 +19,26 @@ import psutil
 import pytest
 from load_jobs import ROWS, WITHIN_S
 
+from tlstax.clients.choice import ClientProgram
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
-from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial
-from tlstax.run.bench import Bench
+from tlstax.run.bench import Bench, Equipment
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.study import Case, workloads
-from tlstax.study.client_kinds import known
+from tlstax.study.client_kinds import KINDS
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
+from tlstax.study.level_names import ENGINE
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
 
@@ -177,14 +179,14 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
     )
     levels = {"tls": "1.3", "workload": workload, "connections": 2, "resumption": "off"}
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
+    sysbench = ClientProgram(sysbench_specimen(), sysbench_command())
     with filled.admin() as admin:
         bench = Bench(
             server=filled,
             terms=terms,
             machine=describe_machine(),
-            command=sysbench_command(),
-            guest=False,
             admin=admin,
+            equipment=Equipment(clients={ENGINE: sysbench}),
         )
         record = run_trial(trial, job_for(CaseLevels.of(levels), terms, sequence=0), bench)
     assert record.verdict.reasons == ()
@@ -330,7 +332,7 @@ def test_a_certificate_of_another_authority_is_refused_by_client_libraries_that_
     other = mariadb if filled is mysql else mysql
     asked = job(filled, tls=tls(filled, ca_file=other.ca_file))
     ready, _ = measured(job(filled, tls=tls(filled)))
-    if known.kind_of("sysbench").verifies(ready.client_version):
+    if KINDS["sysbench"].verifies(ready.client_version):
         assert kind_of(failed(asked)) == ("certificate", "server")
         return
     # From Connector/C 3.4 on some take any certificate, and each trial says so (`checks.verification`).

@@ -11,8 +11,8 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import sysbench_command
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
-from tlstax.mysql.database import TableContent
 from tlstax.mysql.status import read_status, status_delta
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import workloads
 

@@ -6,7 +6,7 @@ import pytest
 from load_jobs import ROWS, WITHIN_S, client, job, measured
 
 from tlstax.contract import Done, Statement, TlsOff, TlsOn, UnixEndpoint, Workload
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.study import workloads
 

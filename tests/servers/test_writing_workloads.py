@@ -22,7 +22,7 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.stats.histograms import decode
 

@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 from tlstax.records.trial import Specimen
-from tlstax.specimens.server_build import ServerBuild, loader_of
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary, loader_of
 
 
 def copied(build: ServerBuild, name: str, into: Path, *, suffix: str = ".so.3") -> TlsLibrary:

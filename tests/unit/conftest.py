@@ -7,8 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tlstax.store import Store
+
+settings.register_profile("tlstax", deadline=None)
+settings.load_profile("tlstax")
+"""A busy machine fails no test: Hypothesis would allow an example 200 ms."""
 
 FORBIDDEN = {
     "os.exec",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, unless_counted
+from tlstax.checks.handshakes import unless_counted
 from tlstax.checks.treatment import is_of_level
 from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
@@ -52,16 +52,16 @@ def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:
 
 def _counted_handshakes(trial: Complete, wanted: str) -> Iterator[Doubt]:
     """The server's own counter agrees: a handshake for each connection of the client's life, or none."""
-    if not counts_handshakes(trial.server):
+    counted = trial.server.counted("handshakes")
+    if counted is None:
         return
     connections = trial.done.lifetime.connections
-    counted = trial.server.status_delta.get(COUNTER, 0)
     expected = 0 if wanted == "off" else connections
     yield from unless_counted(
         trial.server,
         expected,
         f"the server counted {counted} TLS handshakes on {connections} connections "
-        f"({COUNTER}), where there must be {expected or 'none'}",
+        f"({trial.server.counting.name('handshakes')}), where there must be {expected or 'none'}",
     )
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, least, unless_counted
-from tlstax.study import path_tls
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.checks.handshakes import unless_counted
+from tlstax.study import tls_levels
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import LEFT_TO_THE_DRIVER, UNSET
-from tlstax.study.product import product_of
 from tlstax.support.text import counted
 
 
@@ -28,7 +27,7 @@ def connections(trial: Complete) -> Iterator[Doubt]:
         yield Doubt(
             "note",
             f"{_who(trial)} opened {counted(more, 'connection')} by itself besides the {claimed} that its "
-            "program asked for (Connections)",
+            f"program asked for ({trial.server.counting.name('connections')})",
         )
 
 
@@ -39,13 +38,13 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
     """
     if not _is_of_driver(trial):
         return
-    if not counts_handshakes(trial.server):
+    seen, made = trial.server.counted("handshakes"), _connections(trial)
+    if seen is None:
         yield Doubt(
             "note", "the server counts no handshakes: what it says on the asked connections shows them"
         )
         return
-    seen, made = trial.server.status_delta.get(COUNTER, 0), _connections(trial)
-    wanted = path_tls.tls_at_server(trial.case)
+    wanted = tls_levels.tls_at_server(trial.case)
     if wanted == UNSET:
         yield from _left_to_the_driver(trial, seen, made)
         return
@@ -54,7 +53,7 @@ def handshakes(trial: Complete) -> Iterator[Doubt]:
         trial.server,
         0 if wanted == "off" else made,
         f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
-        f"({COUNTER}), where there must be {must}",
+        f"({trial.server.counting.name('handshakes')}), where there must be {must}",
     )
 
 
@@ -63,14 +62,12 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
 
     The counter is of look-ups: a HelloRetryRequest makes two of one connection (see `treatment.cache_hits`).
     """
-    if not _is_of_driver(trial) or product_of(trial.server.version) == "mariadb":
-        return
-    hits = trial.server.status_delta.get("Ssl_session_cache_hits", 0)
-    if not hits:
+    hits = trial.server.counted("session_lookups")
+    if not _is_of_driver(trial) or not hits:
         return
     resumed = (
         f"{_who(trial)} resumed TLS sessions by itself: on {counted(_connections(trial), 'connection')} the "
-        f"server found one {counted(hits, 'time')} (Ssl_session_cache_hits)"
+        f"server found one {counted(hits, 'time')} ({trial.server.counting.name('session_lookups')})"
     )
     asked_not_to = "resumption" in trial.case and not trial.case.resumes
     if asked_not_to and trial.case.tls not in LEFT_TO_THE_DRIVER:
@@ -93,13 +90,15 @@ def steady(trial: Complete) -> Iterator[Doubt]:
 def _left_to_the_driver(trial: Complete, seen: int, made: int) -> Iterator[Doubt]:
     asked = sum(side.connections for side in trial.ready.negotiated)
     encrypted = sum(side.connections for side in trial.ready.negotiated if side.server is not None)
-    if seen < least(trial.server.version, COUNTER, encrypted) or made - seen < asked - encrypted:
+    counting = trial.server.counting
+    if seen < counting.least("handshakes", encrypted) or made - seen < asked - encrypted:
         yield Doubt(
             "invalid",
             f"the server counted {counted(seen, 'TLS handshake')} on {counted(made, 'connection')} "
-            f"({COUNTER}), and {encrypted} of the {asked} that it was asked on are encrypted",
+            f"({counting.name('handshakes')}), and {encrypted} of the {asked} that it was asked on are "
+            "encrypted",
         )
-    elif seen and not fits(trial.server.version, COUNTER, seen, made):
+    elif seen and not counting.fits("handshakes", seen, made):
         yield Doubt("note", f"{seen} of {made} connections made a TLS handshake, the others none")
 
 
@@ -108,7 +107,7 @@ def _is_of_driver(trial: Complete) -> bool:
 
 
 def _connections(trial: Complete) -> int:
-    return trial.server.status_delta.get("Connections", 0)
+    return trial.server.counted("connections") or 0
 
 
 def _who(trial: Complete) -> str:

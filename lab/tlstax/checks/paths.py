@@ -10,7 +10,7 @@ from tlstax.contract import UnixEndpoint
 from tlstax.records.trial import Evidence
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
-from tlstax.study.path_tls import PROTECTION, SSH_CIPHERS
+from tlstax.study.tls_levels import PROTECTION, SSH_CIPHERS
 
 NAGLE = (
     "sshd holds small packets back on the tunnel (Nagle's algorithm), as it does wherever ssh opens no "

@@ -7,27 +7,26 @@ from typing import NamedTuple
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import Workload
+from tlstax.records.server_counts import WORDS, Count
 from tlstax.study import workloads
 from tlstax.study.factors import CaseLevels
-from tlstax.study.product import product_of
 
 RAN_DRY = "the table ran dry"
 """Of a workload that deletes more rows than there are: more rows would do."""
 
 
 class _Kind(NamedTuple):
-    """A kind of change: its statements, how they fail, InnoDB's counter and the server's own."""
+    """A kind of change: its count at the server, its statements and how they fail."""
 
+    at_server: Count
     statements: str
     missed: str
-    innodb: str
-    handler: str
 
 
 _KINDS = {
-    "inserted": _Kind("inserts", "added no row", "Innodb_rows_inserted", "Handler_write"),
-    "updated": _Kind("updates", "changed no row", "Innodb_rows_updated", "Handler_update"),
-    "deleted": _Kind("deletes", f"found no row: {RAN_DRY}", "Innodb_rows_deleted", "Handler_delete"),
+    "inserted": _Kind("rows_inserted", "inserts", "added no row"),
+    "updated": _Kind("rows_updated", "updates", "changed no row"),
+    "deleted": _Kind("rows_deleted", "deletes", f"found no row: {RAN_DRY}"),
 }
 
 
@@ -36,23 +35,22 @@ class Written(NamedTuple):
 
     case: CaseLevels
     workload: Workload
-    version: str
     operations: int
     failed: int
 
 
-def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int]]:
-    """The rows that a server must have counted, by its counters, of all these clients together.
+def claims(clients: Iterable[Written]) -> dict[Count, tuple[int, int]]:
+    """The rows that a server must have counted of all these clients together.
 
     Of each the least, and the most: a statement may have changed its row before its operation failed. What
     nobody's workload changes is left out, and so is a user's own, of which it is not known.
     """
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[Count, tuple[int, int]] = {}
     for one in clients:
         for change, each in _changes(one.case, one.workload).items():
-            counter = _counter(_KINDS[change], one.version)
-            least, most = found.get(counter, (0, 0))
-            found[counter] = least + each * one.operations, most + each * (one.operations + one.failed)
+            count = _KINDS[change].at_server
+            least, most = found.get(count, (0, 0))
+            found[count] = least + each * one.operations, most + each * (one.operations + one.failed)
     return found
 
 
@@ -72,8 +70,10 @@ def rows_changed(trial: Complete) -> Iterator[Doubt]:
     exact = bool(in_window) and not trial.evidence.guest and not _is_put_back_between(trial)
     for change, each in _changes(trial.case, job.workload).items():
         kind, wanted = _KINDS[change], each * trial.evidence.watched_operations
-        counted = delta.get(_counter(kind, trial.server.version), 0)
-        if counted < wanted:
+        counted = trial.server.counting.of(delta, kind.at_server)
+        if counted is None:
+            yield Doubt("unknown", f"the server does not count {WORDS[kind.at_server]}")
+        elif counted < wanted:
             yield Doubt("invalid", f"of {wanted:,} {kind.statements} {wanted - counted:,} {kind.missed}")
         elif exact and counted > each * (trial.evidence.watched_operations + failed):
             yield Doubt(
@@ -108,11 +108,6 @@ def _changes(case: CaseLevels, workload: Workload) -> dict[str, int]:
     if isinstance(sized, workloads.Inserted):
         return {"inserted": sized.rows}
     return {change: each for change, each in workloads.rows_changed(workload)._asdict().items() if each}
-
-
-def _counter(kind: _Kind, version: str) -> str:
-    """MySQL's own counters include rows of temporary tables; MariaDB no longer counts InnoDB's."""
-    return kind.handler if product_of(version) == "mariadb" else kind.innodb
 
 
 def _is_put_back_between(trial: Complete) -> bool:

@@ -14,10 +14,9 @@ from tlstax.checks.verification import verified
 from tlstax.contract import TlsView
 from tlstax.study import configuration as configured
 from tlstax.study import cpu_features as hidden
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
-from tlstax.study.level_names import EACH
-from tlstax.study.level_words import chain_words, key_of, trust_words
+from tlstax.study.level_names import EACH, chain_words, key_of, trust_words
 from tlstax.support.text import counted
 
 ROUNDING = 1e-6

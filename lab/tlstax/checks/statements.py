@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.rows_changed import Written
 from tlstax.contract import Workload
+from tlstax.records.server_counts import WORDS, Count
 from tlstax.study import workloads
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.workloads import verb as verb_of
 
-SELECTS, EXECUTIONS = "Com_select", "Com_stmt_execute"
+SELECTS: Final[Count] = "selects"
+EXECUTIONS: Final[Count] = "prepared_executions"
 
-COUNTERS = {
-    "select": (SELECTS,),
-    "insert": ("Com_insert", "Com_insert_select"),
-    "update": ("Com_update", "Com_update_multi"),
-    "delete": ("Com_delete", "Com_delete_multi"),
+COUNTED: Final[Mapping[str, Count]] = {
+    "select": SELECTS,
+    "insert": "inserts",
+    "update": "updates",
+    "delete": "deletes",
 }
-"""The status variables that count statements of a kind (reference manual, "Server Status Variables")."""
-
-WORDS = {SELECTS: "SELECT statements", EXECUTIONS: "executions of prepared statements"}
-"""What of it is counted of all who take turns, in words."""
+"""By the verb of a statement, what a server counts of it."""
 
 
 class _Each(NamedTuple):
@@ -35,8 +34,8 @@ class _Each(NamedTuple):
     prepared: int
 
 
-def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int | None]]:
-    """The statements that a server must have counted, by its counters, of all these clients together.
+def claims(clients: Iterable[Written]) -> dict[Count, tuple[int, int | None]]:
+    """The statements that a server must have counted of all these clients together.
 
     Of each the least, and the most: an operation may have failed before its statement ran, or after. Nothing
     is claimed where it is not known of each client what its operations run, nor of a verb that nobody uses.
@@ -49,7 +48,7 @@ def claims(clients: Iterable[Written]) -> dict[str, tuple[int, int | None]]:
         for place, operations in enumerate((one.operations, one.operations + one.failed)):
             selects[place] += each.verbs["select"] * operations
             executions[place] += each.prepared * operations
-    counted: dict[str, tuple[int, int | None]] = {EXECUTIONS: (executions[0], executions[1])}
+    counted: dict[Count, tuple[int, int | None]] = {EXECUTIONS: (executions[0], executions[1])}
     if selects[1]:
         counted[SELECTS] = selects[0], selects[1]
     return counted
@@ -84,14 +83,17 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     recorded = trial.server.connections is not None
     others = restores or len(job.workload.on_connect) > int(recorded) or trial.evidence.guest
     each, operations = _each(job.workload), trial.evidence.watched_operations
-    wanted = [(f"{verb.upper()} statements", COUNTERS[verb], each.verbs[verb]) for verb in each.verbs]
-    for what, counters, times in (*wanted, ("prepared statements", (EXECUTIONS,), each.prepared)):
+    counting = trial.server.counting
+    wanted = [(WORDS[COUNTED[verb]], COUNTED[verb], each.verbs[verb]) for verb in each.verbs]
+    for what, count, times in (*wanted, ("prepared statements", EXECUTIONS, each.prepared)):
         claimed, most = times * operations, times * (operations + failed)
-        counted = sum(window.status_delta.get(counter, 0) for counter in counters)
+        counted = counting.of(window.status_delta, count)
+        if counted is None:
+            continue
         if counted < claimed or (counted > most and not others):
             yield Doubt(
                 "invalid",
-                f"the server ran {counted} {what} in the window ({' and '.join(counters)}), "
+                f"the server ran {counted} {what} in the window ({counting.name(count)}), "
                 f"the client says {claimed}",
             )
 
@@ -122,7 +124,7 @@ def _is_told(case: CaseLevels, workload: Workload) -> bool:
 def _each(workload: Workload) -> _Each:
     verbs, prepared = Counter[str](), 0
     for statement in workload.statements:
-        if (verb := verb_of(statement).lower()) in COUNTERS:
+        if (verb := verb_of(statement).lower()) in COUNTED:
             verbs[verb] += statement.repeat
         if (statement.protocol or workload.protocol) == "prepared":
             prepared += statement.repeat

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
-from tlstax.checks.handshakes import COUNTER, counts_handshakes, fits, missed
+from tlstax.checks.handshakes import missed
 from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
-from tlstax.study import path_tls, workloads
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.records.server_counts import WORDS, Count
+from tlstax.study import tls_levels, workloads
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
-from tlstax.study.product import product_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -40,7 +40,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     Where it leaves that to the driver, both only have to say the same. A client that does not report it is
     not believed: what remains is the server's word.
     """
-    wanted, at_server = trial.case.tls, path_tls.tls_at_server(trial.case)
+    wanted, at_server = trial.case.tls, tls_levels.tls_at_server(trial.case)
     if not trial.ready.negotiated and trial.server.connections is None:
         yield from _not_asked(trial)
     for seen in trial.ready.negotiated:
@@ -49,7 +49,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
         yield from _view_disagrees("server", seen.server, at_server)
         if wanted == UNSET and seen.client_tells and (seen.client is None) != (seen.server is None):
             yield Doubt("invalid", "client and server do not agree on whether a connection is encrypted")
-        if seen.client is not None and seen.server is not None and path_tls.is_of_client(trial.case):
+        if seen.client is not None and seen.server is not None and tls_levels.is_of_client(trial.case):
             ours = (seen.client.version, seen.client.cipher)
             theirs = (seen.server.version, registered_suite(seen.server.cipher))
             if ours != theirs:
@@ -67,7 +67,7 @@ def _not_asked(trial: Complete) -> Iterator[Doubt]:
     `server_counts` sees that it counted one for each connection, or none.
     """
     kind, wanted, accepted = kind_of(trial.case.client), trial.case.tls, trial.server.tls_versions
-    if not kind.is_silent or not counts_handshakes(trial.server):
+    if not kind.is_silent or trial.server.counted("handshakes") is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     elif wanted != "off" and accepted != _VERSION_NAMES.get(wanted):
         yield Doubt(
@@ -155,7 +155,7 @@ def resumption(trial: Complete) -> Iterator[Doubt]:
     if full_in_window:
         yield Doubt("invalid", f"{full_in_window} measured handshakes were full, not resumed")
     for seen in trial.ready.negotiated:
-        server = seen.server if path_tls.is_of_client(trial.case) else None
+        server = seen.server if tls_levels.is_of_client(trial.case) else None
         for side, view in (("client", seen.client), ("server", server)):
             if view is not None and view.resumed is False:
                 yield Doubt("invalid", f"the {side} says that a connection had not been resumed")
@@ -180,25 +180,26 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         return
     made = trial.alone
     handshakes = handshakes_at_server(trial.case, made)
-    claims = [
-        ("connections", "Connections", made.connections),
-        ("TLS handshakes", COUNTER, handshakes),
-    ]
+    claims: dict[Count, int] = {"connections": made.connections, "handshakes": handshakes}
+    counting = trial.server.counting
     if trial.server.connections is not None:
         # The client cannot report its handshakes: `connections.seen_at_server` has the server's word.
-        claims.pop()
-    elif not counts_handshakes(trial.server):
-        claims.pop()
+        del claims["handshakes"]
+    elif "handshakes" not in counting.counters:
         if handshakes:
-            yield Doubt("note", "yaSSL does not count handshakes: the client's word alone shows how many")
-    elif product_of(trial.server.version) == "mariadb":
+            yield Doubt(
+                "note", f"{counting.silent} does not count handshakes: the client's word alone shows how many"
+            )
+    elif "session_lookups" not in counting.counters:
         if _count(made.handshakes, resumed=True):
-            yield Doubt("note", "MariaDB does not count resumed sessions: the client's word alone shows them")
-    elif path_tls.is_of_client(trial.case):
-        hits = cache_hits(made.handshakes)
-        claims.append(("look-ups of resumed sessions", "Ssl_session_cache_hits", hits))
-    for what, counter, claimed in claims:
-        yield from _counted_otherwise(trial, what, counter, claimed)
+            yield Doubt(
+                "note",
+                f"{counting.silent} does not count resumed sessions: the client's word alone shows them",
+            )
+    elif tls_levels.is_of_client(trial.case):
+        claims["session_lookups"] = cache_hits(made.handshakes)
+    for count, claimed in claims.items():
+        yield from _counted_otherwise(trial, count, claimed)
 
 
 def _behind(trial: Complete) -> str:
@@ -210,16 +211,17 @@ def _behind(trial: Complete) -> str:
     )
 
 
-def _counted_otherwise(trial: Complete, what: str, counter: str, claimed: int) -> Iterator[Doubt]:
-    counted = trial.server.status_delta.get(counter, 0)
-    if counted == claimed:
+def _counted_otherwise(trial: Complete, count: Count, claimed: int) -> Iterator[Doubt]:
+    counting, counted = trial.server.counting, trial.server.counted(count)
+    if counted is None or counted == claimed:
         return
-    if fits(trial.server.version, counter, counted, claimed):
-        yield Doubt("note", missed(counted, claimed))
+    if counting.fits(count, counted, claimed):
+        yield Doubt("note", missed(counting, counted, claimed))
     elif trial.evidence.guest and counted > claimed:
         yield Doubt("note", "others used the server during the trial")
     else:
-        yield Doubt("invalid", f"the server counted {counted} {what} ({counter}), the client {claimed}")
+        what = f"{WORDS[count]} ({counting.name(count)})"
+        yield Doubt("invalid", f"the server counted {counted} {what}, the client {claimed}")
 
 
 def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
@@ -228,9 +230,9 @@ def handshakes_at_server(case: CaseLevels, made: Counts) -> int:
     Such a path makes one for each connection, or none. Which of them it resumes is its own affair. A client
     that asks nothing does not count its own: it makes as many.
     """
-    if path_tls.is_of_client(case) and kind_of(case.client).asks:
+    if tls_levels.is_of_client(case) and kind_of(case.client).asks:
         return sum(seen.count for seen in made.handshakes)
-    return 0 if path_tls.tls_at_server(case) == "off" else made.connections
+    return 0 if tls_levels.tls_at_server(case) == "off" else made.connections
 
 
 def logins(trial: Complete) -> Iterator[Doubt]:
@@ -239,7 +241,7 @@ def logins(trial: Complete) -> Iterator[Doubt]:
     MySQL Router asks for the password itself where it ends a client's TLS: the server hashes nothing anew.
     """
     for way, count in trial.done.window.authentications.items():
-        if way == "full_tls" and path_tls.asks_for_passwords(trial.case):
+        if way == "full_tls" and tls_levels.asks_for_passwords(trial.case):
             yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
         elif way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
-from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.client_kinds.mysqlslap import WORKERS_IGNORE_SSL_MODE
+from tlstax.study.client_kinds import WORKERS_IGNORE_SSL_MODE, kind_of
 
 
 def unverified(trial: Complete) -> Iterator[Doubt]:

@@ -9,17 +9,10 @@ from tlstax.cli import quantities
 from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import STATUS, warn
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import (
-    SERVER,
-    Allowed,
-    ExternalServers,
-    external_among,
-    let_in,
-    typed_servers,
-)
 from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.measuring import bounded, knowing_added, measured, new_request, shown_as
 from tlstax.cli.streams import show_found
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
 from tlstax.study import Study
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.topics.compare.text import gate_text
@@ -34,6 +27,8 @@ def ab_command(options: AbOptions) -> int:
     servers = external_servers(options)
     request = new_request(ab_study(options, servers), servers, options, own_options=True)
     if servers:
+        from tlstax.cli.external_servers import let_in
+
         # Last, since it may ask for a password.
         study, external = let_in(request.study, servers, _allowed(options, request.study))
         request = replace(request, study=study, external=external)

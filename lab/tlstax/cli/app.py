@@ -187,7 +187,7 @@ def node() -> None:
 @app.command("client-node", hidden=True)
 def client_node() -> None:
     """What runs on each machine that the load comes from: it listens until its standard input ends."""
-    from tlstax.machines.client_node import main as work
+    from tlstax.machines.node import client_main as work
 
     raise typer.Exit(work())
 

@@ -69,7 +69,7 @@ def library_bench(options: LibraryBenchOptions) -> int:
 
     Handshakes, records, signatures and key exchanges.
     """
-    from tlstax.cli.library_bench_command import library_bench_command
+    from tlstax.cli.benches_command import library_bench_command
 
     return library_bench_command(options)
 
@@ -117,6 +117,6 @@ def storm(options: StormOptions) -> int:
 
     A storm opens them at once; with --steady it is the highest rate of them. By kind of TLS.
     """
-    from tlstax.cli.storm_command import storm_command
+    from tlstax.cli.benches_command import storm_command
 
     return storm_command(options)

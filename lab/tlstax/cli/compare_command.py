@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from tlstax.cli.asked_outcomes import asked_outcomes, limits_of
-from tlstax.cli.kept import open_store
-from tlstax.cli.pack_command import run_or_pack
+from tlstax.cli.export_command import run_or_pack
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.streams import show_found, tell
 from tlstax.records.trial import StoredRun
@@ -17,6 +16,7 @@ from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.comparison import GateResult, GateVerdict, Measure
 from tlstax.run.early_abort import unanswered
 from tlstax.stats.limits import Limits
+from tlstax.store import open_store
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.topics.compare.compare import compared, gated
 from tlstax.topics.compare.headers import is_same_thing

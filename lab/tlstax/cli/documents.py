@@ -25,14 +25,14 @@ from tlstax.results.document import RunDocument
 from tlstax.results.explanation import Explanation
 from tlstax.results.inspection import InspectedServer
 from tlstax.results.rows import ToldOfRun
-from tlstax.store.listing import RunListing
+from tlstax.store.store import RunListing
 from tlstax.tools.doctor.check import Diagnosis
 from tlstax.tools.librarybench import costs as libraries
 from tlstax.tools.probes import long_results
-from tlstax.tools.probes.drivers.probe_document import ListedDrivers, ProbeDocument
+from tlstax.tools.probes import storm_search as storms
+from tlstax.tools.probes.drivers.probed import ListedDrivers, ProbeDocument
 from tlstax.tools.probes.external_memory import ExternalMemory
-from tlstax.tools.probes.specimen_list import Listing
-from tlstax.tools.probes.storms import limits as storms
+from tlstax.tools.probes.specimen import Listing
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.answer.export import ExportedRun
 from tlstax.topics.core.columns import Column, Table

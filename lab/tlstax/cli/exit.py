@@ -13,7 +13,6 @@ from pathlib import Path
 from types import FrameType
 
 from tlstax.cli import streams
-from tlstax.external import leaving
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
 
@@ -86,7 +85,7 @@ class _Ending:
 
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """The handler of a signal."""
-        doing = leaving.step()
+        doing = interruption.leaving_step()
         if self._was_told or not (self._has_begun or doing):
             self._has_begun = True
             interruption.interrupt()

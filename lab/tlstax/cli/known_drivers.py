@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from tlstax.cli.exit import guarded
-from tlstax.cli.kept import open_store
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show
+from tlstax.store import open_store
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest

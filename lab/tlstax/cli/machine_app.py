@@ -21,8 +21,8 @@ specimens_app = typer.Typer(
 def doctor(json: Json = False) -> None:
     """What this machine can measure, and what would help."""
     from tlstax.cli import streams
+    from tlstax.tools.doctor.check import to_json, to_text
     from tlstax.tools.doctor.diagnosis import diagnose
-    from tlstax.tools.doctor.rendering import to_json, to_text
 
     checks = diagnose()
     if json:
@@ -37,7 +37,7 @@ def specimens_list(json: Json = False) -> None:
 
     What it is, and whether it is here.
     """
-    from tlstax.cli.specimens_command import list_command
+    from tlstax.cli.machine_command import list_command
 
     raise typer.Exit(list_command(as_json=json))
 
@@ -51,7 +51,7 @@ def specimens_fetch(
 
     By their checksums or signatures.
     """
-    from tlstax.cli.specimens_command import fetch_command
+    from tlstax.cli.machine_command import fetch_command
 
     raise typer.Exit(fetch_command(names or [], everything=everything))
 
@@ -61,7 +61,7 @@ def specimens_verify(
     names: Annotated[list[str] | None, typer.Argument(help="Names; none: all that are here.")] = None,
 ) -> None:
     """Check every file of what is here, and that it runs."""
-    from tlstax.cli.specimens_command import verify_command
+    from tlstax.cli.machine_command import verify_command
 
     raise typer.Exit(verify_command(names or []))
 
@@ -72,7 +72,7 @@ def specimens_remove(names: Annotated[list[str], typer.Argument(help="Names from
 
     One that was added is forgotten, and its files stay.
     """
-    from tlstax.cli.specimens_command import remove_command
+    from tlstax.cli.machine_command import remove_command
 
     raise typer.Exit(remove_command(names))
 
@@ -86,7 +86,7 @@ def specimens_add(
     ] = None,
 ) -> None:
     """Give a server of this machine a name, to be measured by it."""
-    from tlstax.cli.specimens_command import add_command
+    from tlstax.cli.machine_command import add_command
 
     raise typer.Exit(add_command(name, mysqld, libssl))
 
@@ -109,8 +109,7 @@ def machines(
 
     check_can_supply()
     from tlstax.cli.streams import show_found
-    from tlstax.machines.listing import MachineListing
-    from tlstax.machines.listing_table import listing_text
+    from tlstax.machines.listing import MachineListing, listing_text
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels
 
@@ -141,7 +140,7 @@ def bundle(
 
     There, `tar xf tlstax.tar && tlstax/tlstax run`.
     """
-    from tlstax.cli.bundle_command import bundle_command
+    from tlstax.cli.machine_command import bundle_command
 
     raise typer.Exit(bundle_command(output, server, tls_library, python))
 

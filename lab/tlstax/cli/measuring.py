@@ -9,40 +9,32 @@ from pathlib import Path
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import ExternalServers
-from tlstax.cli.kept import open_store, reports_dir
 from tlstax.cli.options import MeasuringOptions
-from tlstax.cli.output_file import check_writable, write_text
+from tlstax.cli.output_file import check_writable
 from tlstax.cli.progress import ProgressLine
-from tlstax.cli.report_command import format_of_report, rendered
-from tlstax.cli.runs_command import write_rows
-from tlstax.cli.streams import colourful, show, show_json, terminal_width
+from tlstax.cli.target_servers import ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.records.trial import StoredRun
-from tlstax.report.formats.render import render
-from tlstax.results.document import RunDocument
 from tlstax.run.early_abort import unanswered
-from tlstax.run.external import check_external
-from tlstax.run.live.noting import noting
+from tlstax.run.live_notes import noting
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens import added
 from tlstax.specimens.resolve import check_library_name, check_server_name
-from tlstax.store import Store
+from tlstax.store import Store, open_store
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
-from tlstax.study.faults import rebuilt
+from tlstax.study.files import rebuilt
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import tls_libraries
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
+from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
-from tlstax.tools.probes import specimen, specimen_list
-from tlstax.topics.answer.document import document
 
 ROOM_FOR_SLOW_BLOCKS = 20
 """How many times as long as it is thought to take a run may take that ends with a number of blocks."""
@@ -62,6 +54,8 @@ def new_request(
     for name in tls_libraries(study):
         check_library_name(name)
     if servers:
+        from tlstax.run.external import check_external
+
         study = at_external_servers(study, servers.by_level)
         check_external(study, servers.by_level)
     if not options.over_budget:
@@ -158,6 +152,8 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
     all is shown where the run answered nothing. With a cluster its machines measure.
     """
     if shown.report is not None:
+        from tlstax.cli.report_command import format_of_report
+
         format_of_report(shown.report, "html")
         check_writable(shown.report)
     elif shown.form != "json":
@@ -169,11 +165,10 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
 
                 pages.enter_context(served_beside(directory))
             stored = _run(request, store, watcher, cluster)
-        found = document(stored)
-        try:
-            _show(stored, found, shown)
-        finally:
-            write_rows(store, stored, found)
+        # Only now: what measures has no use for what reports, which takes time and memory.
+        from tlstax.cli.report_command import report_measured
+
+        report_measured(store, stored, shown.form, shown.report, verbose=shown.verbose)
     check_answered(stored)
     return stored
 
@@ -191,8 +186,7 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
     from tlstax.machines.on_ray import connected
     from tlstax.machines.parcels import Parcels, fetched_servers, on_shelf
     from tlstax.machines.pipeline import run_on
-    from tlstax.machines.team import Team, load_from
-    from tlstax.machines.trust import check_trusted
+    from tlstax.machines.team import Team, check_trusted, load_from
 
     if asked.clients_on:
         check_shared(request.study)
@@ -211,33 +205,6 @@ def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster |
             return run(replace(request, load=load), store, watcher)
 
 
-def _show(stored: StoredRun, found: RunDocument, shown: Shown) -> None:
-    """What was found first, and then its file, which is written even if nobody can be shown anything."""
-    run_name, as_json = stored.header.run, shown.form == "json"
-    path = shown.report if shown.report is not None or as_json else reports_dir() / f"{run_name}.html"
-    colour = shown.form == "terminal" and colourful()
-    try:
-        text = render(
-            stored,
-            found,
-            shown.form,
-            width=terminal_width(),
-            colour=colour,
-            report_path=str(path or ""),
-            verbose=shown.verbose,
-        )
-        kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
-        if as_json:
-            show_json(text, remedy=kept)
-        else:
-            show(text, coloured=colour, remedy=kept)
-    finally:
-        if path is not None:
-            form = format_of_report(path, "html")
-            again = f"`tlstax report {run_name} --format {form} -o FILE` writes it elsewhere"
-            write_text(path, rendered(stored, found, form), remedy=again)
-
-
 def knowing_added(study: Study) -> Study:
     """The study with the abilities of its servers that were added; UserMistake where nothing is left of it.
 
@@ -252,7 +219,9 @@ def knowing_added(study: Study) -> Study:
 
 
 def _abilities(name: str) -> ServerAbilities | None:
-    facts = specimen.read(specimen_list.added_facts(name))
+    from tlstax.tools.probes import specimen
+
+    facts = specimen.read(specimen.added_facts(name))
     if facts is None or facts.unasked or facts.account_plugins is None:
         return None
     plugins = tuple(plugin for plugin in AUTH_PLUGINS if plugin in facts.account_plugins)

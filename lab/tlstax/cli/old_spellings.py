@@ -185,7 +185,7 @@ def self_bench(options: SelfBenchOptions) -> int:
             if value is not None and name not in OF_BYTES:
                 option = f"--{name.replace('_', '-')}"
                 raise UserMistake(f"{option} does not go with --bytes", remedy="leave one of them out")
-        from tlstax.cli.long_results_command import long_results_command
+        from tlstax.cli.benches_command import long_results_command
 
         return long_results_command(options)
     words = _holding(options) if options.hold is not None else _beside_others_of_its_kind(options)
@@ -213,13 +213,13 @@ def _clients_that_there_are() -> list[str]:
     """Without sysbench, and a network to fetch it, the others: that was never a reason to stop."""
     from tlstax.cli.progress import ProgressLine
     from tlstax.clients.choice import obtain_client
-    from tlstax.study.client_kinds.sysbench import NAME
+    from tlstax.study.client_kinds import SYSBENCH
 
     line = ProgressLine(quiet=True)
     try:
-        obtain_client(NAME, line.step)
+        obtain_client(SYSBENCH, line.step)
     except TlstaxError as error:
-        line.warn(f"no {NAME} to compare with: {error.sentence()}")
+        line.warn(f"no {SYSBENCH} to compare with: {error.sentence()}")
         return _set("client", "engine,floor")
     return []
 
@@ -255,7 +255,7 @@ def _all_that_are_here(server: str) -> str:
     """The servers, in place of `all` those that are here. UserMistake where none is."""
     if server.strip() != "all":
         return server
-    from tlstax.tools.probes.specimen_list import listing
+    from tlstax.tools.probes.specimen import listing
 
     here = [known.name for known in listing().specimens if known.kind == "server" and known.status == "ready"]
     if not here:

@@ -11,7 +11,7 @@ import typer
 from tlstax.cli.command import FromEnvironment, With
 
 if TYPE_CHECKING:
-    from tlstax.external.access import GuestOptions
+    from tlstax.external.access import AccessOptions
 
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
@@ -173,11 +173,11 @@ class LoginOptions:
     ] = None
     given_password: Annotated[bytes | None, FromEnvironment] = field(default=None, repr=False)
 
-    def guest(self, url: str = "", server_host: str | None = None) -> GuestOptions:
+    def access(self, url: str = "", server_host: str | None = None) -> AccessOptions:
         """The same about the server at this address, whose process is looked at on `server_host`."""
-        from tlstax.external.access import GuestOptions
+        from tlstax.external.access import AccessOptions
 
-        return GuestOptions(url=url, server_host=server_host, **vars(self))
+        return AccessOptions(url=url, server_host=server_host, **vars(self))
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,9 @@ class ExternalOptions:
     server_host: ServerHost = None
 
     @property
-    def guest(self) -> GuestOptions:
+    def access(self) -> AccessOptions:
         """How to get in, of no server yet."""
-        return self.login.guest(server_host=self.server_host)
+        return self.login.access(server_host=self.server_host)
 
     def given(self) -> list[str]:
         """The options that were given, by their names."""
@@ -200,7 +200,7 @@ class ExternalOptions:
             "--allow-plaintext": self.allow_plaintext or None,
             "--max-connections": self.max_connections,
         }
-        return [*self.guest.given(), *(name for name, value in own.items() if value is not None)]
+        return [*self.access.given(), *(name for name, value in own.items() if value is not None)]
 
 
 @dataclass(frozen=True, kw_only=True)

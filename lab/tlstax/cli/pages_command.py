@@ -18,10 +18,8 @@ from tlstax.cli.streams import show, tell
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import StoredRun
 from tlstax.results.live import LiveRun
-from tlstax.run.live.follow import keep_out_of_the_way
-from tlstax.run.live.note import under_way
-from tlstax.run.live.page import LivePage
-from tlstax.run.live.server import address, listening, new_token
+from tlstax.run.live_notes import keep_out_of_the_way, under_way
+from tlstax.run.live_page import LivePage, address, listening, new_token
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 LAST_WORDS_S = 1.0
@@ -95,7 +93,7 @@ def _end(found: LiveRun) -> str:
 
 
 def _stored(run_name: str) -> StoredRun:
-    from tlstax.cli.kept import open_store
+    from tlstax.store import open_store
 
     with open_store() as store:
         return store.load(run_name)
@@ -163,8 +161,8 @@ def explore_command(port: int) -> int:
 
     UserMistake for a store without a run, MachineFault for one that cannot be used.
     """
-    from tlstax.cli.kept import open_store
-    from tlstax.cli.runs_command import write_missing
+    from tlstax.store import open_store
+    from tlstax.store.row_tables import write_missing
 
     try:
         from tlstax.store.explore.serving import serve
@@ -176,7 +174,7 @@ def explore_command(port: int) -> int:
     with open_store() as store:
         if not store.runs():
             raise UserMistake("there is no run in the store yet", remedy="`tlstax run` makes one")
-        write_missing(store)
+        write_missing(store, tell)
         # Closed last, the store takes the files of its log with it.
         with contextlib.suppress(Interrupted):
             serve(store.path, port, lambda at: show(f"{at}\n{store.path}, read-only; Ctrl-C ends it\n"))

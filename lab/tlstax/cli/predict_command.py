@@ -11,20 +11,17 @@ from pydantic import ValidationError
 
 from tlstax.cli import quantities
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.kept import open_store
 from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
 from tlstax.observers.machine import available_cpus, cpu_model
-from tlstax.plan.calibration_study import NAME as CALIBRATION
-from tlstax.plan.calibration_study import calibration_study
-from tlstax.plan.validation_mixes import drawn, references, validation_study
+from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
 from tlstax.records.trial import StoredRun
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
 from tlstax.specimens.resolve import check_server_name
-from tlstax.store import Store
+from tlstax.store import Store, open_store
 from tlstax.study import load_study
 from tlstax.study.factor import check_level
 from tlstax.study.factors import check_factor

@@ -105,7 +105,7 @@ def explain(
 
     Of a run made with --profile or --count.
     """
-    from tlstax.cli.explain_command import explain_command
+    from tlstax.cli.flames_command import explain_command
 
     raise typer.Exit(explain_command(run_name, case, against, as_json=json))
 

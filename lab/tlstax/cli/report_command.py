@@ -7,13 +7,14 @@ from typing import get_args
 
 from tlstax.cli.asked_outcomes import asked_outcomes
 from tlstax.cli.flames_command import draw
-from tlstax.cli.kept import open_store
 from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.streams import colourful, show, show_json, show_page, terminal_width
 from tlstax.records.trial import StoredRun
 from tlstax.report.formats.render import FORMATS, render
 from tlstax.results.document import RunDocument
+from tlstax.store import Store, open_store, row_tables
 from tlstax.support.collector import put_off
+from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 from tlstax.topics.answer.document import document
@@ -65,6 +66,49 @@ def report_command(
     else:
         show(whole, coloured=colour and format_name == "terminal")
     return 0
+
+
+def report_measured(
+    store: Store, stored: StoredRun, form: str, report: Path | None, *, verbose: bool
+) -> None:
+    """Show a run that has just ended and write its report and its rows.
+
+    What was found comes first, in this format, and then its file, which is written even if nobody can be
+    shown anything: `report`, or one beside the store unless the format is JSON.
+    """
+    found = document(stored)
+    try:
+        _show_measured(stored, found, form, report, verbose=verbose)
+    finally:
+        row_tables.write(store, stored.header.run, row_tables.rows_of(stored, found))
+
+
+def _show_measured(
+    stored: StoredRun, found: RunDocument, form: str, report: Path | None, *, verbose: bool
+) -> None:
+    run_name, as_json = stored.header.run, form == "json"
+    path = report if report is not None or as_json else reports_dir() / f"{run_name}.html"
+    colour = form == "terminal" and colourful()
+    try:
+        text = render(
+            stored,
+            found,
+            form,
+            width=terminal_width(),
+            colour=colour,
+            report_path=str(path or ""),
+            verbose=verbose,
+        )
+        kept = f"run {run_name} is kept, and `tlstax report {run_name}` shows it"
+        if as_json:
+            show_json(text, remedy=kept)
+        else:
+            show(text, coloured=colour, remedy=kept)
+    finally:
+        if path is not None:
+            format_name = format_of_report(path, "html")
+            again = f"`tlstax report {run_name} --format {format_name} -o FILE` writes it elsewhere"
+            write_text(path, rendered(stored, found, format_name), remedy=again)
 
 
 def format_of_report(output: Path, otherwise: str) -> str:

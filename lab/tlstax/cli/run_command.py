@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
-from tlstax.cli.external_servers import (
-    Allowed,
-    ExternalServers,
-    external_among,
-    let_in,
-    needs_external,
-    warn,
-)
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.external import existing_table, ways
-from tlstax.external.address import GuestAddress
-from tlstax.external.connection import chain_verified_by
-from tlstax.external.existing_table import KeyRange, TableKey
+from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
 from tlstax.external.tls import VERIFYING
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
@@ -29,10 +19,14 @@ from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
 from tlstax.study.changes import by_addresses, trusting
+from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import EACH, RECONNECT, STORM
-from tlstax.study.questions import asking_what_is_there
-from tlstax.study.workloads.storm import CONNECTIONS
+from tlstax.study.workloads.statements import STORM_CONNECTIONS
 from tlstax.support.errors import UserMistake
+
+if TYPE_CHECKING:
+    from tlstax.external.access import ExternalAddress
+    from tlstax.external.existing_table import KeyRange, TableKey
 
 
 def run_command(options: RunOptions) -> int:
@@ -92,9 +86,13 @@ def _verifying(options: RunOptions) -> ExternalOptions:
 
 
 def _at_external_servers(
-    request: Request, servers: ExternalServers, options: RunOptions, addresses: Mapping[str, GuestAddress]
+    request: Request, servers: ExternalServers, options: RunOptions, addresses: Mapping[str, ExternalAddress]
 ) -> Request:
     """The request with how to get into its external servers, and how far its study may give way to them."""
+    from tlstax.cli.external_servers import let_in
+    from tlstax.external import existing_table
+    from tlstax.external.connection import chain_verified_by
+
     allowed = Allowed(
         fewer_connections=options.connections is None,
         no_tables=options.workload is None and options.table is None,
@@ -215,6 +213,8 @@ def study_of(
             raise UserMistake(
                 "--table says what is read, and --workload as well", remedy="leave one of the two out"
             )
+        from tlstax.external import existing_table
+
         study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
     if named := servers.named(_typed(options)) if servers.levels or not servers else ():
         study = override(study, "server", named, external=servers.levels)
@@ -280,10 +280,12 @@ def _bundle(options: RunOptions) -> Bundle | None:
     return bundle
 
 
-def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
+def _addresses(options: RunOptions) -> dict[str, ExternalAddress]:
     """The addresses besides the server's own that were given. Raises UserMistake."""
     if options.address is None:
         return {}
+    from tlstax.external import ways
+
     found = ways.parse(quantities.names(options.address, "--address"))
     if not found:
         raise UserMistake("--address names no other way than the direct one", remedy=ways.SHAPE)
@@ -301,6 +303,8 @@ def _addresses(options: RunOptions) -> dict[str, GuestAddress]:
 
 def reading(study: Study, key: TableKey, drawn_from: KeyRange) -> Study:
     """The study with selects of keys of a table that is there, in place of those from one of ours."""
+    from tlstax.external import existing_table
+
     own = existing_table.workloads(key, drawn_from)
     named = study.model_copy(update={"workloads": {**study.workloads, **own}})
     return override(named, "workload", list(own), option="--table")
@@ -318,4 +322,4 @@ def _connections_of_storms(options: RunOptions, servers: ExternalServers) -> str
             "given",
             remedy="give --connections",
         )
-    return str(CONNECTIONS) if asked == (STORM,) else None
+    return str(STORM_CONNECTIONS) if asked == (STORM,) else None

@@ -90,7 +90,7 @@ def pack(options: PackOptions) -> int:
 
     All its trials with their proof, checksummed.
     """
-    from tlstax.cli.pack_command import pack_command
+    from tlstax.cli.export_command import pack_command
 
     return pack_command(options.run, options.output, with_names=options.with_names)
 
@@ -108,7 +108,7 @@ def open_(options: OpenOptions) -> int:
 
     Every byte of it is checked.
     """
-    from tlstax.cli.pack_command import open_command
+    from tlstax.cli.export_command import open_command
 
     return open_command(options.file)
 
@@ -131,7 +131,7 @@ def publish(options: PublishOptions) -> int:
 
     Servers, libraries and machines, each figure one click from its proof.
     """
-    from tlstax.cli.publish_command import publish_command
+    from tlstax.cli.export_command import publish_command
 
     return publish_command(options.directory, options.packs)
 

@@ -59,7 +59,7 @@ def inspect(options: InspectOptions) -> int:
 
     That takes a few dozen connections, one at a time.
     """
-    from tlstax.cli.inspect_command import inspect_command
+    from tlstax.cli.server_command import inspect_command
 
     return inspect_command(options)
 
@@ -108,7 +108,7 @@ def advise(options: AdviseOptions) -> int:
 
     With what each change would save, and how it is made.
     """
-    from tlstax.cli.advise_command import advise_command
+    from tlstax.cli.server_command import advise_command
 
     return advise_command(options)
 
@@ -119,7 +119,7 @@ def drivers_list(json: Json = False) -> None:
 
     With its version, and what building it lacks.
     """
-    from tlstax.cli.drivers_command import list_command
+    from tlstax.cli.server_command import list_command
 
     raise typer.Exit(list_command(as_json=json))
 
@@ -168,6 +168,6 @@ def probe(options: ProbeOptions) -> int:
 
     How it logs in, and what it sends by itself.
     """
-    from tlstax.cli.drivers_command import probe_command
+    from tlstax.cli.server_command import probe_command
 
     return probe_command(options)

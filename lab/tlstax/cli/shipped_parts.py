@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from tlstax.cli.exit import guarded
-from tlstax.cli.kept import open_store
 from tlstax.cli.streams import show
 from tlstax.records.trial import StoredRun
+from tlstax.store import open_store
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated

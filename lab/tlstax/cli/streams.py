@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tlstax.support.credentials import likely_passwords, without_passwords
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.topics.core.untrusted import escaped_json, printable, printable_lines
+from tlstax.support.untrusted import escaped_json, printable, printable_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

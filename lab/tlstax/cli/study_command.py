@@ -1,55 +1,50 @@
-"""`tlstax study`: what studies there are, what one would do, and doing it."""
+"""`tlstax study`: what studies there are, what one would do, in words for a person, and doing it."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.exit import INTERRUPTED
-from tlstax.cli.external_servers import (
-    SERVER,
-    Allowed,
-    ExternalServers,
-    external_among,
-    let_in,
-    let_into,
-    typed_servers,
-)
-from tlstax.cli.kept import open_store
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
 from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.plan_words import plan_words
-from tlstax.cli.progress import ProgressLine
+from tlstax.cli.progress import ProgressLine, time_left
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
-from tlstax.plan.order import plan
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
+from tlstax.plan.budget import no_room, what_fits
+from tlstax.plan.order import Plan, plan
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.run.resume import check_study, check_where, unfinished
 from tlstax.specimens.resolve import flavour_named
+from tlstax.stats.wording import capitalised
+from tlstax.store import open_store
 from tlstax.study import (
     Exclusion,
+    Level,
     Study,
     at_rate,
     built_in_studies,
     check_nothing_is_lost,
     configuration,
+    listed,
     load_study,
     override,
     study_toml,
 )
 from tlstax.study.changes import over_client_library
-from tlstax.study.client_kinds.floor import NAME as FLOOR
-from tlstax.study.faults import rebuilt
+from tlstax.study.client_kinds import FLOOR
+from tlstax.study.files import rebuilt
+from tlstax.study.labels import asking_what_is_there, full_label, group_label, label_levels
 from tlstax.study.needs import has_plaintext, lacking
-from tlstax.study.questions import asking_what_is_there
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
-from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
 
 SET = "--set server="
 
@@ -137,6 +132,8 @@ def _new(options: StudyRunOptions, changes: Changes, servers: ExternalServers) -
     request = replace(request, changes=kept, tls_as_able=as_able)
     if not servers:
         return request
+    from tlstax.cli.external_servers import let_in
+
     allowed = Allowed(
         fewer_connections="connections" not in chosen,
         no_tables="workload" not in chosen,
@@ -235,6 +232,9 @@ def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
 
     UserMistake for an option that is about private servers, and where another server is beside it.
     """
+    from tlstax.cli.external_servers import let_into
+    from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
+
     _check_external_memory(options, servers)
     (guest,) = servers.by_level.values()
     access, line = let_into(guest), ProgressLine(quiet=options.json)
@@ -291,3 +291,105 @@ def _resumed(options: StudyRunOptions, typed: Changes, cluster: AskedCluster | N
     check_where(stored.header, on_cluster=cluster is not None, shares_load=shares_load)
     cpus = quantities.asked_cpus(changes.server_cpus, changes.client_cpus)
     return Request(study=study, resumed=stored, cpus=cpus, beside_others=options.beside_others)
+
+
+FEW_CASES = 30
+"""How many cases are listed without being asked for."""
+
+
+def plan_words(planned: Plan, study: Study, *, every_case: bool, width: int) -> str:
+    """The plan as lines no wider than `width`."""
+    paragraphs = [_question(study), *_factors(study), *_cases(planned, study, every_case=every_case)]
+    paragraphs += [
+        *_left_out(planned, study, every_case=every_case),
+        *_servers(planned),
+        _time(planned, study),
+    ]
+    lines = (textwrap.fill(text, width, subsequent_indent=_indent(text)) for text in paragraphs)
+    return "\n".join(lines) + "\n"
+
+
+def _indent(text: str) -> str:
+    return " " * (len(text) - len(text.lstrip()) + 2)
+
+
+def _question(study: Study) -> str:
+    return f"{study.name}: {study.question}"
+
+
+def _factors(study: Study) -> Iterator[str]:
+    """The factors with their levels; those that are bundled, bundle by bundle."""
+    bundled = set(study.treatments[0]) if study.treatments else set()
+    for name, levels in study.levels_of().items():
+        if name not in bundled:
+            yield f"  {name}: {listed(levels)}"
+    if study.treatments:
+        bundles = "; ".join(_bundle(treatment) for treatment in study.treatments)
+        yield f"  {' + '.join(study.treatments[0])}: {bundles}"
+    yield f"  compared with: {_bundle(study.baseline)}"
+
+
+def _bundle(levels: dict[str, Level]) -> str:
+    if set(levels) <= {"tls", "resumption"}:
+        return label_levels(levels)
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def _cases(planned: Plan, study: Study, *, every_case: bool) -> Iterator[str]:
+    roles = Counter(case.role for case in planned.cases)
+    yield (
+        f"{counted(len(planned.cases), 'case')}, each once in a block, in random order: "
+        f"{counted(roles['baseline'], 'baseline')}, {counted(roles['control'], 'control')}, "
+        f"{counted(roles['treatment'], 'treatment')}"
+    )
+    if planned.counted:
+        yield f"First {counted(planned.counted, 'trial')} on servers whose locks are counted."
+    if planned.captured:
+        yield f"First {counted(planned.captured, 'case')} once through a tap: what crosses the wire."
+    if study.profile:
+        yield "Each is run once more in a block, sampled by perf: where its CPU time goes."
+    if every_case or len(planned.cases) <= FEW_CASES:
+        for case in planned.cases:
+            yield f"  {full_label(case, study)}"
+    else:
+        yield "  (--cases lists them)"
+
+
+def _left_out(planned: Plan, study: Study, *, every_case: bool) -> Iterator[str]:
+    reasons = Counter(excluded.why for excluded in planned.excluded)
+    if reasons and not every_case and len(planned.excluded) > FEW_CASES:
+        yield f"{counted(len(planned.excluded), 'case')} left out:"
+        for why, count in reasons.items():
+            yield f"  {count}: {why}"
+        return
+    for excluded in planned.excluded:
+        levels = excluded.case
+        name = ", ".join(filter(None, (label_levels(levels, study), group_label(levels, study))))
+        yield f"  left out: {name}: {excluded.why}"
+
+
+def _servers(planned: Plan) -> Iterator[str]:
+    if len(planned.servers) > 1:
+        yield f"{counted(len(planned.servers), 'server')}, started once, paused while others are measured:"
+        for server in planned.servers:
+            yield f"  {server}"
+    if planned.specimens:
+        yield f"Specimens, fetched first where they are not there: {', '.join(planned.specimens)}"
+
+
+def _time(planned: Plan, study: Study) -> str:
+    per_block = planned.trials // planned.blocks
+    if message := no_room(study, planned.block_s):
+        fits = " or ".join(what_fits(study))
+        return (
+            f"{capitalised(message)}. `study run` refuses that without --over-budget"
+            f"{f'; it fits with {fits}' if fits else ''}."
+        )
+    return (
+        f"A block of {counted(per_block, 'trial')} of {planned.trial_duration_s:g} s and more takes "
+        f"about {time_left(planned.block_s)}. At most {counted(planned.blocks, 'block')}, "
+        f"{counted(planned.trials, 'trial')}"
+        f"{f' ({planned.profiled} of them profiled)' if planned.profiled else ''}, about "
+        f"{time_left(planned.estimated_s)} with the start of the servers; fewer if every ratio is known "
+        f"to ±{study.precision:.1%}."
+    )

@@ -1,4 +1,4 @@
-"""What adapters of load clients share: the job, its one slice, limits, the clock of a client at rest."""
+"""The laboratory's side of the conversation: lines on standard input, events on standard output."""
 
 from __future__ import annotations
 
@@ -10,13 +10,63 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
+
+STANDARD_INPUT, STANDARD_OUTPUT = 0, 1
+LONGEST_LINE = 16 * 1024 * 1024
+
+
+class LaboratoryGone(Exception):
+    """Standard input has ended or nobody reads: nobody wants the result any more."""
+
+
+class Laboratory:
+    """Reads what the laboratory writes, line by line, and says events to it."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    def job_line(self) -> bytes:
+        """The first line, once it is there; LaboratoryGone without one."""
+        while b"\n" not in self._buffer:
+            self.read_some()
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def read_some(self) -> None:
+        """Take in what has arrived, or wait for something; LaboratoryGone at the end."""
+        data = os.read(STANDARD_INPUT, 1 << 16)
+        if not data or len(self._buffer) > LONGEST_LINE:
+            raise LaboratoryGone
+        self.take(data)
+
+    def take(self, data: bytes) -> None:
+        """Take in what has been read."""
+        self._buffer += data
+
+    def order(self) -> list[str] | None:
+        """The words of the next `go` or `end`, once it has arrived; other lines are ignored."""
+        while b"\n" in self._buffer:
+            line, _, self._buffer = self._buffer.partition(b"\n")
+            words = line.decode(errors="replace").split()
+            if words[:1] == ["go"] or words == ["end"]:
+                return words
+        return None
+
+    def say(self, event: BaseModel) -> None:
+        """Write an event as a line; LaboratoryGone when nobody reads."""
+        left = event.model_dump_json().encode() + b"\n"
+        try:
+            while left:
+                left = left[os.write(STANDARD_OUTPUT, left) :]
+        except BrokenPipeError:
+            raise LaboratoryGone from None
+
 
 Fault = Literal["job", "client", "network", "server"]
 

@@ -5,23 +5,61 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlstax.clients import driver, engine, floor, sysbench
+from tlstax.clients import engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
+from tlstax.clients.mysqlslap.program import borrowed
 from tlstax.records.trial import Specimen
+from tlstax.specimens import shelf
+from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Progress
-from tlstax.study.client_kinds import floor as floor_kind
-from tlstax.study.client_kinds import mysqlslap as mysqlslap_kinds
-from tlstax.study.client_kinds import sysbench as sysbench_kind
+from tlstax.specimens.resolve import named_server, specimen_of
+from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, SYSBENCH
+from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.study.level_names import ENGINE
+from tlstax.support.errors import UserMistake
+
+
+def floor_command() -> list[str]:
+    """The command that starts the floor; MachineFault when it, or the engine, has not been built."""
+    return engine.tool_command("floor")
+
+
+def floor_specimen() -> Specimen:
+    """The floor as a run's record names it, with the checksum of its binary. MachineFault as above."""
+    command = floor_command()
+    return engine.specimen_of("tlstax-floor", command, why="the least that a client must do")
+
+
+def obtain_driver(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
+    """The driver of that name and the command that starts it behind the contract.
+
+    UserMistake where the list has it no more; MachineFault when it cannot be built, or when the server that
+    its program comes with cannot be had.
+    """
+    if name not in DRIVERS:
+        raise UserMistake(
+            f"there is no driver {name} among those that are known here",
+            remedy=f"if it is in a folder of your own, set {FOLDER_VARIABLE} to that folder",
+        )
+    driver = DRIVERS[name]
+    kept = shelf.obtain(RECIPES[name], progress)
+    command = [str(kept.program)]
+    if driver.specimen is not None:
+        build = named_server(driver.specimen, progress, why=f"{name} comes with it")
+        command += borrowed(build, driver.program)[1]
+    if driver.adapter:
+        command = [*engine.tool_command("driver"), name, *command]
+    return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command
+
 
 Obtain = Callable[[str, Progress], tuple[Specimen, Sequence[str]]]
 """By a client's name, what it is and the command that starts it behind the contract."""
 
 PROGRAMS: Mapping[str, Obtain] = {
     ENGINE: lambda _, __: (engine.engine_specimen(), engine.engine_command()),
-    floor_kind.NAME: lambda _, __: (floor.floor_specimen(), floor.floor_command()),
-    sysbench_kind.NAME: lambda _, progress: sysbench.obtain_client(progress),
-    **{kind.name: mysqlslap.obtain for kind in mysqlslap_kinds.KINDS},
+    FLOOR: lambda _, __: (floor_specimen(), floor_command()),
+    SYSBENCH: lambda _, progress: sysbench.obtain_client(progress),
+    **{kind.name: mysqlslap.obtain for kind in MYSQLSLAPS},
 }
 """How each client that is no driver is obtained."""
 
@@ -36,4 +74,4 @@ class ClientProgram:
 
 def obtain_client(name: str, progress: Progress) -> ClientProgram:
     """The client of that name, fetched or built if it is not there; MachineFault when it is not available."""
-    return ClientProgram(*PROGRAMS.get(name, driver.obtain)(name, progress))
+    return ClientProgram(*PROGRAMS.get(name, obtain_driver)(name, progress))

@@ -1,4 +1,4 @@
-"""Several load machines that work for one laboratory: who they are, and how exactly they begin together."""
+"""Machines that the load comes from, used together as one load client."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from tlstax.clients.clock_offset import ClockOffset
+from tlstax.clients import merging
 from tlstax.clients.fleet_line import ANSWER_S, FleetLine, LoadMachineLost
-from tlstax.clients.fleet_messages import Clock, Mark, Peer
-from tlstax.plan.shared_jobs import MOST_SKEW, LoadPlace
-from tlstax.records.trial import Machine
+from tlstax.clients.fleet_messages import (
+    Clock,
+    ClockOffset,
+    Finish,
+    Finished,
+    Go,
+    Mark,
+    Peer,
+    Readied,
+    Sliced,
+    Start,
+    over_time,
+)
+from tlstax.clients.process import ClientFailure
+from tlstax.contract import Done, ErrorEvent, Job, Ready, Slice, TlsOn
+from tlstax.plan.jobs import MOST_SKEW, LoadPlace, shared
+from tlstax.records.trial import Machine, MappedLibrary
+from tlstax.records.window import Load, LoadPart, PortUse
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 REHEARSALS, REMEMBERED = 20, 400
 """How often a slice's beginning is rehearsed, and how many beginnings are remembered."""
@@ -141,3 +159,199 @@ def spread_error_s(offsets: Sequence[ClockOffset]) -> float:
 def lead_in_s(offsets: Sequence[ClockOffset]) -> float:
     """How long before a common moment an order has to be sent: twice the time to the farthest machine."""
     return LEAD_S + 2 * max(offset.error_s for offset in offsets)
+
+
+TLS_FILES = ("ca_file", "certificate_file", "key_file")
+"""The fields of a job's TLS that name files."""
+
+ON_THE_WAY_S = 5.0
+"""How much longer than its client a load machine may take to answer."""
+
+
+R = TypeVar("R", Readied, Sliced, Finished)
+
+
+class FleetClient:
+    """The clients of one trial; a `Client`. Entering starts them, leaving ends them."""
+
+    def __init__(self, fleet: Fleet, job: Job) -> None:
+        self._fleet, self._job = fleet, job
+        self._jobs = shared(job, fleet.places)
+        self._open = ExitStack()
+        self._lines: list[FleetLine] = []
+        self._offsets: list[ClockOffset] = []
+        self._readied: list[Readied] = []
+        self._finished: list[Finished] = []
+        self._errors: tuple[ErrorEvent, ...] = ()
+        self._skews_s: list[float] = []
+        self._elapsed_s: list[float] = []
+        self._length_s: float | None = None
+        """How long the slice is to last that is under way."""
+        self._apart = 0
+        self.clock_error_s = 0.0
+        self.began_apart = False
+
+    def __enter__(self) -> Self:
+        self.give_job()
+        return self
+
+    def give_job(self) -> None:
+        """Connect to the machines, and ask what their clocks say."""
+        try:
+            self._lines = [self._open.enter_context(FleetLine(peer)) for peer in self._peers]
+            self._offsets = [line.clock() for line in self._lines]
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @property
+    def watched_pid(self) -> int | None:
+        """None: the clients are on other machines."""
+        return None
+
+    @property
+    def errors(self) -> tuple[ErrorEvent, ...]:
+        """Every error event of all clients, once they have finished or failed."""
+        return self._errors or tuple(error for part in self._finished for error in part.errors)
+
+    def log(self) -> str:
+        """The ends of what they wrote on their standard errors, once they have finished."""
+        names = (line.peer.name for line in self._lines)
+        parts = zip(names, self._finished, strict=False)
+        return "\n".join(f"{name}: {part.log}" for name, part in parts if part.log)
+
+    def wait_ready(self, within_s: float) -> Ready:
+        """Start all at once; return when every connection of every client is up and warm."""
+        tls_files = _tls_files(self._job)
+        for line, job in zip(self._lines, self._jobs, strict=True):
+            line.tell(Start(job=job, tls_files=tls_files, within_s=within_s))
+        self._readied = [self._reply(line, Readied, within_s) for line in self._lines]
+        self._check_one_library()
+        return merging.ready([one.ready for one in self._readied])
+
+    def mapped_tls_libraries(self) -> tuple[MappedLibrary, ...]:
+        """The TLS libraries that all have loaded: the same on each machine."""
+        return self._readied[0].libraries if self._readied else ()
+
+    def go(self) -> None:
+        """Start the measurement: the whole window as one slice."""
+        self._order(self._job.duration_s, self._job.duration_s + self._job.timeout_s)
+
+    def wait_done(self, within_s: float) -> Done:
+        """Return the result of the one slice that `go` began."""
+        deadline = time.monotonic() + within_s
+        self._slice(within_s)
+        return self.finish(max(0.0, deadline - time.monotonic()))
+
+    def slice(self, length_s: float, within_s: float) -> Slice:
+        """Have all work for `length_s` from one moment on; the slice is over when the last is done."""
+        self._order(length_s, within_s)
+        return self._slice(within_s)
+
+    def wind_up(self) -> None:
+        """Nothing: the clocks are asked first, when the result is."""
+
+    def finish(self, within_s: float) -> Done:
+        """Return the result of all slices so far. The clocks are asked again: they do not run alike."""
+        after = [line.clock() for line in self._lines]
+        offsets = [over_time(*both) for both in zip(self._offsets, after, strict=True)]
+        self.clock_error_s = spread_error_s(offsets)
+        self._fleet.clock_error_s = max(self.clock_error_s, spread_error_s(self._offsets))
+        for line in self._lines:
+            line.tell(Finish(within_s=within_s))
+        self._finished = [self._reply(line, Finished, within_s) for line in self._lines]
+        return merging.done([part.done for part in self._finished], sum(self._elapsed_s))
+
+    def hang_up(self) -> None:
+        """Close the connections, at which the clients end by themselves."""
+        self._open.close()
+
+    def load(self) -> Load | None:
+        """Each machine's part, once all have finished; None before."""
+        if not self._finished:
+            return None
+        return Load(
+            parts=tuple(
+                LoadPart(
+                    machine=line.peer.name,
+                    connections=job.connections,
+                    cpus=max(1, len(job.cpus)),
+                    operations=part.done.operations,
+                    cpu_us=part.done.cpu.total_us,
+                )
+                for line, job, part in zip(self._lines, self._jobs, self._finished, strict=True)
+            ),
+            server_address=self._fleet.server_address,
+            slices=len(self._skews_s),
+            apart=self._apart,
+            skew_us=round(median(self._skews_s) * 1e6, 1),
+            longest_skew_us=round(max(self._skews_s) * 1e6, 1),
+            clock_error_us=round(self.clock_error_s * 1e6, 1),
+        )
+
+    def ports(self) -> PortUse | None:
+        """Those of the machine on which the most wait, once all have finished."""
+        known = [part.ports for part in self._finished if part.ports is not None]
+        return max(known, key=lambda one: one.waiting / one.there_are, default=None)
+
+    @property
+    def _peers(self) -> Sequence[Peer]:
+        return self._fleet.in_use[: len(self._jobs)]
+
+    def _order(self, length_s: float, within_s: float) -> None:
+        at_s = time.monotonic() + lead_in_s(self._offsets)
+        self._length_s = length_s
+        for line, offset in zip(self._lines, self._offsets, strict=True):
+            line.tell(Go(at_s=at_s + offset.ahead_s, length_s=length_s, within_s=within_s))
+
+    def _slice(self, within_s: float) -> Slice:
+        length_s, self._length_s = self._length_s, None
+        if length_s is None:
+            raise RuntimeError("a slice is waited for that was not begun")
+        sliced = [self._reply(line, Sliced, within_s) for line in self._lines]
+        began_s = [part.began_s - offset.ahead_s for part, offset in zip(sliced, self._offsets, strict=True)]
+        skew_s = max(began_s) - min(began_s)
+        self._skews_s.append(skew_s)
+        self._fleet.began(skew_s)
+        self.began_apart = skew_s + spread_error_s(self._offsets) > MOST_SKEW * length_s
+        self._apart += self.began_apart
+        whole = merging.slices([part.slice for part in sliced], began_s)
+        self._elapsed_s.append(whole.elapsed_s)
+        return whole
+
+    def _reply(self, line: FleetLine, kind: type[R], within_s: float) -> R:
+        try:
+            return line.reply(kind, within_s + ON_THE_WAY_S)
+        except ClientFailure as failure:
+            self._errors = failure.errors
+            raise
+
+    def _check_one_library(self) -> None:
+        """ClientFailure where clients run over different TLS libraries: one case would be two things."""
+        first, *others = self._readied
+        for line, other in zip(self._lines[1:], others, strict=True):
+            theirs, ours = _library(other), _library(first)
+            if theirs != ours:
+                its_own, of_first = f"{line.peer.name}'s client", f"{self._lines[0].peer.name}'s"
+                raise ClientFailure(f"{its_own} runs over {theirs}, and {of_first} over {ours}")
+
+
+def _tls_files(job: Job) -> dict[str, str]:
+    """What stands in the files that the job names for TLS, by the field. ClientFailure if one is missing."""
+    if not isinstance(job.tls, TlsOn):
+        return {}
+    named = ((field, getattr(job.tls, field)) for field in TLS_FILES)
+    try:
+        return {field: Path(path).read_text("ascii") for field, path in named if path is not None}
+    except (OSError, ValueError) as error:
+        raise ClientFailure(f"a file for TLS cannot be read ({reason(error)})") from None
+
+
+def _library(readied: Readied) -> str:
+    library = readied.ready.tls_library
+    return library.version if library is not None else "no TLS library"

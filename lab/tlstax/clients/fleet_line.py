@@ -11,12 +11,12 @@ from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
-from tlstax.clients.clock_offset import ClockOffset, of_exchanges
 from tlstax.clients.fleet_messages import (
     REPLIES,
     AskClock,
     Broke,
     Clock,
+    ClockOffset,
     Finished,
     Greet,
     Peer,
@@ -24,6 +24,7 @@ from tlstax.clients.fleet_messages import (
     Reply,
     Sliced,
     Welcome,
+    of_exchanges,
 )
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Frozen

@@ -6,13 +6,14 @@ one reply; a client that fails answers with `Broke` and is gone.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready, Slice
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import Machine, MappedLibrary, Specimen
+from tlstax.records.window import PortUse
 
 
 class ListenOrder(Frozen):
@@ -156,3 +157,26 @@ Announcement = Annotated[Listening | NotListening, Field(discriminator="kind")]
 ORDERS: TypeAdapter[AskClock | Mark | Start | Go | Finish] = TypeAdapter(Order)
 REPLIES: TypeAdapter[Welcome | Clock | Readied | Sliced | Finished | Broke] = TypeAdapter(Reply)
 ANNOUNCEMENTS: TypeAdapter[Listening | NotListening] = TypeAdapter(Announcement)
+
+
+class ClockOffset(NamedTuple):
+    """How many seconds another clock is ahead, and by how much that may be off."""
+
+    ahead_s: float
+    error_s: float
+
+
+def of_exchanges(exchanges: Iterable[tuple[float, float, float]]) -> ClockOffset:
+    """What exchanges tell, at least one: when each was asked and answered by our clock, and theirs between.
+
+    Theirs was read somewhere between the two, so it is known to half of the time between them. The exchange
+    that took the least time tells most (Cristian 1989, Distributed Computing 3, 146-158).
+    """
+    asked_s, answered_s, theirs_s = min(exchanges, key=lambda exchange: exchange[1] - exchange[0])
+    return ClockOffset(theirs_s - (asked_s + answered_s) / 2, (answered_s - asked_s) / 2)
+
+
+def over_time(before: ClockOffset, after: ClockOffset) -> ClockOffset:
+    """The offset over a time at whose beginning and end it was measured: clocks do not run alike."""
+    drift_s = abs(after.ahead_s - before.ahead_s)
+    return ClockOffset((before.ahead_s + after.ahead_s) / 2, max(before.error_s, after.error_s) + drift_s / 2)

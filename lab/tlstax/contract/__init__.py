@@ -47,6 +47,7 @@ from tlstax.contract.job import (
     TcpEndpoint,
     UnixEndpoint,
 )
+from tlstax.contract.server import AuthMethod, MySqlServer, PostgreSqlServer, Server
 from tlstax.contract.tls import (
     Handshakes,
     Negotiated,
@@ -77,6 +78,7 @@ __all__ = [
     "LONGEST_S",
     "PHASES",
     "Account",
+    "AuthMethod",
     "ClosedLoop",
     "CompressedBytes",
     "Compression",
@@ -97,6 +99,7 @@ __all__ = [
     "Handshakes",
     "Interval",
     "Job",
+    "MySqlServer",
     "Negotiated",
     "Offset",
     "OneOf",
@@ -104,11 +107,13 @@ __all__ = [
     "Overhead",
     "Parameter",
     "PhaseWire",
+    "PostgreSqlServer",
     "Protocol",
     "Ready",
     "RowSample",
     "Schedule",
     "Sequence",
+    "Server",
     "Slice",
     "Statement",
     "TcpEndpoint",

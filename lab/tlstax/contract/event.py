@@ -109,7 +109,7 @@ ErrorKind = Literal[
 class ErrorEvent(Frozen):
     """Something went wrong. `fault` says where to look; a fatal one ends the job.
 
-    `code` is the MySQL error number or errno.
+    `code` is the MySQL error number, the SQLSTATE of PostgreSQL as a number in base 36, or errno.
     """
 
     event: Literal["error"] = "error"

@@ -14,6 +14,7 @@ from pydantic import (
 
 from tlstax.contract.compression import Compression
 from tlstax.contract.frozen import Frozen
+from tlstax.contract.server import MySqlServer, Server
 from tlstax.contract.tls import (
     Tls,
 )
@@ -107,7 +108,8 @@ class Job(Frozen):
     long all slices together will last. With `operations`, the window ends when that many were started, and
     `duration_s` is the longest that it may last; a client that works in rounds does them in `rounds` equal
     parts and says `reset` before each, to put the data back. A storm has `rounds` rounds of `connections`
-    operations each. `compression` is left out where there is none, since most clients do not know it.
+    operations each. `server` is left out where it is MySQL
+    or MariaDB, `compression` where there is none, since most clients do not know them.
     `driver` is for clients that are drivers alone, `full_load` for the engine alone, and so
     are `measure_overhead` where it is false and `lingering`, how many connections the client may have closed
     and the server not yet when another is opened; they are left out otherwise, since other clients do not
@@ -116,6 +118,7 @@ class Job(Frozen):
 
     schema_version: Literal[2] = Field(default=2, alias="schema")
     endpoint: Endpoint
+    server: Server = Field(default=MySqlServer(), exclude_if=lambda asked: asked == MySqlServer())
     account: Account
     tls: Tls
     compression: Compression = Field(default="off", exclude_if=lambda asked: asked == "off")

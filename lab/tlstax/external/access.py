@@ -1,4 +1,7 @@
-"""How to get into an external server: the URL and the options that go with it, combined."""
+"""How to get into an external server: its URL and the options that go with it, combined.
+
+A URL is `mysql://user@host:port/schema`, or of a Unix socket `mysql://user@/schema?socket=/path`.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,140 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
-from tlstax.external import address as guest_address
-from tlstax.external import client_options, login_file, option_file
-from tlstax.external import tls as guest_tls
-from tlstax.external.address import GuestAddress
-from tlstax.external.given_password import PASSWORD_VARIABLE
-from tlstax.external.option_file import Groups
-from tlstax.external.tls import GuestTls
+from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
+from tlstax.external import tls as external_tls
+from tlstax.external.given_password import PASSWORD_VARIABLE, REMEDY
+from tlstax.external.option_files import Groups, login_path, read_option_file, understood
+from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
+from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 
+DEFAULT_PORT, LOCALHOST = 3306, "localhost"
+LONGEST_SOCKET = 107
+"""Bytes of a Unix socket's path (unix(7)): 108 with the one that ends it."""
+
+URL_SHAPE = "write it as mysql://user@host:port/schema, with special characters percent-encoded"
+SOCKET_SHAPE = "write a Unix socket as mysql://user@/schema?socket=/run/mysqld/mysqld.sock"
+
 
 @dataclass(frozen=True)
-class GuestOptions:
+class ExternalAddress:
+    """Where an external server is, who goes there and in which schema, as far as the URL says.
+
+    With a `socket`, the path of a Unix socket, it is on this machine: `host` is what certificates are checked
+    for then.
+    """
+
+    host: str
+    port: int = DEFAULT_PORT
+    user: str | None = None
+    schema: str | None = None
+    socket: str | None = None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where load clients connect to."""
+        if self.socket is not None:
+            return UnixEndpoint(path=self.socket)
+        return TcpEndpoint(host=self.host, port=self.port)
+
+    def __str__(self) -> str:
+        if self.socket is not None:
+            return self.socket
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_url(url: str) -> ExternalAddress:
+    """The parts of a URL; UserMistake when it is not one, or holds a password.
+
+    No message repeats the URL, since a password may stand in it.
+    """
+    if url_has_password(url):
+        raise UserMistake(
+            "a password may not stand in the server's URL, where other users and logs can see it",
+            remedy=REMEDY,
+        )
+    if "," in url:
+        raise UserMistake(
+            "the server's URL has a comma, which stands between servers",
+            remedy="leave it out, or name one server; the comma of a name is written %2C",
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
+    if parts.scheme not in {"mysql", "mariadb"}:
+        raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
+    socket = _socket(parts)
+    if not parts.hostname and socket is None:
+        raise UserMistake("the server's URL names no host", remedy=URL_SHAPE)
+    return ExternalAddress(
+        host=unquote(parts.hostname or LOCALHOST),
+        port=DEFAULT_PORT if port is None else _checked_port(port),
+        user=_decoded(parts.username, "user"),
+        schema=_schema(parts),
+        socket=socket,
+    )
+
+
+def _socket(parts: SplitResult) -> str | None:
+    """The Unix socket that the URL names; None for an address without one."""
+    if not parts.query and not parts.fragment:
+        return None
+    key, _, path = parts.query.partition("=")
+    if parts.fragment or key != "socket" or "&" in path:
+        raise UserMistake(
+            "the server's URL has something after the schema", remedy=f"{URL_SHAPE}; {SOCKET_SHAPE}"
+        )
+    decoded = _decoded(path, "socket") or ""
+    if not decoded.startswith("/") or "\0" in decoded:
+        raise UserMistake("the socket in the server's URL is not a path from /", remedy=SOCKET_SHAPE)
+    if len(decoded.encode()) > LONGEST_SOCKET:
+        raise UserMistake(
+            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
+            remedy="connect to a link of a shorter name, or over TCP",
+        )
+    if parts.hostname not in {None, LOCALHOST} or parts.port is not None:
+        raise UserMistake(
+            "the server's URL names a host or a port, and a socket of this machine", remedy=SOCKET_SHAPE
+        )
+    return decoded
+
+
+def _checked_port(port: int) -> int:
+    if port == 0:
+        raise UserMistake("the server's URL has port 0, which nothing can listen on", remedy=URL_SHAPE)
+    return port
+
+
+def _schema(parts: SplitResult) -> str | None:
+    name = parts.path.removeprefix("/").removesuffix("/")
+    if "/" in name:
+        raise UserMistake("the server's URL names more than one schema", remedy=URL_SHAPE)
+    if "@" in name:
+        raise UserMistake(
+            "the server's URL has an @ behind its host, and what stands before it may be a password",
+            remedy=f"write the @ of a schema's name as %40; of a password, {REMEDY}",
+        )
+    return _decoded(name, "schema")
+
+
+def _decoded(text: str | None, what: str) -> str | None:
+    try:
+        return unquote(text, errors="strict") if text else None
+    except UnicodeDecodeError as error:
+        raise UserMistake(f"the {what} in the server's URL is not UTF-8", remedy=URL_SHAPE) from error
+
+
+@dataclass(frozen=True)
+class AccessOptions:
     """What the user said about the server, as the mysql client names it.
 
     The URL wins over the login path, and that over the groups for clients of the defaults file.
@@ -56,23 +176,23 @@ class GuestOptions:
 
 
 @dataclass(frozen=True)
-class GuestAccess:
+class ExternalAccess:
     """An external server's address, who logs in there, and how TLS is used on the way.
 
     `host` is the machine that it runs on, where its process is to be watched; None where it is not.
     """
 
-    address: GuestAddress
+    address: ExternalAddress
     user: str
     password: str = field(repr=False)
-    tls: GuestTls = field(default_factory=GuestTls)
+    tls: ExternalTls = field(default_factory=ExternalTls)
     host: SshHost | None = None
 
 
 _OF_EACH = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host")
 
 
-def of_each(options: GuestOptions, urls: Sequence[str]) -> list[GuestOptions]:
+def of_each(options: AccessOptions, urls: Sequence[str]) -> list[AccessOptions]:
     """The options of each of these servers: what was given once is for all of them.
 
     Of several servers an option may have as many values as there are servers, in their order and with commas
@@ -102,19 +222,19 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
     return [kind(part) if part else None for part in parts]
 
 
-def address_of(options: GuestOptions) -> GuestAddress:
+def address_of(options: AccessOptions) -> ExternalAddress:
     """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
-    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    address = parse_url(_in_utf8(options.url, "the server's URL"))
+    said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
 
 
 def settle(
-    options: GuestOptions,
+    options: AccessOptions,
     ask: Callable[[str], str] | None = None,
-    check: Callable[[GuestTls], None] | None = None,
+    check: Callable[[ExternalTls], None] | None = None,
     warn: Callable[[str], None] = lambda _: None,
-) -> GuestAccess:
+) -> ExternalAccess:
     """Everything that a connection needs; UserMistake when a part is missing or does not fit.
 
     `check` raises where what is to be done does not go with how TLS is to be used. `warn` is given a sentence
@@ -123,9 +243,9 @@ def settle(
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
     A file that names it without saying what it is leaves it to the others.
     """
-    address = guest_address.parse(_in_utf8(options.url, "the server's URL"))
+    address = parse_url(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
-    said = client_options.understood(_stored(options), typed_mode=options.ssl_mode is not None)
+    said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     stored = dict(said.options)
     if said.unheeded:
         warn(
@@ -146,7 +266,7 @@ def settle(
         "ssl-cert": options.ssl_cert,
         "ssl-key": options.ssl_key,
     }
-    tls = guest_tls.choose(
+    tls = external_tls.choose(
         *(_in_utf8(own, f"--{name}") if own else _value_of(stored, name) for name, own in typed.items()),
         said_by=said.said_by,
         of_file=[name for name, own in typed.items() if not own],
@@ -161,7 +281,7 @@ def settle(
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
         _check_text(text, f"the {what} for {address}")
-    return GuestAccess(address=address, user=user, password=password, tls=tls, host=host)
+    return ExternalAccess(address=address, user=user, password=password, tls=tls, host=host)
 
 
 def _check_text(text: str, what: str) -> None:
@@ -170,22 +290,22 @@ def _check_text(text: str, what: str) -> None:
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
 
-def _stored(options: GuestOptions) -> Groups:
+def _stored(options: AccessOptions) -> Groups:
     """Options from the files that were named, by group, a login path's as of [client]."""
-    stored = {} if options.defaults_file is None else option_file.read(options.defaults_file)
+    stored = {} if options.defaults_file is None else read_option_file(options.defaults_file)
     if options.login_path is not None:
-        stored.setdefault("client", {}).update(login_file.login_path(options.login_path))
+        stored.setdefault("client", {}).update(login_path(options.login_path))
     return stored
 
 
-def _files(options: GuestOptions) -> str:
+def _files(options: AccessOptions) -> str:
     named = [] if options.defaults_file is None else [str(options.defaults_file)]
     return enumerated(
         named if options.login_path is None else [*named, f"the login path {options.login_path}"]
     )
 
 
-def _with_port(address: GuestAddress, url: str, port: str | None) -> GuestAddress:
+def _with_port(address: ExternalAddress, url: str, port: str | None) -> ExternalAddress:
     """With the file's port where the URL has none."""
     if port is None or urlsplit(url).port is not None:
         return address
@@ -206,7 +326,7 @@ def _value_of(stored: dict[str, str | None], option: str) -> str | None:
     return _in_utf8(value, f"the option {option} in the file") or None
 
 
-def _asked(user: str, address: GuestAddress, ask: Callable[[str], str] | None) -> str:
+def _asked(user: str, address: ExternalAddress, ask: Callable[[str], str] | None) -> str:
     remedy = f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path"
     if ask is None:
         raise UserMistake(f"no password was given for {user} at {address}", remedy=remedy)

@@ -18,7 +18,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from tlstax.results.inspection import Certificate
-from tlstax.study.key_groups import group_name
+from tlstax.study.tls_levels import group_name
 
 DER = 2
 """X509_FILETYPE_ASN1 of OpenSSL, by which Python's certificates are asked for theirs."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
-from tlstax.mysql import error_codes, own_account, schema, server_facts, session, tls_facts
-from tlstax.mysql.database import Database, SqlError
+from tlstax.external import failures as external_failures
+from tlstax.external.access import ExternalAccess
+from tlstax.mysql import accounts, schema, server_facts, server_tls, session
+from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 
@@ -37,9 +37,9 @@ class Intent:
 READS_ONLY = Intent()
 
 
-def check(database: Database, access: GuestAccess, schema_name: str, intent: Intent) -> None:
+def check(database: Database, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
-    terms = own_account.terms(database)
+    terms = accounts.terms(database)
     _check_sessions(database, access, intent)
     for name, limit in terms.hourly:
         raise UserMistake(
@@ -51,13 +51,13 @@ def check(database: Database, access: GuestAccess, schema_name: str, intent: Int
         _check_drops(database, access, schema_name)
 
 
-def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
+def no_plaintext(database: Database, access: ExternalAccess) -> UserMistake | None:
     """That nobody logs in there in the clear, and what would change that; None where this account may.
 
     UserMistake where it offers no TLS beside which plaintext would stand. Raises SqlError where the server
     does not answer.
     """
-    if not tls_facts.offers_tls(database):
+    if not server_tls.offers_tls(database):
         raise UserMistake(
             f"{access.address} does not offer TLS, so there is nothing to compare",
             remedy="turn TLS on at the server",
@@ -67,7 +67,7 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
             f"{access.address} accepts encrypted connections only (require_secure_transport is ON)",
             remedy=f"set require_secure_transport=OFF there for the run, {OTHER_SERVER}",
         )
-    if requires := own_account.terms(database).requires:
+    if requires := accounts.terms(database).requires:
         return UserMistake(
             f"the account {access.user} at {access.address} may log in over TLS only (REQUIRE {requires})",
             remedy=f"use an account that was made with REQUIRE NONE, {OTHER_SERVER}",
@@ -75,7 +75,7 @@ def no_plaintext(database: Database, access: GuestAccess) -> UserMistake | None:
     return None
 
 
-def check_connect_errors(database: Database, access: GuestAccess, least: int, what_for: str) -> int | None:
+def check_connect_errors(database: Database, access: ExternalAccess, least: int, what_for: str) -> int | None:
     """UserMistake where the server blocks a host after no more than `least` broken connects in a row.
 
     `what_for` breaks off as many. Returns the limit, None where the server does not tell.
@@ -90,7 +90,7 @@ def check_connect_errors(database: Database, access: GuestAccess, least: int, wh
     )
 
 
-def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> None:
+def _check_sessions(database: Database, access: ExternalAccess, intent: Intent) -> None:
     """UserMistake where what the server sets for all connections keeps load clients from their work."""
     defaults = session.defaults(database)
     if defaults.rows_at_most < LEAST_ROWS:
@@ -107,14 +107,14 @@ def _check_sessions(database: Database, access: GuestAccess, intent: Intent) -> 
         )
 
 
-def _check_drops(database: Database, access: GuestAccess, schema_name: str) -> None:
+def _check_drops(database: Database, access: ExternalAccess, schema_name: str) -> None:
     """UserMistake where the account may not drop tables: the server is asked to drop one that is none."""
     try:
         schema.drop_table_if_there(database, schema_name, f"tlstax_{secrets.token_hex(16)}")
     except SqlError as error:
-        if error_codes.number_of(error) not in error_codes.NOT_ALLOWED:
+        if error_number(error) not in NOT_ALLOWED:
             raise
-        refused = guest_refusals.fault_of(access, error)
+        refused = external_failures.of_refusal(access, error)
         raise UserMistake(
             f"{refused.message}: a run drops the tables that it makes, and this account may not drop any in "
             f"{schema_name}, so nothing was made there",

@@ -1,21 +1,38 @@
-"""A connection to an external server, made step by step so that each way to fail is distinguished."""
+"""A connection to an external server, made step by step so that each way to fail is distinguished.
+
+Who could read the password on the way does not get it. As the mysql client does (MySQL's manual, "Caching
+SHA-2 Pluggable Authentication" and "Client-Side Cleartext Pluggable Authentication"): over TLS, verified or
+not, caching_sha2_password and sha256_password may take the password itself, since that is their protocol and
+--ssl-mode is the user's word for how much is verified. Without TLS they take its proof alone, never the
+password under a key of which nobody says whose it is (the client's --get-server-public-key, which is off).
+mysql_clear_password, which the client has off too unless set otherwise, is answered where the server's
+certificate was verified. Hashes of before MySQL 4.1, which show the password to whoever sees them, and
+prompts of the server's are never answered.
+"""
 
 from __future__ import annotations
 
 import socket
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from tlstax.external import authentication, greeting
+from pymysql._auth import scramble_caching_sha2
+from pymysql.constants import CR
+from pymysql.err import OperationalError
+
 from tlstax.external import chain as chains
-from tlstax.external import failures as guest_failures
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import failures as external_failures
+from tlstax.external import greeting
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
-from tlstax.mysql import login, session
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import session
+from tlstax.mysql.answers import Malformed
+from tlstax.mysql.database import Database, SqlError, cause_of
 from tlstax.mysql.guarded_connection import GuardedConnection
 from tlstax.support.errors import MachineFault
 
@@ -35,7 +52,7 @@ KEPT_ALIVE = (
 class OldTlsConnection(GuardedConnection):
     """A connection under TLS that is no longer thought safe: its login counts it as one without TLS.
 
-    So the server gets the answer to its challenge, and never the password (`authentication.py`).
+    So the server gets the answer to its challenge, and never the password.
     """
 
     @property
@@ -54,7 +71,7 @@ class OldTlsConnection(GuardedConnection):
 
 
 def connect(
-    access: GuestAccess,
+    access: ExternalAccess,
     schema: str | None,
     timeout_s: float = CONNECT_TIMEOUT_S,
     *,
@@ -65,7 +82,7 @@ def connect(
 
     `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
     A server without TLS is refused before the password is sent when TLS is demanded; and who could read the
-    password on the way, or could be somebody else, does not get it (`authentication.py`). With `old_tls`, the
+    password on the way, or could be somebody else, does not get it. With `old_tls`, the
     settings for TLS that is no longer thought safe, nobody gets it. `seen` is told what the server shows.
     """
     seen = seen or Handshake()
@@ -87,7 +104,7 @@ def connect(
             ssl_disabled=context is None or not offers_tls,
             read_timeout=timeout_s,
             write_timeout=timeout_s,
-            auth_plugin_map=authentication.plugins(access),
+            auth_plugin_map=_answering_plugins(access),
             defer_connect=True,
         )
         _log_in(access, connection, channel, seen)
@@ -97,7 +114,7 @@ def connect(
     return connection
 
 
-def chain_verified_by(access: GuestAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
+def chain_verified_by(access: ExternalAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
     """Log in once, verifying the server with the authorities in `file`: the verified chain, what was sent.
 
     Both as DER, the server's own certificate first. UserMistake or MachineFault where that does not succeed,
@@ -119,61 +136,61 @@ def chain_verified_by(access: GuestAccess, file: str, option: str) -> tuple[list
     return chain, sent
 
 
-def _reach(access: GuestAccess, timeout_s: float) -> socket.socket:
+def _reach(access: ExternalAccess, timeout_s: float) -> socket.socket:
     if access.address.socket is not None:
         return _reach_socket(access, access.address.socket, timeout_s)
     try:
         channel = socket.create_connection((access.address.host, access.address.port), timeout=timeout_s)
     except OSError as error:
-        raise guest_failures.of_address(access, error, timeout_s) from error
+        raise external_failures.of_address(access, error, timeout_s) from error
     except UnicodeError as error:
         unknown = socket.gaierror(socket.EAI_NONAME, "not a host name")
-        raise guest_failures.of_address(access, unknown, timeout_s) from error
+        raise external_failures.of_address(access, unknown, timeout_s) from error
     channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for level, option, value in KEPT_ALIVE:
         channel.setsockopt(level, option, value)
     return channel
 
 
-def _reach_socket(access: GuestAccess, path: str, timeout_s: float) -> socket.socket:
+def _reach_socket(access: ExternalAccess, path: str, timeout_s: float) -> socket.socket:
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel.settimeout(timeout_s)
     try:
         channel.connect(path)
     except OSError as error:
         channel.close()
-        raise guest_failures.of_socket(access, error, timeout_s) from error
+        raise external_failures.of_socket(access, error, timeout_s) from error
     return channel
 
 
-def _greet(access: GuestAccess, channel: socket.socket, timeout_s: float) -> bool:
+def _greet(access: ExternalAccess, channel: socket.socket, timeout_s: float) -> bool:
     """Whether the server offers TLS, from its greeting; a refusal is left for the login to report."""
     try:
         seen = greeting.peek(channel, timeout_s)
     except OSError as error:
-        raise guest_failures.of_address(access, error, timeout_s) from error
-    fault = guest_failures.of_greeting(access, seen, timeout_s)
+        raise external_failures.of_address(access, error, timeout_s) from error
+    fault = external_failures.of_greeting(access, seen, timeout_s)
     if fault is not None:
         raise fault
     if seen.kind == "mysql" and not seen.offers_tls and access.tls.mode in DEMANDING:
-        raise guest_failures.without_tls(access)
+        raise external_failures.without_tls(access)
     return seen.offers_tls
 
 
-def _log_in(access: GuestAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
+def _log_in(access: ExternalAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
     try:
         connection.connect(channel)
     except SqlError as error:
         seen.server_version = str(getattr(connection, "server_version", ""))
-        cause = login.cause_of(error)
+        cause = cause_of(error)
         if isinstance(cause, OSError):
             seen.failure = cause if isinstance(cause, ssl.SSLError) else None
-            raise guest_failures.of_tls(access, cause, seen) from error
-        raise guest_refusals.fault_of(access, error) from error
+            raise external_failures.of_tls(access, cause, seen) from error
+        raise external_failures.of_refusal(access, error) from error
     try:
         session.settle(connection)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_failures.of_refusal(access, error) from error
     wait_at_most(connection, STATEMENT_TIMEOUT_S)
 
 
@@ -187,3 +204,89 @@ def close(connection: Database) -> None:
     """Close it, whatever state it is in."""
     with suppress(SqlError, OSError):
         connection.close()
+
+
+Packet = Any
+"""A packet of pymysql's."""
+
+_PROVED, _WANTS_ALL = 3, 4
+"""What caching_sha2_password says after the proof: it knows the password, or it wants all of it."""
+
+_UNANSWERED = ("mysql_old_password", "dialog", "client_ed25519", "auth_gssapi_client")
+
+
+def _answering_plugins(access: ExternalAccess) -> dict[str, Callable[[Any], Any]]:
+    """What answers each method of authentication, for pymysql's `auth_plugin_map`."""
+    ways: dict[str, type[_Way]] = {
+        "caching_sha2_password": _CachingSha2,
+        "sha256_password": _Sha256,
+        "mysql_clear_password": _ClearText,
+    }
+    ways.update(dict.fromkeys(_UNANSWERED, _Unanswered))
+    return {name: partial(way, access=access, name=name) for name, way in ways.items()}
+
+
+class _Way:
+    """One method of authentication on one connection of pymysql's."""
+
+    def __init__(self, connection: Any, access: ExternalAccess, name: str) -> None:
+        self._connection, self._access, self._name = connection, access, name
+
+    def _is_encrypted(self) -> bool:
+        return bool(self._connection._secure)
+
+    def _exchange(self, data: bytes) -> Packet:
+        self._connection.write_packet(data)
+        return self._connection._read_packet()
+
+    def _send_password(self) -> Packet:
+        self._connection.password_was_sent = True
+        return self._exchange(self._connection.password + b"\0")
+
+
+class _CachingSha2(_Way):
+    """The proof first; all of the password where the server wants it and the connection is encrypted."""
+
+    def authenticate(self, packet: Packet) -> Packet:
+        """The answer to a switch to this method, or to what the server says of the proof."""
+        if packet.is_auth_switch_request():
+            self._connection.salt = packet.read_all().removesuffix(b"\0")
+            return self._exchange(scramble_caching_sha2(self._connection.password, self._connection.salt))
+        verdict = packet.get_all_data()[1:]
+        if verdict == bytes([_PROVED]):
+            return self._connection._read_packet()
+        if verdict != bytes([_WANTS_ALL]):
+            raise Malformed("an unknown verdict of caching_sha2_password")
+        if not self._is_encrypted():
+            raise external_failures.password_wanted(self._access, self._name)
+        return self._send_password()
+
+
+class _Sha256(_Way):
+    """All of the password, over an encrypted connection."""
+
+    def authenticate(self, _packet: Packet) -> Packet:
+        """The answer to a switch to this method, or to a public key. An empty password is one NUL."""
+        if not self._connection.password:
+            return self._exchange(b"\0")
+        if not self._is_encrypted():
+            raise external_failures.password_wanted(self._access, self._name)
+        return self._send_password()
+
+
+class _ClearText(_Way):
+    """All of the password, to a server whose certificate was verified."""
+
+    def authenticate(self, _packet: Packet) -> Packet:
+        """The answer to a switch to this method."""
+        if not self._is_encrypted() or self._access.tls.mode not in VERIFYING:
+            raise external_failures.clear_text_wanted(self._access, is_encrypted=self._is_encrypted())
+        return self._send_password()
+
+
+class _Unanswered(_Way):
+    """A method that is not known here, or that would give the password away."""
+
+    def authenticate(self, _packet: Packet) -> Packet:
+        """Always an error: the client has no such plugin."""
+        raise OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, f"Authentication plugin '{self._name}'")

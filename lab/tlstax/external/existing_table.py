@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
-from tlstax.mysql import table_keys
+from tlstax.external import connection as external_connection
+from tlstax.external import failures as external_failures
+from tlstax.external.access import ExternalAccess
+from tlstax.mysql import schema
 from tlstax.mysql.database import Database, SqlError
-from tlstax.study.workloads.table_there import reading_keys
-from tlstax.study.workloads.user_defined import UserWorkload
+from tlstax.study.workloads.user_defined import UserWorkload, reading_keys
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 
@@ -60,7 +59,7 @@ def workloads(key: TableKey, drawn_from: KeyRange) -> dict[str, UserWorkload]:
     return reading_keys(key.table, key.column, drawn_from.low, drawn_from.high)
 
 
-def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
+def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
     """The range of the table's keys, asked in one connection that is closed before anything else is opened.
 
     UserMistake where there is no such table or column, or rows cannot be read by it one at a time; as a
@@ -68,18 +67,18 @@ def key_range(access: GuestAccess, key: TableKey) -> KeyRange:
     """
     if access.address.schema is None:
         raise UserMistake("--table names a table of a schema, and the URL names none", remedy=SHAPE)
-    database = guest_connection.connect(access, access.address.schema)
+    database = external_connection.connect(access, access.address.schema)
     try:
         return _asked(database, access, key)
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_failures.of_refusal(access, error) from error
     finally:
-        guest_connection.close(database)
+        external_connection.close(database)
 
 
-def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
+def _asked(database: Database, access: ExternalAccess, key: TableKey) -> KeyRange:
     where = f"{access.address.schema} at {access.address}"
-    columns = table_keys.columns(database, key.table)
+    columns = schema.column_types(database, key.table)
     if not columns:
         raise UserMistake(
             f"--table: {access.user} sees no table {key.table} in {where}",
@@ -96,13 +95,13 @@ def _asked(database: Database, access: GuestAccess, key: TableKey) -> KeyRange:
             f"--table: {key} is of the type {kind}, and keys are drawn as whole numbers",
             remedy="name a column of a whole-number type that has an index",
         )
-    if not table_keys.begins_index(database, key.table, key.column):
+    if not schema.begins_index(database, key.table, key.column):
         raise UserMistake(
             f"--table: no index of {key.table} begins with {key.column}, so that each statement would read "
             "the whole table",
             remedy="name the first column of its primary key",
         )
-    found = table_keys.key_range(database, key.table, key.column)
+    found = schema.key_range(database, key.table, key.column)
     if found is None:
         raise UserMistake(f"--table: {key.table} in {where} has no rows", remedy="name a table that has some")
     if found[1] > _MOST:

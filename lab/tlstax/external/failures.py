@@ -1,4 +1,4 @@
-"""Why an external server could not be reached, in one sentence: address, greeting, TLS."""
+"""Why an external server could not be reached, or refused a login or a statement, in one sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tlstax.checks.server_errors import meaning_of
 from tlstax.external import chain as chains
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
+from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.greeting import Greeting
+from tlstax.mysql import answers
+from tlstax.mysql.database import SqlError, error_number
 from tlstax.results.inspection import Certificate
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
@@ -138,7 +142,7 @@ MOST_NAMES = 3
 """Of a certificate's, in a sentence."""
 
 
-def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+def of_address(access: ExternalAccess, error: OSError, timeout_s: float) -> TlstaxError:
     """The TCP connection was not made."""
     where = access.address
     if isinstance(error, socket.gaierror):
@@ -155,7 +159,7 @@ def of_address(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxE
     return MachineFault(f"{where} cannot be reached ({error.strerror or error})", remedy="check the network")
 
 
-def of_socket(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxError:
+def of_socket(access: ExternalAccess, error: OSError, timeout_s: float) -> TlstaxError:
     """The connection to a Unix socket was not made."""
     where = access.address
     if isinstance(error, FileNotFoundError):
@@ -172,7 +176,7 @@ def of_socket(access: GuestAccess, error: OSError, timeout_s: float) -> TlstaxEr
     return of_address(access, error, timeout_s)
 
 
-def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
+def of_greeting(access: ExternalAccess, greeting: Greeting, timeout_s: float) -> TlstaxError | None:
     """The port answers, but not as is needed; None when it does."""
     where = access.address
     if greeting.kind == "foreign":
@@ -193,7 +197,7 @@ def of_greeting(access: GuestAccess, greeting: Greeting, timeout_s: float) -> Tl
     return None
 
 
-def without_tls(access: GuestAccess) -> UserMistake:
+def without_tls(access: ExternalAccess) -> UserMistake:
     """TLS was asked for and the server's greeting does not offer it."""
     return UserMistake(
         f"{access.address} does not offer TLS, which {access.tls.mode_by} demands",
@@ -201,7 +205,7 @@ def without_tls(access: GuestAccess) -> UserMistake:
     )
 
 
-def password_wanted(access: GuestAccess, plugin: str) -> UserMistake:
+def password_wanted(access: ExternalAccess, plugin: str) -> UserMistake:
     """Without TLS the server wants all of the password, under a key of which nobody says whose it is."""
     return UserMistake(
         f"{access.address} wants the whole password of {access.user} over a connection without TLS "
@@ -210,7 +214,7 @@ def password_wanted(access: GuestAccess, plugin: str) -> UserMistake:
     )
 
 
-def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFault:
+def clear_text_wanted(access: ExternalAccess, *, is_encrypted: bool) -> MachineFault:
     """The server wants the password in clear text, and may be somebody else's, or be overheard."""
     how = "whose certificate was not verified" if is_encrypted else "without TLS"
     return MachineFault(
@@ -221,7 +225,7 @@ def clear_text_wanted(access: GuestAccess, *, is_encrypted: bool) -> MachineFaul
     )
 
 
-def of_tls(access: GuestAccess, error: OSError, seen: Handshake) -> TlstaxError:
+def of_tls(access: ExternalAccess, error: OSError, seen: Handshake) -> TlstaxError:
     """The TLS handshake, or the connection during it, failed; `seen` is what the server had shown by then."""
     where = access.address
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -298,7 +302,7 @@ HANDSHAKES = (
 
 
 def _of_certificate(
-    access: GuestAccess, error: ssl.SSLCertVerificationError, chain: Sequence[Certificate]
+    access: ExternalAccess, error: ssl.SSLCertVerificationError, chain: Sequence[Certificate]
 ) -> TlstaxError:
     if error.verify_code in NO_ISSUER:
         return _of_issuer(access, chain)
@@ -312,7 +316,7 @@ def _of_certificate(
     )
 
 
-def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake:
+def _of_issuer(access: ExternalAccess, chain: Sequence[Certificate]) -> UserMistake:
     """A certificate's issuer was neither sent nor found in the user's file.
 
     2, 20 and 21 are told apart by what was sent and what the file has: OpenSSL says one or the other of the
@@ -347,7 +351,7 @@ def _of_issuer(access: GuestAccess, chain: Sequence[Certificate]) -> UserMistake
     )
 
 
-def _words(access: GuestAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
+def _words(access: ExternalAccess, code: int, chain: Sequence[Certificate]) -> dict[str, object]:
     """What stands in the texts of `UNVERIFIED`."""
     way, ca = path(chain), access.tls.ca_file
     trusted = chains.of_file(ca) if ca else ()
@@ -388,3 +392,26 @@ def _is_to_blame(own: Certificate, code: int) -> bool:
     if code in WEAK_KEY:
         return has_weak_key(own)
     return code in WEAK_DIGEST and own.signature in BROKEN_HASHES and not own.is_self_signed
+
+
+def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
+    """The server refused a login or a statement, or the connection was lost."""
+    code = error_number(error)
+    message = answers.message_of(error)
+    known = meaning_of(code)
+    if known is None:
+        return MachineFault(f"{access.address} reports an error ({message}, {code})")
+    names = {
+        "where": access.address,
+        "user": access.user,
+        "schema": access.address.schema,
+        "said": f"error {code}: {message}",
+        "variable": PASSWORD_VARIABLE,
+        "certificate": (
+            f"whether it must show another certificate than {access.tls.certificate_file}"
+            if access.tls.certificate_file
+            else "whether it must show a certificate (--ssl-cert, --ssl-key)"
+        ),
+        "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
+    }
+    return known.fault(known.message.format_map(names), remedy=known.remedy.format_map(names))

@@ -2,7 +2,7 @@
 
 The record is a table of ours, `tlstax_made`, to which rows are only added: an account needs no more rights
 than for the load tables. By it the next run finds what one that was killed had made, and knows it again by
-its sign (`mysql/schema_objects.py`). What counts is only what was signed with this machine's key
+its sign (`mysql/schema.py`). What counts is only what was signed with this machine's key
 (`ownership.py`), a table as well as a row; what another machine left is named, with what drops it.
 
 - A table gets a signed comment of its own in the same statement that creates it. So whatever bears the
@@ -31,20 +31,11 @@ from contextlib import suppress
 from tlstax.external import ownership, sql_guard, workload_guard
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql import (
-    answers,
-    error_codes,
-    ownership_table,
-    schema,
-    schema_objects,
-    server_facts,
-    session,
-    table,
-)
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers, ownership_table, schema, server_facts, session, table
+from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, Database, SqlError, error_number
 from tlstax.mysql.ownership_table import Entry
-from tlstax.mysql.schema_lock import NamedLock
-from tlstax.mysql.schema_objects import DROPPED_FIRST, KINDS, Thing
+from tlstax.mysql.schema import DROPPED_FIRST, KINDS, Thing
+from tlstax.mysql.session import NamedLock
 from tlstax.mysql.table import Mark
 from tlstax.study.workloads import KEPT
 from tlstax.support.errors import MachineFault, UserMistake
@@ -101,7 +92,7 @@ class Made:
         The schema was `named` by the user, or else is one that a tlstax may have created.
         UserMistake where a run is at work on another node, or a table of a name that we need is not ours.
         """
-        comments = schema_objects.table_comments(database, self._schema)
+        comments = schema.table_comments(database, self._schema)
         if RECORD in comments:
             self._check_idle(database)
         taken = {name for name in (*load_tables, RECORD) if name in comments}
@@ -163,7 +154,7 @@ class Made:
 
         Without the record, what is made from now on would not be found after a kill.
         """
-        comments = schema_objects.table_comments(database, self._schema)
+        comments = schema.table_comments(database, self._schema)
         if RECORD not in comments:
             raise MachineFault(
                 f"another has dropped {RECORD} in {self._schema}, where tlstax records what it makes there",
@@ -200,7 +191,7 @@ class Made:
 
     def owns(self, database: Database, thing: Thing) -> bool:
         """Whether this run has made it and it is still as it was made. Raises SqlError."""
-        current = schema_objects.sign(database, self._schema, thing)
+        current = schema.sign(database, self._schema, thing)
         if current is None or thing.name == RECORD:
             return False
         known = self._signs.get(thing)
@@ -228,7 +219,7 @@ class Made:
         """
         if not self.has_begun:
             return []
-        comments = schema_objects.table_comments(database, self._schema)
+        comments = schema.table_comments(database, self._schema)
         self._filled |= {
             Thing("TABLE", name)
             for name in load_tables
@@ -254,12 +245,12 @@ class Made:
         try:
             is_new = _created(worker, marked or statement, creation)
         except StatementRefused as refused:
-            if marked is None or error_codes.number_of(refused.error) != error_codes.PARSE_ERROR:
+            if marked is None or error_number(refused.error) != PARSE_ERROR:
                 self._give_up(database, thing, comment)
                 raise
             # The place for the comment was none after all.
             is_new, marked = _created(worker, statement, creation), None
-        sign = schema_objects.sign(database, self._schema, thing)
+        sign = schema.sign(database, self._schema, thing)
         if marked is None and is_new and thing.kind == "TABLE":
             sign = _commented(database, thing, comment)
         if sign and (sign == comment if thing.kind == "TABLE" else is_new):
@@ -291,7 +282,7 @@ class Made:
         deadline = time.monotonic() + BROKEN_OFF_S
         while time.monotonic() < deadline and at_work.holder(database) is not None:
             time.sleep(LOOK_AGAIN_S)
-        if thing.kind == "TABLE" or schema_objects.sign(database, self._schema, thing) is None:
+        if thing.kind == "TABLE" or schema.sign(database, self._schema, thing) is None:
             return []
         return [
             f"tlstax may have made {thing} in {self._schema}; that is not certain, so it stays there; "
@@ -316,7 +307,7 @@ class Made:
                 self._signs.setdefault(Thing("TABLE", name), set()).add(comment)
         uncertain = []
         for thing in {*open_steps, *self._signs}:
-            current = schema_objects.sign(database, self._schema, thing)
+            current = schema.sign(database, self._schema, thing)
             if current is None or not self._is_ours(thing, current):
                 self._signs.pop(thing, None)
                 uncertain += [thing] if current is not None and open_steps[thing] > 0 else []
@@ -354,11 +345,11 @@ class Made:
         for kind, name, sign in ownership_table.claimed_things(database) if RECORD in tables else ():
             if kind in KINDS and sign and (kind != "TABLE" or ownership.looks_ours(sign)):
                 thing = Thing(kind, name)
-                left |= {thing} if schema_objects.sign(database, self._schema, thing) == sign else set()
+                left |= {thing} if schema.sign(database, self._schema, thing) == sign else set()
         names = [str(thing) for thing in sorted(left)]
         lines = self._for_pasting(database, left)
         few = len(left) <= NAMED_AT_MOST
-        if few and not named and schema_objects.listed(database, self._schema) <= {*names}:
+        if few and not named and schema.listed(database, self._schema) <= {*names}:
             lines += f" {schema.drop_statement(self._schema)};"
         return UserMistake(
             f"a tlstax of another version or on another machine seems to have left {enumerated(names)} in "
@@ -369,8 +360,8 @@ class Made:
     def _for_pasting(self, database: Database, things: Collection[Thing]) -> str:
         """The statements that drop these, as many as a sentence holds; the record, which names all, last."""
         record = Thing("TABLE", RECORD)
-        others = schema_objects.drop_statements(database, self._schema, {*things} - {record})
-        lines = others + schema_objects.drop_statements(database, self._schema, {*things} & {record})
+        others = schema.object_drop_statements(database, self._schema, {*things} - {record})
+        lines = others + schema.object_drop_statements(database, self._schema, {*things} & {record})
         more = len(lines) - NAMED_AT_MOST
         rest = f" ({more} more when these are gone)" if more > 0 else ""
         return " ".join(lines[:NAMED_AT_MOST]) + rest
@@ -402,11 +393,11 @@ class Made:
 
     def _drop(self, database: Database, thing: Thing, left: list[str]) -> bool:
         """Drop it if it is still ours, else name it in `left`; False where a foreign key keeps it."""
-        current = schema_objects.sign(database, self._schema, thing)
+        current = schema.sign(database, self._schema, thing)
         if current is not None:
             if not self._is_ours(thing, current):
                 left.append(f"{thing} in {self._schema} is no longer as tlstax made it, so it stays there")
-            elif not schema_objects.drop(database, thing):
+            elif not schema.drop_object(database, thing):
                 return False
         self._signs.pop(thing, None)
         self._filled.discard(thing)
@@ -433,21 +424,21 @@ def _created(worker: Database, statement: str, creation: Creation) -> bool:
     if not creation.if_not_exists:
         return True
     codes = session.warning_codes(worker)
-    return warns and not codes & error_codes.OBJECT_EXISTS
+    return warns and not codes & OBJECT_EXISTS
 
 
 def _commented(database: Database, thing: Thing, comment: str) -> str:
     """Give a table that was just made its comment; empty where the account may not alter it."""
     try:
-        schema_objects.comment_on(database, thing, comment)
+        schema.set_table_comment(database, thing, comment)
     except SqlError:
         return ""
     return comment
 
 
-def _untied(database: Database, schema: str, tables: list[Thing]) -> bool:
+def _untied(database: Database, schema_name: str, tables: list[Thing]) -> bool:
     """Whether foreign keys among these tables were dropped; not where the account may not alter them."""
     try:
-        return schema_objects.untie(database, schema, tables)
+        return schema.untie(database, schema_name, tables)
     except SqlError:
         return False

@@ -14,6 +14,7 @@ from tlstax.mysql import answering
 from tlstax.mysql.answering import End
 from tlstax.mysql.database import Database
 from tlstax.observers.clock import CpuClock
+from tlstax.specimens.process_tree import ProcessTree, first_of
 
 _SERVER = re.compile(r"(mysqld|mariadbd)([-._].*)?")
 """What the programs of servers are called; others pass on what they get."""
@@ -25,6 +26,7 @@ HELP = "run tlstax as root or as the server's own user, or give --server-host ss
 class Near:
     """A server of this machine: its process, None where it is out of reach, and the CPUs that it may use.
 
+    Of a server that starts processes `pid` is the first, and `tree` has all of them; None of any other.
     `why_not` says why it is out of reach, empty where it is not.
     """
 
@@ -33,6 +35,7 @@ class Near:
     name: str = ""
     why_not: str = ""
     remedy: str = ""
+    tree: ProcessTree | None = None
 
     @property
     def words(self) -> str:
@@ -76,7 +79,8 @@ def _of(pid: int) -> Near:
     except OSError as error:
         why = f"process {pid} ({name}) is out of reach ({error.strerror})"
         return Near(None, frozenset(), why_not=why, remedy=HELP)
-    return Near(pid, cpus, name)
+    first = first_of(pid)
+    return Near(first, cpus, name, tree=ProcessTree.around(pid) if first != pid else None)
 
 
 def _command(pid: int) -> str:
@@ -96,9 +100,6 @@ def _is(connection: Any, ours: End, theirs: End) -> bool:
 
 
 def _key(address: str, port: int) -> tuple[str, int]:
-    return _plain(address), port
-
-
-def _plain(address: str) -> str:
     """An IPv4 address that an IPv6 socket sees (RFC 4291, 2.5.5.2) as what it is."""
-    return address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]
+    plain = address.removeprefix("::ffff:") if "." in address else address.partition("%")[0]
+    return plain, port

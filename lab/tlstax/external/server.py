@@ -18,31 +18,46 @@ from typing import Self, TypeGuard
 
 from tlstax.contract import Account, Endpoint
 from tlstax.external import conditions, ownership, workload_guard
-from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
+from tlstax.external import connection as external_connection
+from tlstax.external import failures as external_failures
+from tlstax.external.access import ExternalAccess
 from tlstax.external.conditions import READS_ONLY, Intent
-from tlstax.external.leaving import leaving
 from tlstax.external.made import Made, StatementRefused, Warn
 from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
-from tlstax.external.tls import GuestTls
-from tlstax.mysql import error_codes, schema, schema_objects, server_facts, session, table, tls_facts
-from tlstax.mysql.database import Database, SqlError, TableContent
-from tlstax.mysql.schema_lock import JUST_ENDED_S, SchemaLock
+from tlstax.external.tls import ExternalTls
+from tlstax.mysql import (
+    schema,
+    server_facts,
+    server_tls,
+    session,
+    status,
+    table,
+)
+from tlstax.mysql.database import (
+    NOT_ALLOWED,
+    READ_ONLY,
+    Database,
+    SqlError,
+    error_number,
+    is_connection_error,
+)
+from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
+from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
 from tlstax.records.trial import Specimen
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
+from tlstax.support.interruption import leaving
 from tlstax.support.text import enumerated
 
 OWN_SCHEMA = "tlstax"
-GUEST_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
+EXTERNAL_TABLES: Mapping[Shape, str] = {shape: f"tlstax_{name}" for shape, name in TABLES.items()}
 """Names that nobody else would give a table."""
 
-OUR_TABLES = tuple(name + ending for name in GUEST_TABLES.values() for ending in ("", KEPT))
+OUR_TABLES = tuple(name + ending for name in EXTERNAL_TABLES.values() for ending in ("", KEPT))
 GONE_WITHIN_S, LOOK_AGAIN_S = 2.0, 0.001
 """How long a server may take to be done with closed connections, and how often that is looked for."""
 
@@ -60,25 +75,26 @@ def _unsaid(_: str) -> None:
     """Nobody listens."""
 
 
-class GuestServer:
+class ExternalServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
     def __init__(
-        self, access: GuestAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
+        self, access: ExternalAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
     ) -> None:
         self._access, self._database, self._warn, self._makes = access, database, warn, makes
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
         self._schema_is_ours = self._is_left = self._is_anothers = False
         self._strangers: frozenset[int] = frozenset()
+        self._near: Near | None = None
         self._lock = SchemaLock(self._schema)
         identity = server_facts.identity(database)
         self._owner = Ownership(key, identity.data, self._schema)
         self._made = Made(self._schema, self._owner, identity.node, warn)
-        self._facts = tls_facts.read(database)
+        self._facts = server_tls.facts(database)
         self._version = server_facts.version(database)
 
     @classmethod
-    def open(cls, access: GuestAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
+    def open(cls, access: ExternalAccess, warn: Warn = _unsaid, intent: Intent = READS_ONLY) -> Self:
         """Log in, settle in the schema, and see that nothing of another's is in the way.
 
         `intent` is what the run does there; where it makes nothing, nothing is, and no schema is needed.
@@ -94,7 +110,7 @@ class GuestServer:
                 conditions.check(database, access, server._schema, intent)
                 server._take_the_lock()
         except BaseException as error:
-            guest_connection.close(database)
+            external_connection.close(database)
             if _is_forbidden(error):
                 raise conditions.NothingMayBeMade(error.message, remedy=error.remedy) from error
             raise
@@ -143,15 +159,15 @@ class GuestServer:
     @property
     def tables(self) -> Mapping[Shape, str]:
         """What the table of each shape is called."""
-        return GUEST_TABLES
+        return EXTERNAL_TABLES
 
     @property
     def table_name(self) -> str:
         """The table of sysbench's shape."""
-        return GUEST_TABLES["sbtest"]
+        return EXTERNAL_TABLES["sbtest"]
 
     @property
-    def tls(self) -> GuestTls:
+    def tls(self) -> ExternalTls:
         """How the user wants TLS to be used, for load clients that are to verify or to show a certificate."""
         return self._access.tls
 
@@ -161,9 +177,59 @@ class GuestServer:
         return self._access.tls.ca_file
 
     @property
+    def is_external(self) -> bool:
+        """It is one that tlstax did not start."""
+        return True
+
+    @property
+    def counts_us_alone(self) -> bool:
+        """Others may be at work, and sessions that have ended may be counted later."""
+        return False
+
+    @property
     def pid(self) -> None:
-        """Not ours to watch."""
+        """Its files are not ours to read."""
         return
+
+    @property
+    def watched_pid(self) -> int | None:
+        """Its process, where `near` found it within reach."""
+        return self._near.pid if self._near is not None else None
+
+    @property
+    def burn_page(self) -> None:
+        """Nothing is planted."""
+        return
+
+    @property
+    def lock_page(self) -> None:
+        """Its locks are not counted."""
+        return
+
+    def claim(self) -> None:
+        """It may be any."""
+        return
+
+    def observed_identity(self, database: Database) -> None:  # noqa: ARG002
+        """Who answers is not asked."""
+        return
+
+    def demands_certificate(self, database: Database, user: str) -> None:  # noqa: ARG002
+        """Its accounts are not the laboratory's."""
+        return
+
+    def know_account(self) -> None:
+        """Log in over TLS, so that it needs no more than a challenge's answer from a client in the clear.
+
+        With caching_sha2_password it keeps a hash of the password from any login in which it saw the whole of
+        it, until FLUSH PRIVILEGES or a restart (reference manual, "Caching SHA-2 Pluggable Authentication").
+        Where this login fails, the load client's own is what is reported.
+        """
+        self.is_alive()
+
+    def settled_status(self, database: Database, expected: int) -> dict[str, int]:  # noqa: ARG002
+        """Its counters: others come and go, and are not waited for."""
+        return status.read_status(database)
 
     def endpoint(self) -> Endpoint:
         """The host and port of the URL, or its socket."""
@@ -180,7 +246,7 @@ class GuestServer:
     def prepare_table(self, content: TableContent, progress: Callable[[str], None] | None = None) -> int:
         """Make the table, or reuse an equal one of ours; its row count."""
         with _reported(self._access):
-            name, made = GUEST_TABLES[content.shape], self._made
+            name, made = EXTERNAL_TABLES[content.shape], self._made
             return table.prepare(
                 self._database,
                 name,
@@ -192,7 +258,7 @@ class GuestServer:
 
     def keep_copy(self, database: Database, shape: Shape) -> None:
         """Have a copy of this table beside it, which is dropped at the end."""
-        name = GUEST_TABLES[shape]
+        name = EXTERNAL_TABLES[shape]
         table.keep_copy(database, name, shape, self._made.fills(name + KEPT))
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:
@@ -202,10 +268,10 @@ class GuestServer:
         """
         try:
             with _reported(self._access):
-                before = schema_objects.listed(self._database, self._schema) if once else set()
+                before = schema.listed(self._database, self._schema) if once else set()
                 place: Place = "prepare" if once else "restore"
                 self._made.carry_out(self._database, database, statement, place)
-                after = schema_objects.listed(self._database, self._schema) if once else set()
+                after = schema.listed(self._database, self._schema) if once else set()
         except StatementRefused as refused:
             raise refused.error from refused
         known = {str(thing) for thing in self._made.known()}
@@ -236,14 +302,14 @@ class GuestServer:
                 self._made.check_load_tables(self._database)
 
     def _hold(self) -> None:
-        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         try:
             if self._lock.is_held(self._database):
                 self._stay()
                 return
         except SqlError:
             pass
-        guest_connection.close(self._database)
+        external_connection.close(self._database)
         try:
             with _reported(self._access):
                 self._return()
@@ -251,8 +317,9 @@ class GuestServer:
             raise MachineFault(error.message, remedy=error.remedy) from error
 
     def near(self) -> Near | None:
-        """Its process, where it runs on this machine; None where it does not."""
-        return near(self._database)
+        """Its process, where it runs on this machine, which is watched from then on; None elsewhere."""
+        self._near = near(self._database)
+        return self._near
 
     def no_plaintext(self) -> UserMistake | None:
         """That nobody logs in here in the clear, with a remedy; None where this account may."""
@@ -276,13 +343,13 @@ class GuestServer:
 
     def connected(self) -> frozenset[int]:
         """The account's connections that the server has now, by its numbers; none where it does not say."""
-        guest_connection.wait_at_most(self._database, guest_connection.CONNECT_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, external_connection.CONNECT_TIMEOUT_S)
         try:
             return session.of_account(self._database)
         except SqlError:
             return frozenset()
         finally:
-            guest_connection.wait_at_most(self._database, guest_connection.STATEMENT_TIMEOUT_S)
+            external_connection.wait_at_most(self._database, external_connection.STATEMENT_TIMEOUT_S)
 
     def wait_until_gone(self, stays: frozenset[int]) -> None:
         """Wait until the server is done with all of the account's connections but these.
@@ -312,9 +379,26 @@ class GuestServer:
         except TlstaxError:
             return False
         own = frozenset({int(database.thread_id())})  # type: ignore[no-untyped-call]
-        guest_connection.close(database)
+        external_connection.close(database)
         self._wait_while(lambda: self.connected() & own)
         return True
+
+    def restart(self) -> bool:
+        """Nothing happens, False: it is not ours to start."""
+        return False
+
+    def recover(self, deaths: int, say: Callable[[str], None]) -> Database:  # noqa: ARG002
+        """A new connection after it answered no login.
+
+        The fault says why there is none: the user's where it refuses the account, and otherwise the server's.
+        """
+        try:
+            return self.admin()
+        except TlstaxError as fault:
+            kind = type(fault) if isinstance(fault.__cause__, SqlError) else MachineFault
+            raise kind(
+                f"{self.specimen.name} no longer lets the run in: {fault.message}", remedy=fault.remedy
+            ) from fault
 
     def log_tail(self, lines: int = 20) -> str:  # noqa: ARG002
         """Empty: its log is not ours to read."""
@@ -329,7 +413,7 @@ class GuestServer:
             return
         self._is_left = True
         if not self._makes:
-            guest_connection.close(self._database)
+            external_connection.close(self._database)
             return
         try:
             with leaving(f"dropping what it made at {self._access.address}"), _reported(self._access):
@@ -344,7 +428,7 @@ class GuestServer:
                 self._warn(remains)
             raise
         finally:
-            guest_connection.close(self._database)
+            external_connection.close(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -411,7 +495,7 @@ class GuestServer:
             try:
                 self._schema_is_ours = schema.create(database, OWN_SCHEMA, words)
             except SqlError as error:
-                if not error_codes.is_of_connection(error):
+                if not is_connection_error(error):
                     self._schema_is_ours = False
                     claim.remove()
                 raise
@@ -443,7 +527,7 @@ class GuestServer:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._database = _connect(self._access, self._schema if self._made.has_begun else None)
         session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
-        guest_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
         is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
         if not (is_ours and self._lock.take_again(self._database)):
             raise self._lost()
@@ -452,7 +536,7 @@ class GuestServer:
 
     def _lost(self) -> MachineFault:
         self._is_anothers = True
-        guest_connection.close(self._database)
+        external_connection.close(self._database)
         return MachineFault(
             f"the connection that kept others out of the schema {self._schema} at {self._access.address} "
             "was cut, and another tlstax has used the schema since",
@@ -482,16 +566,16 @@ class GuestServer:
 
     def _why_not_empty(self) -> str:
         """Why DROP DATABASE might take something of others with it; empty where it cannot."""
-        if objects := schema_objects.listed(self._database, self._schema):
+        if objects := schema.listed(self._database, self._schema):
             return f"it holds what tlstax did not make: {_named(sorted(objects))}"
         if twins := schema.spelled_otherwise(self._database, self._schema):
             return f"MariaDB's DROP DATABASE takes events of {_named(twins)} along"
-        if not schema_objects.sees_all(self._database, self._schema):
+        if not schema.sees_all(self._database, self._schema):
             return (
                 f"{self._access.user} is not shown whether others have put routines or events into it (that "
                 f"takes EVENT and EXECUTE on {self._schema}.*)"
             )
-        if unknown := schema_objects.unknown_kinds(self._database):
+        if unknown := schema.unknown_kinds(self._database):
             return f"tlstax does not know what this server keeps in {_named(unknown)} of information_schema"
         return ""
 
@@ -499,22 +583,18 @@ class GuestServer:
 def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
     """Whether the server let nothing be made: it is read-only, or the account has not the right."""
     cause = error.__cause__
-    refusals = error_codes.NOT_ALLOWED | error_codes.READ_ONLY
-    return (
-        isinstance(error, UserMistake)
-        and isinstance(cause, SqlError)
-        and error_codes.number_of(cause) in refusals
-    )
+    refusals = NOT_ALLOWED | READ_ONLY
+    return isinstance(error, UserMistake) and isinstance(cause, SqlError) and error_number(cause) in refusals
 
 
-def _connect(access: GuestAccess, name: str | None) -> Database:
+def _connect(access: ExternalAccess, name: str | None) -> Database:
     """Log in; the server lets nothing be dropped there that tables of others refer to."""
-    database = guest_connection.connect(access, name)
+    database = external_connection.connect(access, name)
     try:
         with _reported(access):
             session.heed_foreign_keys(database)
     except BaseException:
-        guest_connection.close(database)
+        external_connection.close(database)
         raise
     return database
 
@@ -526,9 +606,9 @@ def _named(things: list[str]) -> str:
 
 
 @contextmanager
-def _reported(access: GuestAccess) -> Iterator[None]:
+def _reported(access: ExternalAccess) -> Iterator[None]:
     """Statements in this block fail in a sentence."""
     try:
         yield
     except SqlError as error:
-        raise guest_refusals.fault_of(access, error) from error
+        raise external_failures.of_refusal(access, error) from error

@@ -1,6 +1,6 @@
 """Which statements of a user's an external server is given: those that are known to leave it as it was found.
 
-A statement passes that is of a kind in the list here, has only words and functions of `sql_words`, parses to
+A statement passes that is of a kind in the list here, has only words and functions of `sql_text`, parses to
 a tree of known nodes (`sql_tree`), and writes no table but those that the run made. Which these are, only the
 server knows: `read` says which names a statement writes, reads and calls, and `workload_guard` asks for them.
 Source: MySQL's reference manual, "SQL Statements"; MariaDB's Knowledge Base has the same beginnings.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tlstax.external import sql_text, sql_words
+from tlstax.external import sql_text
 from tlstax.external.sql_text import (
     Creation,
     Place,
@@ -27,7 +27,7 @@ from tlstax.external.sql_text import (
     new_name,
     split,
 )
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing
 
 _CHANGES_SCHEMA = frozenset({"CREATE", "ALTER", "DROP", "TRUNCATE", "ANALYZE"})
 _QUERIES = frozenset({"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE"})
@@ -140,7 +140,7 @@ class _Reader:
         isolation = re.fullmatch(r"(SESSION |LOCAL )?TRANSACTION (.*)", plain.upper())
         if isolation:
             level = isolation[2].removeprefix("ISOLATION LEVEL ").replace(" ", "-")
-            if level in sql_words.ISOLATION_LEVELS | {"READ-ONLY", "READ-WRITE"}:
+            if level in sql_text.ISOLATION_LEVELS | {"READ-ONLY", "READ-WRITE"}:
                 return Reading()
             raise Refused(f"SET TRANSACTION {isolation[2]} could keep others from writing what is read")
         mark = next((place for place, word in enumerate(words) if word in {"=", ":="}), 0)
@@ -198,12 +198,12 @@ class _Reader:
             if after.text != "(" or token.name is None or _is_no_function(tokens, place):
                 continue
             word = token.word
-            if word in sql_words.FUNCTIONS | sql_words.LATER_FUNCTIONS:
-                if after.is_apart and word not in sql_words.SPACE_BEFORE_BRACKET:
+            if word in sql_text.FUNCTIONS | sql_text.LATER_FUNCTIONS:
+                if after.is_apart and word not in sql_text.SPACE_BEFORE_BRACKET:
                     raise Refused(
                         f"there is a space after {token.text}, so that a stored function may be meant"
                     )
-                later |= {word} & sql_words.LATER_FUNCTIONS
+                later |= {word} & sql_text.LATER_FUNCTIONS
             elif token.name.lower() in self.own_functions:
                 called.add(Thing("FUNCTION", token.name))
             elif not (word == "SLEEP" and _is_short_sleep(tokens, place)):
@@ -314,7 +314,7 @@ _CHARACTERISTICS = (
 )
 _ROUTINE_HEAD = re.compile(_CHARACTERISTICS)
 _FUNCTION_HEAD = re.compile(
-    rf"RETURNS (?:(?:{'|'.join(sql_words.TYPES | sql_words.NUMBERS_AND_TEXTS)}) )+"
+    rf"RETURNS (?:(?:{'|'.join(sql_text.TYPES | sql_text.NUMBERS_AND_TEXTS)}) )+"
     rf"(?:\( [0-9]+ (?:, [0-9]+ )?\) )?(?:UNSIGNED )?{_CHARACTERISTICS}"
 )
 
@@ -338,7 +338,7 @@ def _check_beginning(words: list[str]) -> None:
 def _is_transaction_control(tokens: tuple[Token, ...]) -> bool:
     words = " ".join(token.word or "X" for token in tokens)
     return all(token.name is not None for token in tokens) and bool(
-        re.fullmatch(sql_words.TRANSACTION_CONTROL, words)
+        re.fullmatch(sql_text.TRANSACTION_CONTROL, words)
     )
 
 
@@ -349,16 +349,16 @@ def _is_no_function(tokens: tuple[Token, ...], place: int) -> bool:
     is_definition = begins in {"CREATE", "ALTER"}
     if before == "." and place >= 3:
         before = tokens[place - 3].word
-    after_name = place > 0 and tokens[place - 1].name is not None and before not in sql_words.KEYWORDS
+    after_name = place > 0 and tokens[place - 1].name is not None and before not in sql_text.KEYWORDS
     of_index = is_definition and before == "ON" and "INDEX" in {one.word for one in tokens[:4]}
     return (
         before in _TAKES_NAME
         or of_index
         or (place == 1 and begins in {"INSERT", "REPLACE"})
-        or token.word in sql_words.BEFORE_BRACKETS
+        or token.word in sql_text.BEFORE_BRACKETS
         or (token.word in {"ANY", "SOME", "EXCEPT", "INTERSECT"} and within in {"SELECT", "("})
         or (token.word in {"AGAINST", "OVER"} and before == ")")
-        or (token.word in sql_words.TYPES and after_name)
+        or (token.word in sql_text.TYPES and after_name)
         or (token.word == "DEFAULT" and is_definition)
         or (is_definition and _is_key_part(tokens, place))
     )
@@ -392,14 +392,14 @@ def _check_setting(name: str, value: list[Token], *, can_end_autocommit: bool) -
     A transaction that prepare or restore leaves open would keep others from changing tables that it read.
     """
     name = re.sub(r"^((SESSION|LOCAL) (?=\w+$)|@@(SESSION\.|LOCAL\.)?(?=\w+$))", "", name)
-    if name not in sql_words.SETTINGS:
+    if name not in sql_text.SETTINGS:
         raise Refused(f"{name} is not among the variables of a session that are let through")
     words = " ".join(token.text for token in value).upper().strip("'")
     if name == "SQL_MODE":
         modes = {one.strip() for one in words.split(",")} - {""}
-        fits = modes <= sql_words.SQL_MODES and value[0].sort == "text"
+        fits = modes <= sql_text.SQL_MODES and value[0].sort == "text"
     elif name in {"TRANSACTION_ISOLATION", "TX_ISOLATION"}:
-        fits = words in sql_words.ISOLATION_LEVELS
+        fits = words in sql_text.ISOLATION_LEVELS
     elif name == "AUTOCOMMIT":
         fits = words in {"1", "ON", "TRUE"} or (can_end_autocommit and words in {"0", "OFF", "FALSE"})
     elif name.startswith(("CHARACTER_SET", "COLLATION")):

@@ -16,7 +16,7 @@ from sqlglot import expressions as exp
 from sqlglot.expressions import Expr
 from sqlglot.generators.mysql import MySQLGenerator
 
-from tlstax.external import sql_words
+from tlstax.external import sql_text
 from tlstax.external.sql_text import (
     Creation,
     Reading,
@@ -27,9 +27,9 @@ from tlstax.external.sql_text import (
     is_character_set,
     new_name,
 )
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing
 
-_EXPRESSIONS = sql_words.words(
+_EXPRESSIONS = sql_text.word_set(
     "Select Union Except Intersect Subquery From Where Group Having Order Ordered Limit Offset Join",
     "With CTE TableAlias Alias Table Column Identifier Star Literal Null Boolean Tuple Values Insert",
     "Update Delete OnConflict Returning Schema Distinct Window WindowSpec Interval Var Parameter",
@@ -37,7 +37,7 @@ _EXPRESSIONS = sql_words.words(
     "IndexTableHint Filter JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONPathWildcard",
     "JSONKeyValue CharacterSet WithinGroup Lateral Rollup",
 )
-_DEFINITIONS = sql_words.words(
+_DEFINITIONS = sql_text.word_set(
     "Create Alter Drop TruncateTable Analyze ColumnDef ColumnConstraint PrimaryKey ForeignKey Reference",
     "Constraint Index IndexParameters Properties EngineProperty CharacterSetProperty CollateProperty",
     "AutoIncrementProperty RowFormatProperty SchemaCommentProperty LikeProperty AlgorithmProperty",
@@ -125,7 +125,7 @@ def _check_nodes(tree: Expr, schema: str) -> frozenset[str]:
             raise Refused(f"{node.name} may be the next number of a sequence")
         if isinstance(node, exp.Table):
             _check_table(node, schema)
-        if isinstance(node, exp.EngineProperty) and node.this.name.upper() not in sql_words.ENGINES:
+        if isinstance(node, exp.EngineProperty) and node.this.name.upper() not in sql_text.ENGINES:
             raise Refused(f"a table of the engine {node.this.name} may reach beyond itself")
     return frozenset(names)
 
@@ -168,12 +168,12 @@ def _check_words(tokens: tuple[Token, ...], names: frozenset[str]) -> None:
         if before is not None and (before.text in {"@", "@@"} or _is_of_variable(tokens, place)):
             continue
         if touches and after is not None and after.sort == "text":
-            if token.word not in {"X", "B", "N", *(f"_{one}" for one in sql_words.CHARACTER_SETS)}:
+            if token.word not in {"X", "B", "N", *(f"_{one}" for one in sql_text.CHARACTER_SETS)}:
                 raise Refused(f"a text begins with {token.text}")
             continue
-        if token.word in sql_words.KEYWORDS or token.text.lower() in names or is_character_set([token]):
+        if token.word in sql_text.KEYWORDS or token.text.lower() in names or is_character_set([token]):
             continue
-        if token.word in sql_words.ENGINES and before is not None and before.word in {"=", "ENGINE"}:
+        if token.word in sql_text.ENGINES and before is not None and before.word in {"=", "ENGINE"}:
             continue
         raise Refused(f"tlstax does not know the word {token.text} there")
 

@@ -24,7 +24,7 @@ DEMANDING: tuple[SslMode, ...] = ("REQUIRED", *VERIFYING)
 
 
 @dataclass(frozen=True)
-class GuestTls:
+class ExternalTls:
     """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies.
 
     `mode_by`, `ca_by` and `certificate_by` are what the user said the mode and the files by, for sentences
@@ -75,7 +75,7 @@ def choose(  # noqa: PLR0913 (the four options, and who said them)
     *,
     said_by: str = "",
     of_file: Collection[str] = (),
-) -> GuestTls:
+) -> ExternalTls:
     """Combine the options as the mysql client does; UserMistake when they do not go together.
 
     `said_by` is what an option file says the mode by, empty where the command line does, or nobody. `of_file`
@@ -102,7 +102,7 @@ def choose(  # noqa: PLR0913 (the four options, and who said them)
             remedy="name its PEM file with --ssl-ca",
         )
     pair = [by(name) for name, file in (("ssl-cert", certificate_file), ("ssl-key", key_file)) if file]
-    return GuestTls(
+    return ExternalTls(
         mode=chosen,
         ca_file=ca_file if chosen in VERIFYING else None,
         certificate_file=certificate_file or key_file,

@@ -11,12 +11,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from tlstax.contract import Endpoint
-from tlstax.external import connection as guest_connection
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
-from tlstax.external.tls import GuestTls
-from tlstax.mysql import server_facts, tls_facts
+from tlstax.external import connection as external_connection
+from tlstax.external import failures as external_failures
+from tlstax.external.access import ExternalAccess, ExternalAddress
+from tlstax.external.tls import ExternalTls
+from tlstax.mysql import server_facts, server_tls
 from tlstax.mysql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
@@ -43,9 +42,9 @@ class Way:
     takes_plaintext: bool | None = None
 
 
-def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
+def parse(texts: Sequence[str]) -> dict[str, ExternalAddress]:
     """From `direct` and `name=host:port`; the server's own address has no entry. Raises UserMistake."""
-    found: dict[str, GuestAddress] = {}
+    found: dict[str, ExternalAddress] = {}
     for text in texts:
         if text == DIRECT:
             continue
@@ -55,17 +54,17 @@ def parse(texts: Sequence[str]) -> dict[str, GuestAddress]:
             raise UserMistake(f"--address: {quoted(text)} is not an address with a name", remedy=SHAPE)
         if match[1] == DIRECT or match[1] in found:
             raise UserMistake(f"--address: {match[1]} is named twice", remedy="give each a name of its own")
-        found[match[1]] = GuestAddress(host=match[2] or match[3], port=port)
+        found[match[1]] = ExternalAddress(host=match[2] or match[3], port=port)
     return found
 
 
 def look(  # noqa: PLR0913 (who logs in where, and three with a default)
-    access: GuestAccess,
+    access: ExternalAccess,
     schema: str | None,
-    addresses: Mapping[str, GuestAddress],
+    addresses: Mapping[str, ExternalAddress],
     *,
     option: str = "--address",
-    tls: GuestTls | None = None,
+    tls: ExternalTls | None = None,
     in_the_clear: bool = False,
 ) -> dict[str, Way]:
     """Log in through each of these addresses, and see that the server of `access` is behind it every time.
@@ -88,7 +87,7 @@ def look(  # noqa: PLR0913 (who logs in where, and three with a default)
                     _check_same(database, own)
             with _logged_in(there, schema) as database:
                 _check_same(database, own)
-                offers_tls = tls_facts.offers_tls(database)
+                offers_tls = server_tls.offers_tls(database)
                 round_trip_s = server_facts.round_trip_s(database)
             takes = _takes_plaintext(there, schema) if in_the_clear and offers_tls else None
             found[name] = Way(address.endpoint, round_trip_s, offers_tls, takes)
@@ -102,13 +101,13 @@ def look(  # noqa: PLR0913 (who logs in where, and three with a default)
     return found
 
 
-def check_are_several(servers: Sequence[GuestAccess]) -> None:
+def check_are_several(servers: Sequence[ExternalAccess]) -> None:
     """Log in at each of these servers, one after another, and see that they are several.
 
     UserMistake where two are one server by two addresses, or nobody is let in; MachineFault where one does
     not answer.
     """
-    known: dict[str, GuestAccess] = {}
+    known: dict[str, ExternalAccess] = {}
     for access in servers:
         with _logged_in(access, access.address.schema) as database:
             node = server_facts.identity(database).node
@@ -121,10 +120,10 @@ def check_are_several(servers: Sequence[GuestAccess]) -> None:
         known[node] = access
 
 
-def _takes_plaintext(access: GuestAccess, schema: str | None) -> bool:
+def _takes_plaintext(access: ExternalAccess, schema: str | None) -> bool:
     """Whether this account, which is let in there over TLS, is let in without."""
     try:
-        with _logged_in(replace(access, tls=GuestTls(mode="DISABLED")), schema):
+        with _logged_in(replace(access, tls=ExternalTls(mode="DISABLED")), schema):
             return True
     except TlstaxError:
         return False
@@ -140,10 +139,10 @@ def _check_same(database: Database, node: str) -> None:
 
 
 @contextmanager
-def _logged_in(access: GuestAccess, schema: str | None) -> Iterator[Database]:
+def _logged_in(access: ExternalAccess, schema: str | None) -> Iterator[Database]:
     """A connection of the user's account there; what the server refuses meanwhile is told in a sentence."""
-    with closing(guest_connection.connect(access, schema)) as database:
+    with closing(external_connection.connect(access, schema)) as database:
         try:
             yield database
         except SqlError as error:
-            raise guest_refusals.fault_of(access, error) from error
+            raise external_failures.of_refusal(access, error) from error

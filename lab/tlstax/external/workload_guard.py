@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tlstax.external import sql_guard, sql_text
-from tlstax.external.sql_text import Place, Reading, Refused
-from tlstax.external.sql_words import ENGINES
-from tlstax.mysql import named_objects
+from tlstax.external.sql_text import ENGINES, Place, Reading, Refused
 from tlstax.mysql.database import Database
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing, advances_sequence, named_tables, reads_as_oracle, stored_functions
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import (
     TABLE,
@@ -91,7 +89,7 @@ def check_names(
     `owns` says whether an object is this run's and still as it was made, `name_of` how the server spells a
     table's name.
     """
-    if named_objects.reads_as_oracle(database):
+    if reads_as_oracle(database):
         raise Refused("its sql_mode has ORACLE, in which SQL means other things")
     for name in reading.writes:
         if not owns(Thing("TABLE", name_of(name))) and not _is_common(
@@ -101,11 +99,11 @@ def check_names(
     for thing in reading.calls:
         if not owns(thing):
             raise Refused(f"{thing} is not one that this run has made")
-    if reading.functions & named_objects.functions(database, schema):
+    if reading.functions & stored_functions(database, schema):
         raise Refused(f"the schema has a function named {min(reading.functions)}, which others made")
     for name in sorted(reading.reads):
         _check_read(database, schema, reading, owns, name_of(name))
-    there = named_objects.tables(database, schema, {name_of(thing.name) for thing in reading.drops})
+    there = named_tables(database, schema, {name_of(thing.name) for thing in reading.drops})
     for thing in reading.drops:
         name = name_of(thing.name)
         if not owns(Thing(thing.kind, name)) and (name in there or not reading.drops_if_there):
@@ -116,7 +114,7 @@ def check_names(
 def _is_common(database: Database, schema: str, reading: Reading, name: str) -> bool:
     """Whether a name is only one of the statement's WITH."""
     common = {one.lower() for one in reading.common}
-    return name.lower() in common and not named_objects.tables(database, schema, {name})
+    return name.lower() in common and not named_tables(database, schema, {name})
 
 
 def _check_read(
@@ -124,7 +122,7 @@ def _check_read(
 ) -> None:
     if owns(Thing("TABLE", name)) or (owns(Thing("VIEW", name)) and not reading.reads_ours):
         return
-    named = named_objects.tables(database, schema, {name}).get(name)
+    named = named_tables(database, schema, {name}).get(name)
     if named is None:
         if name.lower() in {one.lower() for one in reading.common}:
             return
@@ -137,7 +135,7 @@ def _check_read(
         raise Refused(f"{name} has the engine {named.engine.lower()}, which may reach beyond the table")
     if reading.reads_ours:
         raise Refused(f"it would lock rows of {name}, which is not a table that this run has made")
-    if reading.copies and named_objects.advances_sequence(database, schema, name):
+    if reading.copies and advances_sequence(database, schema, name):
         raise Refused(f"a default of {name} takes numbers from a sequence of others")
 
 

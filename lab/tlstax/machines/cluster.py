@@ -1,11 +1,24 @@
-"""What a cluster of machines can do for a run, whatever joins them. Pure: the types and the seam alone."""
+"""What a cluster of machines can do for a run, whatever joins them, and what head and nodes say. Pure.
+
+The head runs the study and has the store; a node measures blocks. Orders go from the head to a node, which
+reports what it does, a JSON document a line. Neither side trusts the other's lines: they are read as frozen
+types, and what is unknown is refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
+from pydantic import Field, TypeAdapter
+
+from tlstax.clients.fleet_messages import Peer
+from tlstax.contract import Frozen
+from tlstax.plan.cpu_shares import AskedCpus
+from tlstax.records.beforehand import ExternalServer
+from tlstax.records.trial import LoadMachines, Machine, RunHeader, Specimen, Trial, TrialRecord
+from tlstax.study import Study
 from tlstax.support.errors import TlstaxError
 
 
@@ -73,3 +86,108 @@ def named_nodes(hosts: Sequence[tuple[str, str]]) -> list[str]:
     for host, address in hosts:
         addresses.setdefault(host, set()).add(address)
     return [host if len(addresses[host]) == 1 else f"{host}-{address}" for host, address in hosts]
+
+
+class OpenOrder(Frozen):
+    """Have everything ready that the blocks of this study need.
+
+    With `is_settled` the study is as the servers can do it; else the node asks them, and where `tls_as_able`,
+    a server that lacks a TLS version gets what it has. `cpus` are those that the user asked for. The
+    load comes from `peers`, which reach this node's server at `address`; from the node itself without.
+    """
+
+    kind: Literal["open"] = "open"
+    study: Study
+    seed: int
+    trial_duration_s: float
+    is_settled: bool = False
+    tls_as_able: bool = False
+    beside_others: bool = False
+    cpus: AskedCpus = AskedCpus()
+    peers: tuple[Peer, ...] = ()
+    address: str = ""
+
+
+class BeginOrder(Frozen):
+    """The run has begun, and this is its header."""
+
+    kind: Literal["begin"] = "begin"
+    header: RunHeader
+
+
+class BlockOrder(Frozen):
+    """Measure these trials: a block of the run, or what is left of it."""
+
+    kind: Literal["block"] = "block"
+    trials: tuple[Trial, ...]
+
+
+Order = Annotated[OpenOrder | BeginOrder | BlockOrder, Field(discriminator="kind")]
+
+
+class Said(Frozen):
+    """A step that may take a while, or with `is_warning` something that the user should know."""
+
+    kind: Literal["said"] = "said"
+    text: str
+    is_warning: bool = False
+
+
+class Opened(Frozen):
+    """All is ready: the study as this node's servers can do it, on which machine, with which specimens.
+
+    `load` has the machines that the load comes from, None where it is the node itself.
+    """
+
+    kind: Literal["opened"] = "opened"
+    study: Study
+    machine: Machine
+    specimens: tuple[Specimen, ...]
+    load: LoadMachines | None = None
+
+    @property
+    def external(self) -> tuple[ExternalServer, ...]:
+        """No node measures an external server: blocks of one are not spread."""
+        return ()
+
+
+class Began(Frozen):
+    """A trial begins; or, where `taking_turns` is not 0, so many clients take turns from now on."""
+
+    kind: Literal["began"] = "began"
+    trial: Trial
+    taking_turns: int = 0
+
+
+class Measured(Frozen):
+    """Trials that count together or not at all, judged; their jobs have no passwords."""
+
+    kind: Literal["measured"] = "measured"
+    records: tuple[TrialRecord, ...]
+
+
+class BlockDone(Frozen):
+    """Nothing is left to do of the block."""
+
+    kind: Literal["block_done"] = "block_done"
+    block: int
+
+
+class Failed(Frozen):
+    """The node cannot go on: its machine is at fault, or with `is_mistake` what the user asked for."""
+
+    kind: Literal["failed"] = "failed"
+    message: str
+    remedy: str = ""
+    is_mistake: bool = False
+
+
+Report = Annotated[Said | Opened | Began | Measured | BlockDone | Failed, Field(discriminator="kind")]
+
+ORDERS: TypeAdapter[OpenOrder | BeginOrder | BlockOrder] = TypeAdapter(Order)
+REPORTS: TypeAdapter[Said | Opened | Began | Measured | BlockDone | Failed] = TypeAdapter(Report)
+
+
+def line(message: Frozen) -> str:
+    """A message as one line, with its end."""
+    return message.model_dump_json() + "\n"

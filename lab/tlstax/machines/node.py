@@ -1,4 +1,4 @@
-"""A node's laboratory: orders from standard input, reports on standard output, until the input ends."""
+"""What a run starts on another machine: a laboratory, or what listens for one and runs its load clients."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from typing import TextIO
 
 from pydantic import ValidationError
 
+from tlstax.clients.fleet_messages import Listening, ListenOrder, NotListening
+from tlstax.clients.outpost import Outpost
 from tlstax.contract import Frozen
-from tlstax.machines.messages import (
+from tlstax.machines.cluster import (
     ORDERS,
     Began,
     BeginOrder,
@@ -28,19 +30,23 @@ from tlstax.machines.messages import (
     Said,
     line,
 )
+from tlstax.observers.machine import available_cpus, describe_machine
+from tlstax.observers.turn import turn
+from tlstax.plan.cpu_shares import Split
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake
-from tlstax.run.load import LoadFrom
+from tlstax.run.pilot import LoadFrom
 from tlstax.run.preparing import Request, needs_of, opened
 from tlstax.run.server_variables import check_switchable
 from tlstax.run.tls_support import settled
+from tlstax.specimens.sessions import open_session
 from tlstax.study import Study
 from tlstax.support import interruption
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
-from tlstax.support.plain_words import plain
+from tlstax.support.plain_words import plain, reason
 
 PATIENCE_S = 60.0
 """How long a node waits to be ended by the head once a load machine is gone: Ray takes its time to know."""
@@ -177,4 +183,42 @@ def _gather(orders: TextIO, lines: queue.Queue[str]) -> None:
 def main() -> int:
     """The hidden command `node`; the exit status."""
     work(sys.stdin, sys.stdout)
+    return 0
+
+
+def listen(orders: TextIO, reports: TextIO) -> None:
+    """Listen as ordered, and let the laboratory's clients run, until the orders end."""
+    try:
+        order = ListenOrder.model_validate_json(orders.readline())
+    except ValidationError:
+        _tell(reports, NotListening(why="its order cannot be read"))
+        return
+    cpus = tuple(sorted(available_cpus()))
+    machine = describe_machine(split=Split((), cpus)).model_copy(update={"notes": ()})
+    try:
+        # Another run that measures here is not waited for: it will know.
+        with open_session() as session, turn(_unsaid, beside_others=True):
+            try:
+                outpost = Outpost(order.address, order.token, machine, session)
+            except OSError as error:
+                raise MachineFault(f"it cannot listen on {order.address} ({reason(error)})") from None
+            threading.Thread(target=outpost.serve, daemon=True).start()
+            _tell(reports, Listening(port=outpost.port, fingerprint=outpost.fingerprint))
+            orders.read()
+    except TlstaxError as error:
+        _tell(reports, NotListening(why=error.message))
+
+
+def _tell(reports: TextIO, message: Frozen) -> None:
+    reports.write(message.model_dump_json() + "\n")
+    reports.flush()
+
+
+def _unsaid(_: str) -> None:
+    """Whose turn it is, is of no interest to a laboratory on another machine."""
+
+
+def client_main() -> int:
+    """The hidden command `client-node`; the exit status."""
+    listen(sys.stdin, sys.stdout)
     return 0

@@ -6,6 +6,7 @@ the block is treated as if its one machine had been lost.
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,13 +16,13 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from tlstax.clients.fleet_messages import ANNOUNCEMENTS, Listening, ListenOrder, NotListening, Peer
-from tlstax.external.leaving import leaving
-from tlstax.machines.cluster import Cluster, Heard, Node, Worker
-from tlstax.machines.messages import OpenOrder, line
-from tlstax.run.load import LoadFrom
+from tlstax.machines.cluster import Cluster, Heard, Node, OpenOrder, Worker, line
+from tlstax.plan.addresses import is_loopback
+from tlstax.run.pilot import LoadFrom
 from tlstax.run.preparing import Listener, Request
 from tlstax.support import interruption
-from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.interruption import leaving
 
 CLIENT_COMMAND = ("client-node",)
 """What a load machine's tlstax is started with."""
@@ -213,3 +214,29 @@ def _first_word(heard: Heard) -> Listening | NotListening:
 
 def _all(team: TeamWorker) -> tuple[Worker, ...]:
     return team.laboratory, *team.load.workers
+
+
+RAY_TLS = "RAY_USE_TLS"
+"""By this variable Ray encrypts what it carries (Ray's manual, "TLS authentication")."""
+
+
+def check_trusted(nodes: Sequence[Node], *, is_private: bool, is_trusted: bool) -> None:
+    """UserMistake where others might be on the network between these machines, and nobody says that none are.
+
+    A private server listens on it for as long as the run takes. Passwords go to load machines over an
+    encrypted connection, but whose it is, is known by what Ray carries.
+    """
+    if is_trusted or all(is_loopback(node.address) for node in nodes):
+        return
+    if is_private:
+        raise UserMistake(
+            "--server-on has a private server listen on the network between the machines for as long as the "
+            "run takes, with a certificate, accounts and data that were made for it",
+            remedy="say --trust-network if nobody else is on that network",
+        )
+    if os.environ.get(RAY_TLS, "") not in {"1", "true", "True"}:
+        raise UserMistake(
+            "the password of the external server would go to the load machines that this Ray cluster names, "
+            "and its TLS is off, so that others on the network could name theirs",
+            remedy=f"switch Ray's TLS on ({RAY_TLS}=1, as its manual says), or say --trust-network",
+        )

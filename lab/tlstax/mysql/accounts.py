@@ -1,26 +1,55 @@
-"""The accounts of a private server: the statements that make them, in SQL that every product has."""
+"""The accounts of a private server, in SQL that every product has; and what an external one's is bound to.
+
+Source: MySQL reference manual, "SHOW CREATE USER Statement" (an account may ask for itself, from MySQL 5.7.6
+and MariaDB 10.2 on), "CREATE USER SSL/TLS Options" and "CREATE USER Resource-Limit Options".
+"""
 
 from __future__ import annotations
 
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from tlstax.mysql import answers
-from tlstax.mysql.credentials import (
-    ADMINISTRATOR,
-    LOAD_USER,
-    LOAD_USER_BY_CERTIFICATE,
-    SCHEMA,
-    Credentials,
-    user_by_plugin,
-)
-from tlstax.mysql.database import Database
+from tlstax.mysql.database import Database, SqlError, is_connection_error
+
+ADMINISTRATOR = "tlstax_admin"
+LOAD_USER = "tlstax_load"
+LOAD_USER_BY_CERTIFICATE = "tlstax_load_by_certificate"
+SCHEMA = "tlstax"
+
+PASSWORD_BYTES = 24
+"""Entropy of a generated password: 192 bits, 32 characters."""
 
 
-def by_plugin(plugin: str, password: str) -> list[str]:
-    """SQL for a load account of its own, proved by that plugin of MySQL's (CREATE USER, IDENTIFIED WITH)."""
-    user = f"'{user_by_plugin(plugin)}'@'%'"
-    return [
-        f"CREATE USER IF NOT EXISTS {user} IDENTIFIED WITH {plugin} BY '{password}'",
-        f"GRANT ALL ON `{SCHEMA}`.* TO {user}",
-    ]
+def user_by_plugin(plugin: str) -> str:
+    """The load account that is proved by this plugin: one for each, since cases of one run may have several.
+
+    With the longest name of a plugin it has 31 characters; MySQL takes 32.
+    """
+    return f"tlstax_by_{plugin}"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """The two accounts of a private server: one for the laboratory, one for the load.
+
+    The passwords consist of letters, digits, `-` and `_`, so they stand in SQL without escapes.
+    """
+
+    admin_password: str = field(repr=False)
+    load_password: str = field(repr=False)
+    root_password: str = field(repr=False)
+
+
+def new_credentials() -> Credentials:
+    """New credentials from the operating system's random numbers."""
+    return Credentials(
+        admin_password=secrets.token_urlsafe(PASSWORD_BYTES),
+        load_password=secrets.token_urlsafe(PASSWORD_BYTES),
+        root_password=secrets.token_urlsafe(PASSWORD_BYTES),
+    )
 
 
 def statements(credentials: Credentials) -> list[str]:
@@ -44,9 +73,13 @@ def let_it_see_connections(admin: Database) -> None:
 
 
 def make_by_plugin(admin: Database, plugin: str, password: str) -> None:
-    """Make the load account of this plugin. Raises SqlError where the server does not have the plugin."""
-    for statement in by_plugin(plugin, password):
-        answers.carry_out(admin, statement)
+    """Make the load account that is proved by this plugin of MySQL's (CREATE USER, IDENTIFIED WITH).
+
+    Raises SqlError where the server does not have the plugin.
+    """
+    user = f"'{user_by_plugin(plugin)}'@'%'"
+    answers.carry_out(admin, f"CREATE USER IF NOT EXISTS {user} IDENTIFIED WITH {plugin} BY '{password}'")
+    answers.carry_out(admin, f"GRANT ALL ON `{SCHEMA}`.* TO {user}")
 
 
 def make_by_certificate(admin: Database, password: str) -> None:
@@ -84,3 +117,43 @@ def plugin_of_load_account(admin: Database) -> str:
     for (plugin,) in answers.rows(admin, asked, LOAD_USER, columns=1):
         return str(plugin)
     return ""
+
+
+_LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.DOTALL)
+_REQUIRE = re.compile(r" REQUIRE ((?:(?:SSL|X509|CIPHER|ISSUER|SUBJECT)\b[ ]*(?:''[ ]*)?(?:AND )?)+)")
+_HOURLY = re.compile(r"\b(MAX_(?:QUERIES|UPDATES|CONNECTIONS)_PER_HOUR) ([0-9]+)")
+
+
+class Terms(NamedTuple):
+    """`requires` is what the account demands of a connection, such as "SSL", empty where nothing.
+
+    `hourly` has its limits by their names, those alone that are in force.
+    """
+
+    requires: str = ""
+    hourly: tuple[tuple[str, int], ...] = ()
+
+
+def terms(database: Database) -> Terms:
+    """Those of the connection's account; none where the server does not tell.
+
+    Raises SqlError where the server is gone. The answer may hold the hash of the password, so it is asked for
+    over TLS alone and kept nowhere.
+    """
+    if not getattr(database, "_secure", False):
+        return Terms()
+    try:
+        told = answers.rows(database, "SHOW CREATE USER CURRENT_USER()", columns=1)
+    except SqlError as error:
+        if is_connection_error(error):
+            raise
+        return Terms()
+    return terms_in(str(told[0][0])) if told else Terms()
+
+
+def terms_in(statement: str) -> Terms:
+    """What a CREATE USER statement of the server's says, whatever stands in its literals."""
+    bare = _LITERAL.sub("''", statement)
+    required = _REQUIRE.search(bare)
+    limits = tuple((name, int(limit)) for name, limit in _HOURLY.findall(bare) if int(limit))
+    return Terms(" ".join(required[1].replace("''", "").split()) if required else "", limits)

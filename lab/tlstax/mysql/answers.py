@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pymysql.constants import CR
 from pymysql.err import OperationalError
 
+from tlstax.contract import RowSample
 from tlstax.mysql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted, integer
@@ -35,13 +38,17 @@ def message_of(error: SqlError) -> str:
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
     """All rows of the answer, each with N columns. Raises SqlError, Malformed among them."""
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        answer = list(cursor.fetchall())
+    answer = _fetched(database, statement, values)
     for row in answer:
         if len(row) != columns:
             raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
     return answer
+
+
+def _fetched(database: Database, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    with database.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
 
 
 def carry_out(database: Database, statement: str, *values: object) -> None:
@@ -53,18 +60,14 @@ def carry_out(database: Database, statement: str, *values: object) -> None:
 def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
     """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
     try:
-        with admin.cursor() as cursor:
-            cursor.execute(statement, values or None)
-            return tuple(cursor.fetchall())
+        return tuple(_fetched(admin, statement, values))
     except (SqlError, OSError) as error:
         raise MachineFault(f"the server did not carry out {statement} ({error.args[-1]})") from error
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
     """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        answer = list(cursor.fetchall())
+    answer = _fetched(database, statement, values)
     if any(len(row) <= place for row in answer):
         raise Malformed(f"an answer has no column {place + 1} where one was expected")
     return [row[place] for row in answer]
@@ -75,6 +78,11 @@ def row(database: Database, statement: str, *values: object, columns: int) -> tu
     for first in rows(database, statement, *values, columns=columns):
         return first
     raise Malformed("an answer has no row where one was expected")
+
+
+def pairs(database: Database, statement: str) -> dict[str, str]:
+    """Names and their values: an answer of two columns, as to SHOW VARIABLES. Raises as `rows` does."""
+    return {str(name): str(value) for name, value in rows(database, statement, columns=2)}
 
 
 def name(value: object) -> str:
@@ -96,3 +104,45 @@ def number(value: object) -> int:
     if integer is None:
         raise Malformed(f"{str(value)[:40]!r} was answered where a number was expected")
     return integer
+
+
+def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[str] = ()) -> tuple[str, ...]:
+    """The statements whose rows, read again here, are not those of the sample.
+
+    `before` is said first, where there are samples: what the statements need of their connection. Values are
+    compared as text, NULL with None alone. Raises SqlError where the server does not answer.
+    """
+    for statement in before if samples else ():
+        carry_out(admin, statement)
+    if _agree_at_once(admin, samples):
+        return ()
+    return tuple(
+        sample.sql
+        for sample in samples
+        if tuple(tuple(map(_as_text, row)) for row in _fetched(admin, sample.sql, ())) != sample.rows
+    )
+
+
+def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:
+    """Whether one statement, which costs one round trip, shows that all rows are those of the samples.
+
+    It asks where each has one row of a SELECT. Where it shows anything else, or cannot be carried out (two
+    columns of one name, for example), that says nothing of the samples.
+    """
+    if not samples or any(len(one.rows) != 1 or not one.sql.startswith("SELECT ") for one in samples):
+        return False
+    asked = " UNION ALL ".join(
+        f"SELECT {place}, one.* FROM ({sample.sql}) AS one"  # noqa: S608 (what the client said, as below)
+        for place, sample in enumerate(samples)
+    )
+    with suppress(SqlError):
+        rows = {int(place): tuple(map(_as_text, row)) for place, *row in _fetched(admin, asked, ())}
+        return rows == {place: sample.rows[0] for place, sample in enumerate(samples)}
+    return False
+
+
+def _as_text(value: object) -> str | None:
+    """A value as clients report it; bytes are those of a text."""
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

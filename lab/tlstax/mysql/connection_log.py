@@ -22,12 +22,12 @@ _FIRST_WITH_PERFORMANCE_SCHEMA = (5, 7)
 
 def create(admin: Database) -> None:
     """Make the table in the laboratory's schema; in memory, so that a row costs next to nothing."""
-    with admin.cursor() as cursor:
-        cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        cursor.execute(
-            f"CREATE TABLE {TABLE} (id BIGINT UNSIGNED PRIMARY KEY, version VARCHAR(64), cipher VARCHAR(64)) "
-            "ENGINE=MEMORY"
-        )
+    answers.carry_out(admin, f"DROP TABLE IF EXISTS {TABLE}")
+    answers.carry_out(
+        admin,
+        f"CREATE TABLE {TABLE} (id BIGINT UNSIGNED PRIMARY KEY, version VARCHAR(64), cipher VARCHAR(64)) "
+        "ENGINE=MEMORY",
+    )
 
 
 def reporting(job: Job, server_version: str) -> Job:
@@ -49,20 +49,15 @@ def statement(server_version: str) -> str:
 
 def clear(admin: Database) -> None:
     """Forget those of earlier trials."""
-    with admin.cursor() as cursor:
-        cursor.execute(f"TRUNCATE TABLE {TABLE}")
+    answers.carry_out(admin, f"TRUNCATE TABLE {TABLE}")
 
 
 def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
     """Those recorded since the table was cleared, counted by what the server said of their encryption."""
-    with admin.cursor() as cursor:
-        cursor.execute(
-            f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
-        )
-        rows = cursor.fetchall()
+    asked = f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
     return tuple(
         ConnectionsSeen(connections=answers.number(count), version=version or None, cipher=cipher or None)
-        for version, cipher, count in rows
+        for version, cipher, count in answers.rows(admin, asked, columns=3)
     )
 
 

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tlstax.mysql import answers, error_codes
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import answers
+from tlstax.mysql.database import (
+    NO_SUCH_TABLE,
+    TABLE_EXISTS,
+    Database,
+    SqlError,
+    error_number,
+    is_connection_error,
+)
 
 NAME = "tlstax_made"
 
@@ -45,7 +52,7 @@ def create(database: Database, comment: str) -> bool:
             comment,
         )
     except SqlError as error:
-        if error_codes.number_of(error) == error_codes.TABLE_EXISTS:
+        if error_number(error) == TABLE_EXISTS:
             return False
         raise
     return True
@@ -69,7 +76,7 @@ def has(database: Database, run: str) -> bool | None:
     try:
         return answers.number(answers.row(database, asked, run, columns=1)[0]) > 0
     except SqlError as error:
-        if error_codes.number_of(error) == error_codes.NO_SUCH_TABLE:
+        if error_number(error) == NO_SUCH_TABLE:
             return None
         raise
 
@@ -93,7 +100,7 @@ def busy_elsewhere_s(database: Database, node: str) -> int:
     try:
         left_s = answers.row(database, asked, node, columns=1)[0]
     except SqlError as error:
-        if error_codes.is_of_connection(error):
+        if is_connection_error(error):
             raise
         return 0
     return 0 if left_s is None else max(answers.number(left_s), 1)
@@ -116,6 +123,6 @@ def claimed_things(database: Database) -> list[tuple[str, str, str]]:
             (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)
         ]
     except SqlError as error:
-        if error_codes.is_of_connection(error):
+        if is_connection_error(error):
             raise
         return []

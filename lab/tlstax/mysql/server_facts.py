@@ -1,6 +1,8 @@
-"""What a running server reports of itself: its version, and how many connections it accepts.
+"""What a running server reports of itself: its version, which one it is, its limits and what it can do.
 
-Source: MySQL reference manual, "Information Functions" and "Server System Variables".
+Source: MySQL reference manual, "Information Functions", "Server System Variables", "Connection Compression
+Control" and "InnoDB Startup Options and System Variables". Functions raise SqlError unless they say
+otherwise.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import NamedTuple
 
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
+from tlstax.study.level_names import COMPRESSIONS
+from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
 
 _ASKED_TIMES = 10
@@ -44,7 +48,7 @@ class ConnectionLimits(NamedTuple):
 
 
 def version(database: Database) -> str:
-    """What SELECT VERSION() answers. Raises SqlError, as all functions here do."""
+    """What SELECT VERSION() answers."""
     return str(answers.row(database, "SELECT VERSION()", columns=1)[0])
 
 
@@ -82,7 +86,7 @@ def identity(database: Database) -> Identity:
     """Which server this is. Nodes of a Galera cluster or of MySQL's group replication have one cluster."""
     names = ("server_uuid", *_NODE_VARIABLES, "group_replication_group_name")
     asked = f"SHOW GLOBAL VARIABLES WHERE Variable_name IN {names}"
-    found = {str(name): str(value) for name, value in answers.rows(database, asked, columns=2)}
+    found = answers.pairs(database, asked)
     status = answers.rows(database, "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_state_uuid'", columns=2)
     cluster = str(status[0][1]) if status else ""
     if cluster in _NO_CLUSTER:
@@ -114,14 +118,49 @@ def requires_tls(database: Database) -> bool | None:
 def most_connect_errors(database: Database) -> int | None:
     """After how many broken connects in a row the server blocks a host; None where it does not say.
 
-    MySQL's manual, "Blocked hosts": a login that succeeds sets the count back. Raises SqlError.
+    MySQL's manual, "Blocked hosts": a login that succeeds sets the count back.
     """
     found = answers.rows(database, "SHOW GLOBAL VARIABLES LIKE 'max_connect_errors'", columns=2)
     return natural(str(found[0][1])) if found else None
 
 
 def variables(database: Database, names: Sequence[str]) -> dict[str, str]:
-    """What these system variables are set to, as far as the server has them. Raises SqlError."""
-    asked = answers.rows(database, "SHOW GLOBAL VARIABLES", columns=2)
-    found = {str(name): str(value) for name, value in asked}
+    """What these system variables are set to, as far as the server has them."""
+    found = answers.pairs(database, "SHOW GLOBAL VARIABLES")
     return {name: found[name] for name in names if name in found}
+
+
+def account_plugins(database: Database) -> tuple[str, ...]:
+    """Every authentication plugin that is in use, in alphabetical order (INFORMATION_SCHEMA.PLUGINS)."""
+    asked = (
+        "SELECT PLUGIN_NAME FROM INFORMATION_SCHEMA.PLUGINS "
+        "WHERE PLUGIN_TYPE = 'AUTHENTICATION' AND PLUGIN_STATUS = 'ACTIVE'"
+    )
+    return tuple(sorted(str(name) for name in answers.column(database, asked, place=0)))
+
+
+ALGORITHMS, HAS_ZLIB = "protocol_compression_algorithms", "have_compress"
+"""What MySQL allows since 8.0.18, "uncompressed" among it (MySQL reference manual, Connection Compression
+Control); and whether any other server has zlib."""
+
+
+def compressions(database: Database) -> tuple[str, ...]:
+    """The levels of `compression` that the server agrees on, "off" first."""
+    asked = f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('{ALGORITHMS}', '{HAS_ZLIB}')"
+    said = answers.pairs(database, asked)
+    zlib_alone = "zlib" if said.get(HAS_ZLIB) == "YES" else ""
+    allowed = {"off", *said.get(ALGORITHMS, zlib_alone).split(",")}
+    return tuple(level for level in COMPRESSIONS if level in allowed)
+
+
+def flush_at_commit(admin: Database) -> int:
+    """The value of innodb_flush_log_at_trx_commit. MachineFault where the server does not answer."""
+    value = answers.as_number(answers.demand(admin, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")[0][0])
+    if value is None:
+        raise MachineFault("the server answers no number for innodb_flush_log_at_trx_commit")
+    return value
+
+
+def set_flush_at_commit(admin: Database, value: int) -> None:
+    """Set innodb_flush_log_at_trx_commit. MachineFault where the server does not do so."""
+    answers.demand(admin, "SET GLOBAL innodb_flush_log_at_trx_commit = %s", value)

@@ -1,7 +1,8 @@
-"""The server's general log: on for as long as a driver is probed, read line by line, put back afterwards.
+"""What a probed driver is seen by at a server: the table that it writes to, and the general log.
 
-Source: MySQL reference manual, "The General Query Log"; MariaDB's is the same. The laboratory's own
-statements are kept out of it (`sql_log_off`).
+The log is on for as long as a driver is probed, read line by line, and put back afterwards. Source: MySQL
+reference manual, "The General Query Log"; MariaDB's is the same. The laboratory's own statements are kept out
+of it (`sql_log_off`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from tlstax.mysql import answers
 from tlstax.mysql.database import Database, SqlError
-from tlstax.records.statement_log import Logged
+from tlstax.records.capture import Logged
 from tlstax.support.errors import MachineFault
 
 
@@ -63,3 +65,9 @@ def _run(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, .
             return tuple(cursor.fetchall())
     except (SqlError, OSError) as error:
         raise MachineFault(f"the server's log cannot be used: {statement} ({error.args[-1]})") from error
+
+
+def make_probe_table(admin: Database, name: str) -> None:
+    """Make it anew and empty: an id that the server gives, and a word. Raises SqlError."""
+    answers.carry_out(admin, f"DROP TABLE IF EXISTS {name}")
+    answers.carry_out(admin, f"CREATE TABLE {name} (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(32))")

@@ -1,4 +1,4 @@
-"""The tables that workloads work on: made, filled, kept as a copy, and put back as they were.
+"""The tables that workloads work on: made, filled, kept as a copy, put back as they were and settled.
 
 Statements that fail raise SqlError; the servers' `prepare_table` reports them in a sentence.
 """
@@ -8,29 +8,17 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tlstax.mysql import answers
-from tlstax.mysql.answer_rows import ANSWERS
-from tlstax.mysql.body_rows import BODIES
-from tlstax.mysql.database import Database, TableContent
-from tlstax.mysql.layout import Layout, Row
-from tlstax.mysql.people_rows import PEOPLE
-from tlstax.mysql.sbtest_rows import SBTEST
-from tlstax.mysql.word_rows import WORDS
+from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql.table_rows import LAYOUTS, Layout, Row, TableContent
 from tlstax.records.trial import TableState
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
-
-LAYOUTS: dict[Shape, Layout] = {
-    "sbtest": SBTEST,
-    "people": PEOPLE,
-    "words": WORDS,
-    "bodies": BODIES,
-    "answers": ANSWERS,
-}
 
 ROWS_PER_STATEMENT = 2_000
 """About 400 kB a statement of sysbench's rows."""
@@ -82,18 +70,13 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
     _create(database, name, layout, mark.comment)
     for statements in _transactions(name, content, _longest_bytes(database)):
         between()
-        with database.cursor() as cursor:
-            # BEGIN opens a block where sql_mode is ORACLE.
-            cursor.execute("START TRANSACTION")
-            for statement in statements:
-                cursor.execute(statement)
-            cursor.execute("COMMIT")
-    with database.cursor() as cursor:
-        if layout.index:
-            index, column = layout.index
-            cursor.execute(f"CREATE INDEX {index} ON `{name}`({column})")
-        cursor.execute(f"ANALYZE TABLE `{name}`")
-        cursor.fetchall()
+        # BEGIN opens a block where sql_mode is ORACLE.
+        for statement in ("START TRANSACTION", *statements, "COMMIT"):
+            answers.carry_out(database, statement)
+    if layout.index:
+        index, column = layout.index
+        answers.carry_out(database, f"CREATE INDEX {index} ON `{name}`({column})")
+    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
     return content.rows
 
 
@@ -120,8 +103,7 @@ def _is_there(database: Database, name: str, mark: Mark) -> bool:
 def drop(database: Database, name: str) -> None:
     """Drop the table if it is there."""
     _check_name(name)
-    with database.cursor() as cursor:
-        cursor.execute(f"DROP TABLE IF EXISTS `{name}`")
+    answers.carry_out(database, f"DROP TABLE IF EXISTS `{name}`")
 
 
 def _check_name(name: str) -> None:
@@ -132,8 +114,9 @@ def _check_name(name: str) -> None:
 
 
 def _create(database: Database, name: str, layout: Layout, comment: str) -> None:
-    with database.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", (comment,))
+    answers.carry_out(
+        database, f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", comment
+    )
 
 
 def _is_equal(database: Database, name: str, content: TableContent) -> bool:
@@ -180,12 +163,31 @@ def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE)
 
 def put_back(database: Database, name: str) -> None:
     """Make the table equal to its kept copy, from an empty file on: no gap of deleted rows is left in it."""
-    with database.cursor() as cursor:
-        for statement in workloads.put_back_sql(name):
-            cursor.execute(statement)
-        # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
-        cursor.execute(f"ANALYZE TABLE `{name}`")
-        cursor.fetchall()
+    for statement in workloads.put_back_sql(name):
+        answers.carry_out(database, statement)
+    # Statistics as they were; InnoDB would otherwise gather them some seconds later, in a trial.
+    answers.carry_out(database, f"ANALYZE TABLE `{name}`")
+
+
+def write_changed_pages(database: Database, table: str) -> None:
+    """Have the table's changed pages written, as an export does; nothing where the account may not do so."""
+    with suppress(SqlError):
+        answers.carry_out(database, f"FLUSH TABLES `{table}` FOR EXPORT")
+        answers.carry_out(database, "UNLOCK TABLES")
+
+
+def is_purging(database: Database) -> bool:
+    """Whether InnoDB reports that its purge is running; False where the account may not ask.
+
+    Source: MySQL reference manual, "InnoDB Standard Monitor and Lock Monitor Output". The length of its
+    history does not show it: MySQL shortens the list long after the work is done (seen with 5.6.14 to 9.7).
+    """
+    try:
+        report = "".join(map(str, answers.column(database, "SHOW ENGINE INNODB STATUS", place=2)))
+    except SqlError:
+        return False
+    purge = re.search(r"^Purge done .* state: (.*)$", report, re.MULTILINE)
+    return purge is not None and purge[1].strip() == "running"
 
 
 @lru_cache(maxsize=8)

@@ -12,19 +12,17 @@ from typing import NamedTuple
 from tlstax.mysql import answers
 from tlstax.mysql.database import Database
 
-UPTIME = "Uptime"
-COUNTERS = (
-    UPTIME,
-    "Connections",
-    "Questions",
-    "Bytes_received",
-    "Bytes_sent",
-    "Aborted_connects",
-    "Aborted_clients",
-    "Ssl_finished_accepts",
-    "Ssl_session_cache_hits",
-)
-"""What is read. `Connections` counts attempts, `Questions` statements that clients sent."""
+COUNTERS = {
+    "Uptime": "uptime_s",
+    "Connections": "connections",
+    "Questions": "statements",
+    "Bytes_received": "received_bytes",
+    "Bytes_sent": "sent_bytes",
+    "Aborted_connects": "aborted_connects",
+    "Ssl_finished_accepts": "handshakes",
+    "Ssl_session_cache_hits": "session_lookups",
+}
+"""What is read, and its name here. `Connections` are attempts, `Questions` statements that clients sent."""
 
 _PROGRAMS = """
 SELECT COALESCE(name.ATTR_VALUE, ''), COALESCE(version.ATTR_VALUE, ''), COALESCE(program.ATTR_VALUE, ''),
@@ -63,10 +61,13 @@ class Connected(NamedTuple):
 
 
 def read(database: Database) -> dict[str, int]:
-    """The counters that this server has. Needs no privilege. Raises SqlError, as all functions here do."""
+    """The counters that this server has, by their names here.
+
+    Needs no privilege. Raises SqlError, as all functions here do.
+    """
     names = ", ".join(f"'{name}'" for name in COUNTERS)
     found = answers.rows(database, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})", columns=2)
-    numbers = {str(name): answers.as_number(value) for name, value in found}
+    numbers = {COUNTERS[str(name)]: answers.as_number(value) for name, value in found}
     return {name: number for name, number in numbers.items() if number is not None}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +23,10 @@ Readings = Mapping[str, Reading]
 
 SHARED_NS = 1_000
 """A counter that was taken away for longer than this within a window has missed something."""
+
+
+ATTEMPTS = 50
+"""How often a server whose processes come and go is looked at again until none has come meanwhile."""
 
 
 class Counters:
@@ -41,11 +45,20 @@ class Counters:
 
         A thread that starts while this goes on may be missed: it must be at rest.
         """
-        try:
-            threads = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
-        except OSError:
-            threads = []
-        self._open_on(threads)
+        self._open_on(_threads(pid))
+
+    def attach_to_tree(self, members: Callable[[], Collection[int]]) -> None:
+        """Count for processes that run already, and in what they start; `members` says who there is now.
+
+        One that was started meanwhile may be counted by whoever started it, or not yet: then all is tried
+        again. Nothing is counted where they come and go too fast for that.
+        """
+        for _ in range(ATTEMPTS):
+            before = members()
+            self._open_on([thread for pid in before for thread in _threads(pid)])
+            if set(members()) <= set(before):
+                return
+        self.close()
 
     def read(self) -> dict[str, Reading]:
         """Everything counted so far, summed up over threads; what cannot be read is missing."""
@@ -90,6 +103,13 @@ class Counters:
                 continue
             if descriptors:
                 self._open[event.name] = descriptors
+
+
+def _threads(pid: int) -> list[int]:
+    try:
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return []
 
 
 def counted(before: Readings, after: Readings) -> dict[str, int]:

@@ -2,6 +2,10 @@
 
 Counters are saved and loaded at every change of threads. On a virtual machine each of these accesses may be
 carried out by its host, which can take longer than all that a server does for a connection.
+
+Started as a program, its processes do nothing but change: for each line that it reads, it says what a turn
+takes. It stays on one processor. In a turn two processes wake each other through pipes, there and back; the
+other one is made anew for each line, so that it inherits what counts the first. It ends with its input.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Collection, Sequence
 
 from tlstax.observers import perf_events
@@ -16,7 +21,8 @@ from tlstax.observers.perf_events import Event
 
 ROUNDS = 5
 WITHIN_S = 10.0
-_COMMAND = (sys.executable, "-P", "-s", "-m", "tlstax.observers.switching")
+_COMMAND = (sys.executable, "-P", "-s", "-m", "tlstax.observers.counting_cost")
+TURNS = 100
 SWITCHES_PER_TURN = 2
 """There and back."""
 
@@ -59,3 +65,38 @@ def _turn_us(program: subprocess.Popen[str]) -> float:
         raise ValueError("the program has no pipes")
     print(file=program.stdin, flush=True)
     return float(program.stdout.readline())
+
+
+def main() -> None:
+    """Say the microseconds of a turn, the mean of a hundred, for each line of standard input."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for _ in sys.stdin:
+        sys.stdout.write(f"{_own_turn_us()}\n")
+        sys.stdout.flush()
+
+
+def _own_turn_us() -> float:
+    their_end, our_pen = os.pipe()
+    our_end, their_pen = os.pipe()
+    partner = os.fork()
+    if not partner:
+        os.close(our_pen)
+        os.close(our_end)
+        while os.read(their_end, 1):
+            os.write(their_pen, b".")
+        os._exit(0)
+    os.close(their_end)
+    os.close(their_pen)
+    began_ns = time.perf_counter_ns()
+    for _ in range(TURNS):
+        os.write(our_pen, b".")
+        os.read(our_end, 1)
+    took_ns = time.perf_counter_ns() - began_ns
+    os.close(our_pen)
+    os.waitpid(partner, 0)
+    os.close(our_end)
+    return took_ns / TURNS / 1000
+
+
+if __name__ == "__main__":
+    main()

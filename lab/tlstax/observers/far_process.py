@@ -20,10 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
+from tlstax.observers.clock import Clock
 from tlstax.observers.counters import Readings
 from tlstax.observers.perf_events import Reading
-from tlstax.observers.process import CpuReading
-from tlstax.observers.threads import Threads
+from tlstax.observers.process import CpuReading, Threads
+from tlstax.records.window import CpuSource
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import natural
@@ -47,7 +48,9 @@ _SHELL = (
 )
 """What the shell there does. A file without a name is freed with its last descriptor, whatever ends first."""
 
-_FIRST = re.compile(r"watching ([0-9]{1,10}) ([0-9]{1,10}) ?(.*)")
+_FIRST = re.compile(r"watching (?:(group|ticks) )?([0-9]{1,10}) ([0-9]{1,10}) ?(.*)")
+
+_SOURCES: dict[str | None, CpuSource] = {"group": "control group", "ticks": "ticks"}
 
 
 class SshHost(NamedTuple):
@@ -80,15 +83,20 @@ class ConnectionEnds:
 
 
 class FarUse(NamedTuple):
-    """What a process has used so far, as the same things are read of one here."""
+    """What a process has used so far, as the same things are read of one here; `processes` are 1 or more."""
 
     cpu: CpuReading
     threads: Threads
     counters: Readings
+    processes: int = 1
 
 
 class FarProcess:
-    """The process at the server's end of a connection; leaving the `with` block ends the program there."""
+    """The process at the server's end of a connection; leaving the `with` block ends the program there.
+
+    Where the server has a process for each connection it is all of them, `pid` the first. `cpu_source` says
+    what tells their CPU time then, and is None of one process.
+    """
 
     def __init__(self, host: SshHost, program: Path, ends: ConnectionEnds) -> None:
         """Start it. MachineFault where ssh fails or the process is not to be found there."""
@@ -107,7 +115,7 @@ class FarProcess:
         try:
             os.set_blocking(_stream(self._ssh.stdin).fileno(), False)
             self._send(program.read_bytes(), START_TIMEOUT_S)
-            self.pid, self.processors, self.name = self._introduced()
+            self.cpu_source, self.pid, self.processors, self.name = self._introduced()
         except BaseException:
             self.close()
             raise
@@ -149,12 +157,15 @@ class FarProcess:
     ) -> None:
         self.close()
 
-    def _introduced(self) -> tuple[int, int, str]:
-        """What it says first: the process, how many processors that machine has for it, and its name."""
+    def _introduced(self) -> tuple[CpuSource | None, int, int, str]:
+        """What it says first: the process, how many processors that machine has for it, and its name.
+
+        Before these, what tells the CPU time of several processes.
+        """
         first = _FIRST.fullmatch(self._answer(START_TIMEOUT_S))
         if first is None:
             raise MachineFault(f"what answers at {self._host} is not tlstax's own program")
-        return int(first[1]), int(first[2]), first[3]
+        return _SOURCES.get(first[1]), int(first[2]), int(first[3]), first[4]
 
     def _asked(self, question: str) -> int:
         self._send(f"{question}\n".encode())
@@ -206,6 +217,24 @@ class FarProcess:
         )
 
 
+class FarClock(Clock):
+    """That of a process on another machine, read in a round trip to it; the server rests meanwhile."""
+
+    clients_read_it = False
+
+    def __init__(self, process: FarProcess) -> None:
+        self._process = process
+
+    @property
+    def is_known(self) -> bool:
+        """There is one, or the process would not have been found."""
+        return True
+
+    def read_us(self) -> float:
+        """Microseconds so far. MachineFault where it can no longer be read."""
+        return self._process.cpu_us()
+
+
 def _use_of(line: str, host: SshHost) -> FarUse:
     """From a line of words NAME=VALUE. MachineFault where it is none."""
     try:
@@ -223,6 +252,7 @@ def _use_of(line: str, host: SshHost) -> FarUse:
             counters={
                 name: Reading(*map(_number, own.split("/"))) for name, own in known.items() if "/" in own
             },
+            processes=_number(known.get("processes", "1")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise MachineFault(f"{host} says {line[:80]!r} where what the server used was asked for") from error

@@ -64,7 +64,11 @@ def _hardware(name: str, family: str, config: int) -> tuple[Event, Event]:
 INSTRUCTIONS = _hardware("instructions", "instructions", 1)
 CYCLES = _hardware("cycles", "cycles", 0)
 CACHE_MISSES = _hardware("cache_misses", "cache misses", 3)
-TASK_CLOCK = Event("task_clock_ns", "CPU time by perf", _SOFTWARE, 1)
+TASK_CLOCK = Event(
+    "task_clock_ns", "CPU time by perf", _SOFTWARE, 1, exclude=_EXCLUDE_KERNEL | _EXCLUDE_HYPERVISOR
+)
+"""Time in the kernel is counted all the same, as a clock cannot leave it out, and the kernel lets users have
+this one who may not look at it (kernel.perf_event_paranoid 2)."""
 
 SOFTWARE_EVENTS = (
     Event("page_faults", "page faults", _SOFTWARE, 2),

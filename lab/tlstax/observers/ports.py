@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tlstax.contract import Job
 from tlstax.contract.job import TcpEndpoint
 from tlstax.plan.addresses import is_loopback
-from tlstax.records.ports import PortUse
+from tlstax.records.window import PortUse
 from tlstax.support.text import natural
 
 ROOT = Path("/")

@@ -25,6 +25,7 @@ from typing import BinaryIO, Self, TextIO
 from tlstax.records.profiles.perf_script import FIELDS, parse
 from tlstax.records.profiles.stacks import Profile, Side
 from tlstax.records.trial import Machine
+from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.processes import mortal
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault
@@ -122,8 +123,9 @@ class Profiler:
     """Samples the server and the client, both running (None: out of reach), from `start` until `stop`.
 
     Leaving the block ends perf. Both run on the `machine`'s processors for them, perf on the client's: the
-    server is what is measured. `folder` is where its file without a name takes its room: where sessions have
-    theirs, unless another is given. Nothing is raised: what goes wrong is reported by `stop`.
+    server is what is measured. With `server_tree` it is all of these processes, and what they start. `folder`
+    is where its file without a name takes its room: where sessions have theirs, unless another is given.
+    Nothing is raised: what goes wrong is reported by `stop`.
     """
 
     def __init__(  # noqa: PLR0913 (what is sampled, where perf runs, and which perf)
@@ -133,6 +135,7 @@ class Profiler:
         sampling: Sampling,
         machine: Machine,
         *,
+        server_tree: ProcessTree | None = None,
         folder: Path | None = None,
         perf: str = "perf",
     ) -> None:
@@ -141,6 +144,10 @@ class Profiler:
         self._machine, self._perf = machine, perf
         sides: tuple[tuple[int | None, Side], ...] = ((client_pid, "client"), (server_pid, "server"))
         self._pids: dict[int, Side] = {pid: side for pid, side in sides if pid is not None}
+        self._trees: tuple[Side, ...] = ()
+        if server_tree is not None:
+            self._trees = ("server",)
+            self._pids.update((pid, "server") for pid in server_tree.members())
         self._why = ""
         self._child: subprocess.Popen[bytes] | None = None
         self._open = contextlib.ExitStack()
@@ -209,7 +216,8 @@ class Profiler:
         return self._read()
 
     def _read(self) -> Sampled:
-        command = [self._perf, "script", "--no-inline", "--show-lost-events", "-F", FIELDS]
+        forks = ["--show-task-events"] if self._trees else []
+        command = [self._perf, "script", "--no-inline", "--show-lost-events", *forks, "-F", FIELDS]
         with TemporaryFile("w+", encoding="utf-8", errors="replace", dir=self._folder) as printed:
             try:
                 reading = [*command, "-i", _path(self._recording)]
@@ -219,7 +227,7 @@ class Profiler:
             if done.returncode != 0:
                 return Sampled(None, f"what perf recorded could not be read ({_first_line(done.stderr)})")
             printed.seek(0)
-            samples = parse(printed, self._pids)
+            samples = parse(printed, self._pids, self._trees)
         return Sampled(
             Profile(
                 event=self._sampling.event,

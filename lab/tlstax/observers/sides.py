@@ -8,8 +8,8 @@ from pathlib import Path
 from tlstax.observers import process
 from tlstax.observers.counters import Counters, Readings
 from tlstax.observers.far_process import FarProcess
-from tlstax.observers.process import CpuReading, ProcessMemory
-from tlstax.observers.threads import ROOT, Threads, read_threads
+from tlstax.observers.process import ROOT, CpuReading, ProcessMemory, Threads, read_threads
+from tlstax.records.window import CpuSource
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,15 @@ class Side:
 
     pid: int | None
     counters: Counters | None = None
+
+    @property
+    def cpu_source(self) -> CpuSource | None:
+        """What tells the CPU time of several processes; None of one."""
+        return None
+
+    def count_processes(self) -> int | None:
+        """How many processes they are; None where it is one by its nature."""
+        return None
 
     def read_cpu(self) -> CpuReading | None:
         """Its CPU time; None where it is out of reach."""
@@ -45,6 +54,15 @@ class FarSide(Side):
     """A process elsewhere, asked in a round trip. MachineFault where it no longer answers."""
 
     far: FarProcess | None = None
+
+    @property
+    def cpu_source(self) -> CpuSource | None:
+        """What tells the CPU time of several processes there; None of one."""
+        return self.far.cpu_source if self.far else None
+
+    def count_processes(self) -> int | None:
+        """How many processes they are; None where it is one by its nature."""
+        return self.far.use().processes if self.far and self.far.cpu_source else None
 
     def read_cpu(self) -> CpuReading | None:
         """Its CPU time."""

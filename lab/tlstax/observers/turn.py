@@ -20,7 +20,7 @@ from datetime import datetime
 
 import psutil
 
-from tlstax.topics.core.untrusted import printable
+from tlstax.support.untrusted import printable
 
 VARIABLE = "TLSTAX_TURN"
 """Names another turn than the machine's: tests neither wait for a run nor are waited for."""

@@ -12,11 +12,10 @@ from typing import NamedTuple, Self
 from tlstax.mysql import status
 from tlstax.observers import process
 from tlstax.observers.counters import Readings, counted
-from tlstax.observers.process import CpuReading, cpu_between
+from tlstax.observers.process import CpuReading, Threads, cpu_between, threads_between
 from tlstax.observers.processors import CpuSeries
 from tlstax.observers.profiler import Profiler, Sampled
 from tlstax.observers.sides import Side
-from tlstax.observers.threads import Threads, threads_between
 from tlstax.observers.wire import read_wire, wire_between
 from tlstax.records.trial import ServerCpu
 from tlstax.records.window import ProcessUse, Window, WireUse
@@ -160,6 +159,8 @@ class Watch:
             pss_bytes=None if memory is None else memory.pss_bytes,
             threads=None if memory is None else memory.threads,
             counters=counts,
+            cpu_source=side.cpu_source,
+            processes=side.count_processes(),
         )
 
     def _wire_since(self) -> WireUse | None:

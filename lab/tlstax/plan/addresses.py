@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from pathlib import Path
 
 FAR_ADDRESS = "198.18.0.1"
 """Where the far place is reached: of the range that is set aside for measuring (RFC 2544, appendix C.2.2)."""
@@ -15,6 +16,9 @@ PREFIX_LENGTH = 24
 
 DEVICE = "distance0"
 """The device in each of both places that leads to the other one."""
+
+TUN = Path("/dev/net/tun")
+"""What makes such a device where the kernel has no delay of its own (Documentation/networking/tuntap.rst)."""
 
 MTU = 1500
 """Ethernet's: the largest IP packet in bytes, as on a real network."""

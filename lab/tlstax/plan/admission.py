@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tlstax.plan.elsewhere import SHARE, Elsewhere, ExternalLimits, Promise, Room
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.sittings import companies
-from tlstax.records.external import AtWork, ExternalServer
+from tlstax.records.beforehand import AtWork, ExternalServer
 from tlstax.records.trial import Trial
 from tlstax.study import Study, override
 from tlstax.study.factors import CaseLevels

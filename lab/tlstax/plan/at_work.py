@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import sqrt
 
 from tlstax.plan.order import cases
-from tlstax.records.external import AtWork, LoadStep
+from tlstax.records.beforehand import AtWork, AtWorkStep
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, ENGINE
@@ -67,7 +67,7 @@ def is_at_work(others_per_s: float) -> bool:
     return others_per_s >= LEAST_PER_S
 
 
-def taken(steps: Sequence[LoadStep], others_per_s: float) -> int:
+def taken(steps: Sequence[AtWorkStep], others_per_s: float) -> int:
     """How many connections are taken: the last number before one that only fills the server."""
     for before, step in pairwise(steps):
         if not _pays(before, step) or crowds(step, others_per_s):
@@ -75,12 +75,12 @@ def taken(steps: Sequence[LoadStep], others_per_s: float) -> int:
     return steps[-1].connections
 
 
-def is_enough(steps: Sequence[LoadStep], others_per_s: float) -> bool:
+def is_enough(steps: Sequence[AtWorkStep], others_per_s: float) -> bool:
     """Whether what was tried last is more than the server has room for, so that no more is tried."""
     return taken(steps, others_per_s) < steps[-1].connections or crowds(steps[-1], others_per_s)
 
 
-def crowds(step: LoadStep, others_per_s: float) -> bool:
+def crowds(step: AtWorkStep, others_per_s: float) -> bool:
     """Whether others got clearly fewer statements in beside this load than before it."""
     expected = others_per_s * step.took_s
     counted = step.others_per_s * step.took_s
@@ -117,10 +117,10 @@ def words(found: AtWork) -> str:
     return f"{seen}; {why}: {are} for each case{full}"
 
 
-def _pays(before: LoadStep, step: LoadStep) -> bool:
+def _pays(before: AtWorkStep, step: AtWorkStep) -> bool:
     more = step.connections / before.connections - 1
     return step.per_s >= before.per_s * (1 + PAYS * more)
 
 
-def _connections(step: LoadStep) -> str:
+def _connections(step: AtWorkStep) -> str:
     return "one connection" if step.connections == 1 else f"{step.connections} connections"

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
+from typing import NamedTuple
 
 from tlstax import __version__
 from tlstax.contract import (
     ClosedLoop,
     DriverTerms,
     Job,
+    OpenLoop,
     TlsOff,
     TlsOn,
     TlsRequired,
     TlsUnset,
     Workload,
 )
+from tlstax.study import workloads
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.job_parts import JobTerms, merged
 from tlstax.study.level_names import ENGINE, REQUIRED, UNSET
 from tlstax.study.workloads import draws_once, put_back_sql
-from tlstax.study.workloads.storm import ROUNDS
+from tlstax.study.workloads.statements import STORM_ROUNDS
 from tlstax.study.workloads.user_defined import with_table
 
 SOURCE_ADDRESSES = tuple(f"127.0.0.{host}" for host in range(2, 10))
@@ -74,7 +78,7 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
     what it has negotiated; nor one that makes connections where lingering ones count, since the laboratory
     waits after that for the server to be done with them all.
     """
-    of_factors = merged(factor.job(case, terms) for factor in FACTORS.values() if factor.job is not None)
+    of_factors = merged(factor.part_of_job(case, terms) for factor in FACTORS.values())
     operations, rounds = counted_operations(case), rounds_of(case)
     resolved = CaseWorkload.of(case, terms.workloads)
     writes = resolved.changes_data
@@ -154,7 +158,7 @@ def rounds_of(case: CaseLevels) -> int:
     repeat it. A storm is all rounds, and nothing is put back between them.
     """
     if case.is_storm:
-        return ROUNDS if case.rounds is None else case.rounds
+        return STORM_ROUNDS if case.rounds is None else case.rounds
     in_rounds = case.queries is not None and kind_of(case.client).works_in_rounds
     return case.rounds or 1 if in_rounds else 1
 
@@ -176,3 +180,52 @@ def _tls(case: CaseLevels, terms: JobTerms) -> TlsOff | TlsOn | TlsUnset | TlsRe
     if case.tls == REQUIRED:
         return TlsRequired(trusted_ca_file=terms.verification.ca_file)
     return TlsOn(**merged(factor.tls(case, terms) for factor in FACTORS.values() if factor.tls is not None))
+
+
+MOST_SKEW = 1 / 20
+"""How far apart the beginnings of a slice on several machines may lie, in parts of its length."""
+
+SEEDS_APART = 1 << 40
+"""How far the seeds of two machines of one trial are apart: more than a run has trials."""
+
+
+class LoadPlace(NamedTuple):
+    """What a machine has for its client: CPUs, and addresses that it may connect from (empty: any)."""
+
+    cpus: tuple[int, ...]
+    source_addresses: tuple[str, ...] = ()
+
+
+def shared(job: Job, places: Sequence[LoadPlace]) -> tuple[Job, ...]:
+    """A job for each of these machines; the first of them alone have one where connections are fewer.
+
+    Connections are dealt out evenly, and what is asked of all is asked of each by its part of them. Clients
+    that change the same data get a part each of what may be there once. All slices count whole: the server's
+    CPU clock is read on another machine than the clients', at their common ends.
+    """
+    machines = min(len(places), job.connections)
+    return tuple(_part(job, number, machines, place) for number, place in enumerate(places[:machines]))
+
+
+def _part(job: Job, number: int, machines: int, place: LoadPlace) -> Job:
+    connections = job.connections // machines + (number < job.connections % machines)
+    share = connections / job.connections
+    schedule = job.schedule
+    if isinstance(schedule, OpenLoop):
+        schedule = schedule.model_copy(update={"rate_per_s": schedule.rate_per_s * share})
+    writes = workloads.writes(job.workload)
+    return job.model_copy(
+        update={
+            "connections": connections,
+            "threads": min(connections, max(1, len(place.cpus))),
+            "cpus": place.cpus,
+            "source_addresses": place.source_addresses,
+            "schedule": schedule,
+            "workload": workloads.part_of(job.workload, number, machines) if writes else job.workload,
+            "operations": None if job.operations is None else ceil(job.operations * share),
+            "seed": job.seed + number * SEEDS_APART,
+            "lingering": None if job.lingering is None else int(job.lingering * share),
+            "row_samples": ceil(job.row_samples / machines),
+            "full_load": None,
+        }
+    )

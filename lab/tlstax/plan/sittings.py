@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tlstax.contract import Job
 from tlstax.plan import timing, turns
 from tlstax.plan.elsewhere import ExternalLimits, Promise
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import blocks, shuffled, trials_per_block
 from tlstax.records.trial import Trial
-from tlstax.study import Study
+from tlstax.study import Study, workloads
 from tlstax.study.level_names import DIRECT, UNIX_SOCKET
 from tlstax.support.grouping import grouped
 
@@ -196,3 +197,19 @@ def _sitting(
         watched_s=watched_s,
         full_load=full_load,
     )
+
+
+def seated(job: Job, trial: Trial, sitting: Sitting) -> Job:
+    """The job of a client that is watched for a while and then takes its turns.
+
+    A storm has a round for each, and no time by which it is over. What is cold alone is cold here.
+    Of clients that change the same data each has a part of the ids that may be there once.
+    """
+    if job.workload.storm:
+        rounds = 1 + sitting.slices_of(trial)
+        return job.model_copy(update={"rounds": rounds, "operations": rounds * job.connections})
+    terms = {"duration_s": round(sitting.work_s, 6), "warmup_s": min(job.warmup_s, WARMUP_S)}
+    if workloads.writes(job.workload):
+        place, clients = sitting.trials.index(trial), len(sitting.trials)
+        return job.model_copy(update={**terms, "workload": workloads.part_of(job.workload, place, clients)})
+    return job.model_copy(update=terms)

@@ -13,7 +13,7 @@ from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.plan.turns import FEWEST_SLICES, slice_s, takes_turns
 from tlstax.study import Case, Study
 from tlstax.study.case_workload import workload_in
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import server_choices

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from tlstax.plan.jobs import counted_operations, rounds_of
 from tlstax.study import Study
 from tlstax.study.case_workload import workload_in
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 
 MOST_CONNECTIONS = 512

@@ -1,10 +1,10 @@
-"""What a tap between client and server wrote down: conversations, turns, hellos, the first bytes."""
+"""What a tap wrote down (conversations, turns, hellos, the first bytes), and what a general log has."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from tlstax.contract.frozen import Frozen
+from tlstax.contract import Frozen
 
 Sender = Literal["client", "server"]
 
@@ -114,3 +114,11 @@ class Capture(Frozen):
     window_frames: tuple[Frame, ...] = ()
     operations: int = 0
     window_connections: int = 0
+
+
+class Logged(Frozen):
+    """A line of the server's general log: the connection, the command in the log's words, its text."""
+
+    thread: int
+    command: str
+    text: str

@@ -1,21 +1,329 @@
-"""Texts that say nothing of anybody: versions, names of ciphers, levels of ours, terms of the field. Pure.
+"""What of a record may leave the machine. Pure.
 
-A rule takes a text and returns what of it is public. `public_words.toml` has the words.
+`Public` takes a document and keeps only texts of fields known to be public: a type's fields are classified by
+name, each with a rule that says what stays of its text. Numbers, truth values and words of a closed list
+(`Literal`) stay of any field. Whatever is not classified is left out.
+
+A text that is kept of a trial may have a server's words in it, a name or a path. What leaves the machine has
+only what is known to be ours: the literal parts of a string in this program's own source. What was put into
+its braces stays where it is a number, a public term, or a sentence of ours again; otherwise an ellipsis
+stands there.
+
+Texts that say nothing of anybody are versions, names of ciphers, levels of ours and terms of the field. A
+rule takes a text and returns what of it is public; `public_words.toml` has the words.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
+from types import UnionType
+from typing import Any, TypeVar
 
-from tlstax.records import own_sentences
-from tlstax.records.public_fields import form
+from tlstax.contract import Frozen
 from tlstax.study import factors, level_names, workloads
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.server_abilities import CATALOGUED
 from tlstax.support.text import natural
+
+Rule = Callable[[str], str | None]
+"""What stays of a text: itself, another one, or None for nothing."""
+
+Kept = TypeVar("Kept", bound=Frozen)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The rules of a table: one for its keys, one for what they lead to."""
+
+    keys: Rule
+    values: Rule = lambda _: None
+
+
+Fields = Mapping[type[Frozen], Mapping[str, Rule | Texts]]
+"""A rule for each field in which any text may stand, by the type that it belongs to."""
+
+
+def out(_: str) -> None:
+    """Nothing stays."""
+
+
+def always(word: str) -> Rule:
+    """The same word, whatever stood there."""
+    return lambda text: word if text else text
+
+
+def form(pattern: str, otherwise: str | None = None) -> Rule:
+    """What has this form; `otherwise` in the place of any other text."""
+    wanted = re.compile(pattern)
+    return lambda text: text if not text or wanted.fullmatch(text) else otherwise
+
+
+class Public:
+    """Documents as they may leave the machine; `without` are types of which no value may."""
+
+    def __init__(self, fields: Fields, without: tuple[type[Frozen], ...] = ()) -> None:
+        self.fields, self.without = fields, without
+        self._known: dict[type[Frozen], Mapping[str, Rule | Texts]] = {}
+
+    def of(self, value: Kept) -> Kept:
+        """The same document with what is public."""
+        kind = type(value)
+        kept = {name: self.field(kind, name, getattr(value, name)) for name in kind.model_fields}
+        return kind.model_validate(kept, by_name=True)
+
+    def field(self, kind: type[Frozen], name: str, value: Any) -> Any:
+        """What of a field's value is public."""
+        rule = self._rules(kind).get(name, out) if name in open_fields(kind) else None
+        return _or_nothing(kind, name, self._public(value, rule))
+
+    def unclassified(self, root: type[Frozen]) -> list[str]:
+        """Fields below this type that any text may stand in, and for which there is no rule."""
+        return [
+            f"{kind.__name__}.{name}"
+            for kind in types_below(root)
+            if kind not in self.without
+            for name in sorted(open_fields(kind) - self._rules(kind).keys())
+        ]
+
+    def _rules(self, kind: type[Frozen]) -> Mapping[str, Rule | Texts]:
+        """Those of the type and of the types that it is made from."""
+        if kind not in self._known:
+            bases = (self.fields.get(base, {}) for base in reversed(kind.__mro__))
+            self._known[kind] = {name: rule for rules in bases for name, rule in rules.items()}
+        return self._known[kind]
+
+    def _public(self, value: Any, rule: Rule | Texts | None) -> Any:
+        if isinstance(value, Frozen):
+            return self.of(value)
+        if isinstance(value, Mapping):
+            return self._table(value, rule)
+        if isinstance(value, tuple | list):
+            kept = ((own, self._public(own, rule)) for own in value if not isinstance(own, self.without))
+            return tuple(public for own, public in kept if public is not None or own is None)
+        if not isinstance(value, str) or rule is None:
+            return value
+        return (rule.values if isinstance(rule, Texts) else rule)(value)
+
+    def _table(self, value: Mapping[Any, Any], rule: Rule | Texts | None) -> dict[Any, Any]:
+        """What keys lead to that have become the same is added up, where it is numbers."""
+        kept: dict[Any, Any] = {}
+        for key, own in value.items():
+            public_key, public = self._key(key, rule), self._public(own, rule)
+            if public_key is not None and public is not None:
+                both = public_key in kept and isinstance(public, int)
+                kept[public_key] = kept[public_key] + public if both else public
+        return kept
+
+    @staticmethod
+    def _key(key: Any, rule: Rule | Texts | None) -> Any:
+        if not isinstance(key, str) or rule is None:
+            return key
+        return (rule.keys if isinstance(rule, Texts) else rule)(key)
+
+
+def _or_nothing(kind: type[Frozen], name: str, value: Any) -> Any:
+    """A text that is left out is None where there may be none, and empty elsewhere."""
+    return "" if value is None and not _takes_none(kind, name) else value
+
+
+@cache
+def _takes_none(kind: type[Frozen], name: str) -> bool:
+    return type(None) in _leaves(kind.model_fields[name].annotation)
+
+
+@cache
+def open_fields(kind: type[Frozen]) -> frozenset[str]:
+    """The type's fields in which any text may stand, itself or within a table or list."""
+    return frozenset(
+        name for name, field in kind.model_fields.items() if str in set(_leaves(field.annotation))
+    )
+
+
+def types_below(root: type[Frozen]) -> Iterator[type[Frozen]]:
+    """The type and all types that its fields may have, each once."""
+    seen: dict[type[Frozen], None] = {}
+    waiting = [root]
+    while waiting:
+        kind = waiting.pop()
+        if kind not in seen:
+            seen[kind] = None
+            fields = kind.model_fields.values()
+            waiting += [
+                leaf
+                for field in fields
+                for leaf in _leaves(field.annotation)
+                if isinstance(leaf, type) and issubclass(leaf, Frozen)
+            ]
+    return iter(seen)
+
+
+_CLOSED = (Frozen, int, float, type(None))
+"""Types in which no text stands but in fields of their own; in any other, such as a case, some may."""
+
+
+def _leaves(annotation: Any) -> Iterator[Any]:
+    """What an annotation is made of in the end; the words of a `Literal` are no text."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Literal:
+        return
+    arguments = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        yield from _leaves(arguments[0])
+    elif origin is typing.Union or isinstance(annotation, UnionType) or arguments:
+        for inner in arguments:
+            yield from _leaves(inner)
+    elif isinstance(annotation, type) and issubclass(annotation, _CLOSED):
+        yield annotation
+    elif annotation is not Ellipsis:
+        yield str
+
+
+LEFT_OUT = "…"
+
+LEAST_LETTERS = 6
+"""Shorter literal parts are no sentence: any text would be one."""
+
+LONGEST_TEXT = 4000
+DEEPEST = 3
+
+IsPublic = Callable[[str], bool]
+"""Whether a word between blanks, without punctuation around it, may stay."""
+
+Template = tuple[str, ...]
+"""A sentence's literal parts, in their order; what is put in stands between two of them."""
+
+_NUMBER = re.compile(
+    r"[±+\-−~÷×#]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:%|×|ms|us|µs|ns|s|min|h|[kKMG]i?B|bit)?"
+)
+_UNIT = frozenset({"%", "ms", "us", "µs", "ns", "s", "min", "h", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"})
+_AROUND = "()[]{},;:.!?'\"`“”"
+
+
+@cache
+def sentences(*rooms: str) -> tuple[Template, ...]:
+    """The strings in the source below these folders or in these modules, those with most of ours first."""
+    found = {template for room in rooms for template in _of_source(room)}
+    return tuple(sorted(found, key=lambda parts: (-sum(map(len, parts)), parts)))
+
+
+@cache
+def constants(*rooms: str) -> frozenset[str]:
+    """The strings there into which nothing is put, whole."""
+    return frozenset(parts[0] for parts in sentences(*rooms) if len(parts) == 1)
+
+
+def ours(text: str, rooms: Sequence[str], is_public: IsPublic) -> str | None:
+    """What of the text is ours, with an ellipsis for the rest; None where nothing is.
+
+    Of what it returns, it returns the same again.
+    """
+    said = _ours(text, rooms, is_public, DEEPEST)
+    while said is not None and said != text:
+        text, said = said, _ours(said, rooms, is_public, DEEPEST)
+    return said
+
+
+def _ours(text: str, rooms: Sequence[str], is_public: IsPublic, depth: int) -> str | None:
+    if not text or len(text) > LONGEST_TEXT:
+        return None
+    for template in sentences(*rooms):
+        put_in = _put_in(template, text) if depth == DEEPEST or " " in "".join(template) else None
+        if put_in is not None:
+            kept = [_kept(value, rooms, is_public, depth) for value in put_in]
+            return "".join(part for pair in zip(template, [*kept, ""], strict=True) for part in pair)
+    first, separator, rest = text.partition("; ")
+    if not separator or not depth:
+        return None
+    parts = [_ours(part, rooms, is_public, depth - 1) for part in (first, rest)]
+    return separator.join(part or LEFT_OUT for part in parts) if any(parts) else None
+
+
+def is_number(word: str) -> bool:
+    """Whether it is one, maybe with a unit. Four numbers with dots are an address, and none."""
+    return _NUMBER.fullmatch(word) is not None or word in _UNIT
+
+
+def _kept(value: str, rooms: Sequence[str], is_public: IsPublic, depth: int) -> str:
+    words = [word.strip(_AROUND) for word in value.split()]
+    if all(not word or is_number(word) or is_public(word) for word in words):
+        return value
+    return (_ours(value, rooms, is_public, depth - 1) if depth else None) or LEFT_OUT
+
+
+def _put_in(template: Template, text: str) -> list[str] | None:
+    """What stands between the literal parts, each found as early as it can be; None for another text."""
+    first, *rest = template
+    if not text.startswith(first) or not text.endswith(template[-1]) or len(text) < sum(map(len, template)):
+        return None
+    if not rest:
+        return [] if text == first else None
+    place, found = len(first), []
+    for part in rest[:-1]:
+        at = text.find(part, place)
+        if at < 0:
+            return None
+        found.append(text[place:at])
+        place = at + len(part)
+    end = len(text) - len(rest[-1])
+    return [*found, text[place:end]] if end >= place else None
+
+
+def _of_source(room: str) -> Iterator[Template]:
+    for text in _texts(room):
+        for node in _strings(ast.parse(text)):
+            if isinstance(node, ast.Constant):
+                yield (str(node.value),)
+            else:
+                parts = _parts(node)
+                if sum(map(str.isalpha, "".join(parts))) >= LEAST_LETTERS:
+                    yield parts
+
+
+def _strings(tree: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """The strings below, but those that stand by themselves: these are documents."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip()
+        ):
+            yield node
+        yield from _strings(node)
+
+
+def _parts(node: ast.JoinedStr) -> Template:
+    """What stands around what is put in, empty where that begins or ends it."""
+    parts, is_open = [""], False
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts[-1] += str(value.value)
+            is_open = False
+        elif not is_open:
+            parts.append("")
+            is_open = True
+    return tuple(parts)
+
+
+def _texts(room: str) -> Iterator[str]:
+    """The source of a folder's modules, or of one module."""
+    package = resources.files("tlstax")
+    module = package.joinpath(f"{room}.py")
+    waiting: list[Traversable] = [module if module.is_file() else package.joinpath(room)]
+    while waiting:
+        place = waiting.pop()
+        if place.is_dir():
+            waiting += sorted(place.iterdir(), key=lambda entry: entry.name)
+        elif place.name.endswith(".py"):
+            yield place.read_text(encoding="utf-8")
+
 
 HOST, DIRECTORY = "server.invalid", "/left-out"
 """What stands in their places; no host has a name that ends so (RFC 6761, 6.4)."""
@@ -83,10 +391,9 @@ MADE_OPTION = re.compile(rf"{re.escape(level_names.OPTION)}left-out-\d{{1,4}}")
 def _levels() -> frozenset[str]:
     """Levels that the program itself has."""
     own = {level for factor in factors.FACTORS.values() for level in factor.levels or ()}
-    recipes = own_sentences.constants("specimens/server_recipes", "specimens/openssl_recipes")
-    named = own_sentences.constants("specimens/path_recipes", "specimens/fault_recipes")
+    named = constants("specimens/server_recipes", "specimens/catalogue")
     return frozenset({*own, *CATALOGUED, *level_names.GROUPS, *level_names.GROUP_LISTS, level_names.OWN} | {
-        name for name in recipes | named if re.fullmatch(r"[a-z0-9][a-z0-9.+_-]*", name)
+        name for name in named if re.fullmatch(r"[a-z0-9][a-z0-9.+_-]*", name)
     })  # fmt: skip
 
 
@@ -96,7 +403,7 @@ def is_level(text: str) -> bool:
         text in _levels()
         or text in CLIENTS
         or text.lower() in OPTION_WORDS
-        or own_sentences.is_number(text)
+        or is_number(text)
         or workloads.by_numbers(text) is not None
         or SPECIMEN.fullmatch(text) is not None
         or cipher(text) == text
@@ -141,7 +448,7 @@ def words(text: str, known: frozenset[str], pattern: re.Pattern[str] | None = No
         or word in known
         or re.fullmatch(r"\(?\d{1,4}(?:\.\d+){0,3}[a-z]?\)?", word)
         or (pattern and pattern.fullmatch(word))
-        else own_sentences.LEFT_OUT
+        else LEFT_OUT
         for word in text.split(" ")
     )
     return " ".join(kept) if text else text

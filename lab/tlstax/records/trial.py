@@ -8,18 +8,12 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from tlstax.contract import Done, ErrorEvent, Frozen, Job, Ready
-from tlstax.records.burned import Burned
+from tlstax.records.beforehand import ExternalServer, LoadStep, Pilot, Predictions
 from tlstax.records.capture import Capture
-from tlstax.records.external import ExternalServer
-from tlstax.records.load import Load, LoadStep
-from tlstax.records.locks import LockCounts
-from tlstax.records.pilot import Pilot
-from tlstax.records.ports import PortUse
-from tlstax.records.predicted import Predictions
 from tlstax.records.profiles.stacks import Profile
-from tlstax.records.slices import Slices, Together
+from tlstax.records.server_counts import Count, Counting, counting_of
 from tlstax.records.way import DistanceObservation, PathObservation
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.study import Case, Study
 
 
@@ -164,6 +158,15 @@ class ServerObservation(Frozen):
     demands_certificate: bool | None = None
     variables: dict[str, str] = Field(default={}, exclude_if=lambda variables: not variables)
 
+    @property
+    def counting(self) -> Counting:
+        """How this server counts what its clients do."""
+        return counting_of(self.version, self.tls_library_version, self.status_delta)
+
+    def counted(self, count: Count) -> int | None:
+        """How many there were over the client's whole lifetime; None where the server does not count them."""
+        return self.counting.of(self.status_delta, count)
+
 
 class Verdict(Frozen):
     """Was the trial what it claims to be? `reasons` says why not; notes are caveats of a valid one."""
@@ -242,6 +245,19 @@ class Evidence(Frozen):
         if watched is not None:
             return watched
         return self.done.operations if self.done is not None else 0
+
+    @property
+    def commands_in_window(self) -> dict[str, int]:
+        """How often the server ran each command while it was watched, by the command's name."""
+        if self.window is None or self.server is None:
+            return {}
+        return self.server.counting.of_commands(self.window.status_delta)
+
+    def counted_in_window(self, count: Count) -> int | None:
+        """How many there were at the server while it was watched; None where that is not counted."""
+        if self.window is None or self.server is None:
+            return None
+        return self.server.counting.of(self.window.status_delta, count)
 
 
 class TrialRecord(Evidence):

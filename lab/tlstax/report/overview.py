@@ -13,7 +13,7 @@ from tlstax.results.rows import Row
 from tlstax.stats import stats
 from tlstax.stats.contrasts import INSTANCE
 from tlstax.stats.outcomes import is_large, is_of_load_client, outcomes
-from tlstax.stats.series import LADDER, Series, frozen, series
+from tlstax.stats.series import LADDER, Series, series
 from tlstax.stats.wording import (
     CERTIFICATE,
     FAULT,
@@ -28,9 +28,9 @@ from tlstax.stats.wording import (
     tls_label,
     workload_label,
 )
-from tlstax.study import Level, Levels, Study
-from tlstax.study.level_names import NO_FAULT, VARIANTS
-from tlstax.study.level_words import certificate_words, key_of
+from tlstax.study import Level, Study
+from tlstax.study.factors import CaseLevels
+from tlstax.study.level_names import NO_FAULT, VARIANTS, certificate_words, key_of
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.grouping import grouped
@@ -359,14 +359,14 @@ def _ladders(run: Series, outcome: str) -> list[Charts]:
     return charts
 
 
-def _climb(run: Series, at: Sequence[Levels], outcome: str, place: int) -> Line:
+def _climb(run: Series, at: Sequence[CaseLevels], outcome: str, place: int) -> Line:
     label = ", ".join(filter(None, (library_label(at[0]), certificate_label(at[0])))) or "as it is"
     steps = [step for levels in at if (step := _step(run, levels, outcome, label)) is not None]
     style = Style(label, palette.level_ink(place).light, palette.level_shape(place))
     return Line(style, tuple(sorted(steps, key=lambda step: step.x)))
 
 
-def _step(run: Series, levels: Levels, outcome: str, label: str) -> Point | None:
+def _step(run: Series, levels: CaseLevels, outcome: str, label: str) -> Point | None:
     logs = run.logs(levels, outcome)
     if not logs or LADDER not in levels:
         return None
@@ -490,10 +490,10 @@ def _map(
 ) -> Grid:
     """A part for each mode, a line for each ladder: its single cells, and last the pooled one."""
     steps = sorted({step for ladder in ladders for step in _steps(ladder)})
-    by_case = {(_factor(single), frozen(single.case)): single for single in singles}
+    by_case = {(_factor(single), single.case): single for single in singles}
     parts: dict[str, list[GridLine]] = {}
     for ladder in ladders:
-        own = (by_case.get((_factor(ladder), frozen({**ladder.case, LADDER: step}))) for step in steps)
+        own = (by_case.get((_factor(ladder), ladder.case | {LADDER: step})) for step in steps)
         cells = (_cell(single, shades) if single else GridCell() for single in own)
         line = (name(ladder), (*cells, _cell(ladder, shades)))
         parts.setdefault(mode_label(ladder.case), []).append(line)

@@ -32,10 +32,10 @@ from tlstax.study.factors import FACTORS
 from tlstax.study.labels import full_label, without_mark
 from tlstax.study.level_names import OPTION
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.support.untrusted import printable
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import ExportedRun, ExportedTrial, exported
 from tlstax.topics.core.columns import Column, ColumnType, Table, Value, Values
-from tlstax.topics.core.untrusted import printable
 from tlstax.topics.index import own_columns
 
 Side = Literal["case", "baseline"]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tlstax.contract.frozen import Frozen
 from tlstax.results.interval import Interval
-from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 from tlstax.study.published import ALIKE_WITHIN
 
 LiveStatus = Literal["preparing", "running", "complete", "interrupted", "failed"]
@@ -25,7 +25,7 @@ class KnownRatio(Frozen):
     label: str
     history: tuple[Interval, ...] = Field(min_length=1)
     precise: bool
-    levels: dict[str, Level] = {}
+    levels: CaseLevels = CaseLevels()
     is_control: bool = False
     noise_floor: float | None = None
 

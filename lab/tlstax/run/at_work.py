@@ -13,9 +13,9 @@ from tlstax.mysql import status
 from tlstax.mysql.status import Traffic
 from tlstax.plan import at_work
 from tlstax.plan.jobs import job_for
-from tlstax.records.external import AtWork, LoadStep
+from tlstax.records.beforehand import AtWork, AtWorkStep
 from tlstax.run.bench import Bench
-from tlstax.run.gathering import GRACE_S
+from tlstax.run.trial_evidence import GRACE_S
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support import interruption
@@ -36,7 +36,7 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
     case = at_work.load_case(study, server) if raises and at_work.is_at_work(others_per_s) else None
     if case is None:
         return AtWork(others_per_s=others_per_s, most=most, taken=most)
-    steps: list[LoadStep] = []
+    steps: list[AtWorkStep] = []
     for connections in at_work.steps_to(most):
         interruption.check()
         try:
@@ -62,7 +62,7 @@ def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
     return max(0.0, (after.statements - before.statements - 1 - own) / (after.at_s - before.at_s))
 
 
-def _step(case: CaseLevels, study: Study, bench: Bench) -> LoadStep:
+def _step(case: CaseLevels, study: Study, bench: Bench) -> AtWorkStep:
     """What so many connections bring, and what others run beside them. Raises ClientFailure."""
     window = {"duration_s": at_work.STEP_S}
     connections = case.connections
@@ -77,7 +77,7 @@ def _step(case: CaseLevels, study: Study, bench: Bench) -> LoadStep:
         client.finish(within_s)
     bench.server.wait_until_gone(stays)
     own = did.operations * study.workload_of(case).statements
-    return LoadStep(
+    return AtWorkStep(
         connections=connections,
         per_s=did.operations / did.elapsed_s,
         others_per_s=_others_per_s(before, after, own),

@@ -5,44 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
 
 from tlstax.clients.choice import ClientProgram
-from tlstax.clients.client import Client
 from tlstax.clients.engine import engine_command
-from tlstax.clients.fleet import Fleet
-from tlstax.clients.fleet_client import FleetClient
-from tlstax.clients.process import LoadClient
+from tlstax.clients.fleet import Fleet, FleetClient
+from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.external.access import GuestAccess
-from tlstax.external.conditions import Intent
-from tlstax.external.server import GuestServer
-from tlstax.mysql.answer_rows import answers_of
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
-from tlstax.observers.far_clock import FarClock
-from tlstax.observers.far_process import FarProcess
+from tlstax.observers.far_process import FarClock, FarProcess
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import Event
 from tlstax.observers.profiler import Sampling
 from tlstax.observers.sides import FarSide, Side
+from tlstax.observers.tree import TreeClock
 from tlstax.plan.jobs import SOURCE_ADDRESSES
-from tlstax.records.trial import LibraryClaim, Machine
+from tlstax.records.trial import Machine
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens import certificates
 from tlstax.specimens.authorities import Bundle, write_trusted
 from tlstax.specimens.certificates import CertificateRequest
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.resolve import default_server
-from tlstax.specimens.server import Server
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server import MOST_DEATHS, Server
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import cpu_features, legacy_tls
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study import cpu_features, tls_levels
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
@@ -50,11 +45,12 @@ from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.needs import DataNeeds
 from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support import temporary
-from tlstax.support.errors import MachineFault, TlstaxError
+from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
-MOST_CRASHES = 3
-"""A server that dies more often than this is not worth another start."""
+if TYPE_CHECKING:
+    from tlstax.external.access import ExternalAccess
+    from tlstax.external.server import ExternalServer
 
 TABLE_SEED = 1
 """The same data in every run, so that runs can be compared."""
@@ -62,69 +58,86 @@ TABLE_SEED = 1
 Say = Callable[[str], None]
 
 
-@dataclass
+@dataclass(frozen=True)
+class Equipment:
+    """What all benches of a run have in common.
+
+    `clients` has the load clients by their level of `client` (the engine need not be there), `libraries` the
+    TLS libraries by theirs of `client_tls_library`. `counted_events` is what can be counted here of a trial,
+    `sampling` what can be sampled of profiled ones. `span` is the distance that can be put between client and
+    server, None where none is wanted. `fleet` has the machines that the load comes from, None where it comes
+    from here.
+    """
+
+    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
+    libraries: Mapping[str, TlsLibrary] = field(default_factory=dict)
+    counted_events: tuple[Event, ...] = ()
+    sampling: Sampling | None = None
+    span: Span | None = None
+    fleet: Fleet | None = None
+
+    @property
+    def library_files(self) -> dict[str, str]:
+        """The file of each TLS library, by its name."""
+        return {name: str(library.libssl) for name, library in self.libraries.items()}
+
+
+Paths = Mapping[tuple[str, bool], RunningPath]
+"""The running programs between client and server, by the level of `path` and whether over the distance."""
+
+
+@dataclass(frozen=True, eq=False)
 class Bench:
     """A server ready to be measured, and all that its trials have in common.
 
-    `command` starts the engine, `clients` has the load clients of other makers by their level of `client`.
-    `client_claims` says what each level of `client_tls_library` stands for. `counted_events` is what can be
-    counted here of a trial, `counters` counts it of the server's process; None where that is not observed.
-    `sampling` is what can be sampled of profiled trials, `data` puts back what trials change (None:
-    nothing). `span` is the distance that can be put between client and server, None where none is wanted;
-    `paths` has the running programs between them, by the level of `path` and whether they lead over the
-    distance. `fleet` has the machines that the load comes from, None where it comes from here. `far` is the
-    process of a server on another machine, where it may be read, `near` that of an external one on this.
+    `admin` is the laboratory's connection to it. `counters` counts events of its process; None where that is
+    not observed. `data` puts back what trials change (None: nothing). `far` is its process on another
+    machine, where it may be read. What died of it, or of its paths, is counted in `server_deaths` and
+    `path_deaths`: where something is brought back, there is a new bench. `tree` reads
+    all processes of a server here that has one for each connection; None of one that has not.
     """
 
     server: Server
     terms: JobTerms
     machine: Machine
-    command: list[str]
-    guest: bool
     admin: Database
-    crashes: int = field(default=0)
-    path_deaths: int = field(default=0)
-    client_claims: Mapping[str, LibraryClaim] = field(default_factory=dict)
-    clients: Mapping[str, ClientProgram] = field(default_factory=dict)
-    counted_events: tuple[Event, ...] = ()
-    counters: Counters | None = None
-    sampling: Sampling | None = None
+    equipment: Equipment = field(default_factory=Equipment)
     data: TrialData | None = None
-    span: Span | None = None
-    paths: dict[tuple[str, bool], RunningPath] = field(default_factory=dict)
-    fleet: Fleet | None = None
+    counters: Counters | None = None
+    paths: Paths = field(default_factory=dict)
     far: FarProcess | None = None
-    near: int | None = None
-
-    @property
-    def server_pid(self) -> int | None:
-        """The server's process on this machine; None where it is out of reach."""
-        return self.near if self.server.pid is None else self.server.pid
+    tree: TreeClock | None = None
+    server_deaths: int = 0
+    path_deaths: int = 0
 
     @property
     def server_clock(self) -> Clock:
         """The CPU clock of the server's process, here or where it runs; at 0 where it is out of reach."""
-        return FarClock(self.far) if self.far is not None else CpuClock(self.server_pid)
+        if self.far is not None:
+            return FarClock(self.far)
+        return self.tree if self.tree is not None else CpuClock(self.server.watched_pid)
 
     @property
     def server_side(self) -> Side:
         """The server's process as it is watched: here, where it runs, or out of reach."""
-        return FarSide(None, far=self.far) if self.far is not None else Side(self.server_pid)
+        if self.far is not None:
+            return FarSide(None, far=self.far)
+        return self.tree.side() if self.tree is not None else Side(self.server.watched_pid)
 
     def client(self, levels: CaseLevels, job: Job, before_exec: Callable[[int], None] | None) -> Client:
         """The load client of the case with these levels, for this job.
 
         `before_exec` gets its process before it executes its program, where that is a process here.
         """
-        if self.fleet is not None:
-            return FleetClient(self.fleet, job)
+        if self.equipment.fleet is not None:
+            return FleetClient(self.equipment.fleet, job)
         # Where other cases have a distance, the server stands at its far end, and this client beside it.
         command = [*self.route(levels).entering, *self.command_of(levels)]
         return LoadClient(command, job, before_exec)
 
     def route(self, case: CaseLevels) -> Route:
         """How the case with these levels reaches the server."""
-        terms, span, distance = self.terms, self.span, case.distance
+        terms, span, distance = self.terms, self.equipment.span, case.distance
         near = span is not None and distance.is_any
         path = self.paths.get((case.path, near))
         endpoint, sources = terms.addresses.get(case.address, terms.endpoint), terms.source_addresses
@@ -153,80 +166,70 @@ class Bench:
 
     def command_of(self, case: CaseLevels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
-        program = self.clients.get(case.client)
+        program = self.equipment.clients.get(case.client)
         hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
-        return [*(["env", *hidden] if hidden else []), *(program.command if program else self.command)]
+        return [
+            *(["env", *hidden] if hidden else []),
+            *(program.command if program else engine_command()),
+        ]
 
     def connects_in_window(self, case: CaseLevels) -> bool:
         """Whether that client makes its connections within the window (see `ClientKind`)."""
         return kind_of(case.client).connects_in_window
 
-    def revive(self, failure: str, say: Say) -> None:
-        """Bring back what died in a trial: a server, where it ended with `failure` (not empty), or a path.
+    def revived(self, failure: str, say: Say) -> Self:
+        """With all brought back that died in a trial: a server, if that ended with `failure`, or a path.
 
         MachineFault when one dies too often. An external server is not ours to start again: UserMistake or
         MachineFault, with the reason, when it lets nobody in; where only the connection to it was cut, it is
         made again. Nor are load machines ours to start again, nor is what reads its clock.
         """
-        if failure and self.fleet is not None:
-            self.fleet.check_there()
+        if failure and self.equipment.fleet is not None:
+            self.equipment.fleet.check_there()
         if failure and self.far is not None:
             self.far.check_there()
-        if not failure or self.server.is_alive():
-            if not self.admin.open:
-                self.admin = self.server.admin()
-            self._revive_paths(say)
-            return
-        server = self.server
-        if not isinstance(server, PrivateServer):
-            self._log_in_again(server)
-            return
-        self.crashes += 1
-        if self.crashes > MOST_CRASHES:
-            raise MachineFault(f"{server.specimen.name} died {self.crashes} times: {server.log_tail(1)}")
-        say(f"the server died in a trial, which is not counted; starting it again ({self.crashes})")
-        self._start_again(server)
+        if failure and not self.server.is_alive():
+            deaths = self.server_deaths + 1
+            return replace(self._on(self.server.recover(deaths, say)), server_deaths=deaths)
+        bench = self if self.admin.open else replace(self, admin=self.server.admin())
+        return bench._with_paths_revived(say)
 
-    def _log_in_again(self, server: Server) -> None:
-        """A new connection to an external server that answered no login; the fault says why it does not.
-
-        It is the user's where the server refuses the account, and otherwise the server's.
-        """
-        try:
-            self.admin = server.admin()
-        except TlstaxError as fault:
-            kind = type(fault) if isinstance(fault.__cause__, SqlError) else MachineFault
-            raise kind(
-                f"{server.specimen.name} no longer lets the run in: {fault.message}", remedy=fault.remedy
-            ) from fault
-
-    def renew(self) -> None:
-        """Go on with a new process of the server, on its data; an external one goes on as it is.
+    def renewed(self) -> Self:
+        """On a new process of the server, with its data; on an external one as it was.
 
         MachineFault when it does not come up.
         """
-        if isinstance(self.server, PrivateServer):
-            self._start_again(self.server)
+        return self._on(self.server.admin()) if self.server.restart() else self
 
-    def _start_again(self, server: PrivateServer) -> None:
-        server.restart()
-        self.terms = self.terms.model_copy(update={"endpoint": server.endpoint()})
-        self.admin = server.admin()
-        for path in self.paths.values():
-            path.restart(server.endpoint().port)
+    def _on(self, admin: Database) -> Self:
+        """On the server as it can be reached now; paths lead to where it listens."""
+        endpoint = self.server.endpoint()
+        if endpoint != self.terms.endpoint and isinstance(endpoint, TcpEndpoint):
+            for path in self.paths.values():
+                path.restart(endpoint.port)
+        return replace(self, admin=admin, terms=self.terms.model_copy(update={"endpoint": endpoint}))
 
-    def _revive_paths(self, say: Say) -> None:
-        """Start paths again of which a program has died."""
+    def _with_paths_revived(self, say: Say) -> Self:
+        """With those paths started again of which a program has died."""
+        deaths = self.path_deaths
         for (name, _), path in self.paths.items():
             if path.is_alive():
                 continue
-            self.path_deaths += 1
-            if self.path_deaths > MOST_CRASHES:
-                raise MachineFault(f"programs of paths died {self.path_deaths} times, {name}'s last")
+            deaths += 1
+            if deaths > MOST_DEATHS:
+                raise MachineFault(f"programs of paths died {deaths} times, {name}'s last")
             say(f"the path {name} died in a trial, which is not counted; starting it again")
             endpoint = self.server.endpoint()
             if isinstance(endpoint, TcpEndpoint):
                 path.restart(endpoint.port)
+        return self if deaths == self.path_deaths else replace(self, path_deaths=deaths)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateBench(Bench):
+    """The bench on a private server."""
+
+    server: PrivateServer
 
 
 @dataclass(frozen=True)
@@ -253,8 +256,7 @@ class Wanted:
     `cpu_features` is what OpenSSL finds there, `configuration` are options of the server's own,
     `certificate` one of factors.CERTIFICATES, `chain` how many it sends (None: as it does with one),
     `proves_clients` whether clients have one too, `addresses` are those that it names, the first as its
-    common name too. `counted_events` are counted of its process from before its start. With a `span`, it
-    stands in its far place. With a `fleet` it listens where that reaches it.
+    common name too. Where it is `observed`, events are counted of its process from before its start.
     """
 
     build: ServerBuild | None = None
@@ -268,40 +270,44 @@ class Wanted:
     configuration: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     max_connections: int = ServerSettings.max_connections
-    counted_events: tuple[Event, ...] = ()
-    span: Span | None = None
-    fleet: Fleet | None = None
+    observed: bool = False
 
 
 @contextmanager
 def open_private_bench(
     needs: Needs, say: Say, wanted: Wanted | None = None, machine: Machine | None = None
-) -> Iterator[Bench]:
+) -> Iterator[PrivateBench]:
     """Bring up a private server with its table and take it down at the end, however it ends.
 
     `machine` says which CPUs are whose, None as by default.
     MachineFault before anything is started when the engine has not been built.
     """
     engine_command()
+    equipment, machine = Equipment(), machine or describe_machine()
     with (
         open_session() as session,
-        private_bench(session, wanted or Wanted(), machine or describe_machine(), needs, say) as bench,
+        private_bench(session, wanted or Wanted(), equipment, machine, needs, say) as bench,
     ):
         yield bench
 
 
 @contextmanager
-def private_bench(
-    session: Session, wanted: Wanted, machine: Machine, needs: Needs, say: Say
-) -> Iterator[Bench]:
-    """A private server of this session, started and with its table filled."""
-    build = wanted.build or default_server(say)
-    counters = Counters(wanted.counted_events) if wanted.counted_events else None
+def private_bench(  # noqa: PLR0913, PLR0917 (what it is made of, and for whom)
+    session: Session, wanted: Wanted, equipment: Equipment, machine: Machine, needs: Needs, say: Say
+) -> Iterator[PrivateBench]:
+    """A private server of this session, started and with its table filled.
+
+    With a `span` it stands in its far place, with a `fleet` it listens where that reaches it.
+    """
+    build, events = wanted.build or default_server(say), equipment.counted_events
+    span, fleet = equipment.span, equipment.fleet
+    counters = Counters(events) if wanted.observed and events else None
+    tree = TreeClock(ProcessTree()) if build.forks else None
     settings = ServerSettings(
         cpus=machine.server_cpus,
         tls_library=wanted.tls_library,
-        certificate=_request(wanted),
-        openssl_conf=legacy_tls.openssl_conf(wanted.certificate),
+        certificate=_request(wanted, fleet),
+        openssl_conf=tls_levels.openssl_conf(wanted.certificate),
         fault=wanted.fault,
         cpu_features=wanted.cpu_features,
         configuration=wanted.configuration,
@@ -309,30 +315,53 @@ def private_bench(
         buffer_pool_bytes=buffer_pool_bytes(needs.rows),
         max_connections=wanted.max_connections,
         # Opened anew for each process that it starts: the last one is the server's.
-        before_exec=counters.open_before_exec if counters else None,
-        entering=wanted.span.enter_far() if wanted.span else (),
-        address=wanted.fleet.server_address if wanted.fleet else LOOPBACK,
+        before_exec=_taken(counters, tree),
+        tree=tree.tree if tree else None,
+        entering=span.enter_far() if span else (),
+        address=fleet.server_address if fleet else LOOPBACK,
     )
     say(f"starting {build.specimen.name}")
-    with counters or nullcontext(), PrivateServer.start(build, session, settings) as server:
+    with (
+        counters or nullcontext(),
+        tree or nullcontext(),
+        PrivateServer.start(build, session, settings) as server,
+    ):
+        if tree is not None:
+            say(f"the CPU time of its processes is read {tree.words}")
         verification = Verification(verify="identity", ca_file=server.ca_file)
-        sources = () if wanted.fleet else SOURCE_ADDRESSES
         server.check_connections(needs.connections)
-        terms = _terms(server, verification, needs).model_copy(
-            update={"client_cpus": machine.client_cpus, "source_addresses": sources}
+        terms = _terms(server, verification, needs, equipment).model_copy(
+            update={
+                "client_cpus": machine.client_cpus,
+                "source_addresses": () if fleet else SOURCE_ADDRESSES,
+            }
         )
-        with furnished(server, terms, needs, machine, say) as bench:
-            bench.counted_events, bench.counters, bench.span = wanted.counted_events, counters, wanted.span
-            bench.fleet = wanted.fleet
-            yield bench
+        with furnished(server, needs, say) as (admin, data):
+            yield PrivateBench(server, terms, machine, admin, equipment, data, counters, tree=tree)
+
+
+def _taken(counters: Counters | None, tree: TreeClock | None) -> Callable[[int], None] | None:
+    """What gets a server's process before it executes its program; None where nobody needs it."""
+    takers = [own for own in (tree and tree.take, counters and counters.open_before_exec) if own]
+
+    def take(pid: int) -> None:
+        for taker in takers:
+            taker(pid)
+
+    return take if takers else None
 
 
 @contextmanager
-def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[GuestServer, JobTerms]]:
+def external_terms(
+    access: ExternalAccess, needs: Needs, equipment: Equipment, warn: Say
+) -> Iterator[tuple[ExternalServer, JobTerms]]:
     """An external server, and what jobs on it have in common; `warn` gets what is left there."""
+    from tlstax.external.conditions import Intent  # noqa: PLC0415 (for external servers alone)
+    from tlstax.external.server import ExternalServer  # noqa: PLC0415 (the same)
+
     tls = access.tls
     intent = Intent(makes=needs.data.makes_tables, writes=needs.data.writes)
-    with GuestServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:
+    with ExternalServer.open(access, warn, intent) as server, _trusted(needs.bundle) as trusted:
         verification = Verification(
             verify=tls.verify,
             ca_file=tls.ca_file,
@@ -347,7 +376,7 @@ def guest_terms(access: GuestAccess, needs: Needs, warn: Say) -> Iterator[tuple[
             few = {"verify": verify, "ca_file": trusted[min(trusted)]}
             verification = verification.model_copy(update=few)
         own = {"counts_lingering": True, "trust_files": trusted}
-        yield server, _terms(server, verification, needs).model_copy(update=own)
+        yield server, _terms(server, verification, needs, equipment).model_copy(update=own)
 
 
 @contextmanager
@@ -364,8 +393,8 @@ def _trusted(bundle: Bundle | None) -> Iterator[dict[int, str]]:
 
 
 @contextmanager
-def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, say: Say) -> Iterator[Bench]:
-    """The bench on a running server, its tables filled."""
+def furnished(server: Server, needs: Needs, say: Say) -> Iterator[tuple[Database, TrialData]]:
+    """The laboratory's connection to a running server, and the data in its tables, which are filled."""
     say(f"measuring {server.specimen.name} ({server.version}): {server.specimen.why}")
     contents = {shape: _content(shape, needs) for shape in needs.data.tables}
     for content in contents.values():
@@ -374,15 +403,7 @@ def furnished(server: Server, terms: JobTerms, needs: Needs, machine: Machine, s
     data = TrialData(server, contents, needs.data)
     try:
         data.prepare(admin)
-        yield Bench(
-            server=server,
-            terms=terms,
-            machine=machine,
-            command=engine_command(),
-            guest=not isinstance(server, PrivateServer),
-            admin=admin,
-            data=data,
-        )
+        yield admin, data
     finally:
         admin.close()
 
@@ -394,18 +415,14 @@ def _content(shape: Shape, needs: Needs) -> TableContent:
     return TableContent(0 if shape in EMPTY else needs.rows, TABLE_SEED, shape)
 
 
-def _request(wanted: Wanted) -> CertificateRequest:
+def _request(wanted: Wanted, fleet: Fleet | None) -> CertificateRequest:
+    """Its certificate, which names the address at which load machines reach it first."""
     own = certificates.requested(wanted.certificate, wanted.chain, clients=wanted.proves_clients)
-    return replace(own, addresses=_named_addresses(wanted))
+    reached = (fleet.server_address,) if fleet else ()
+    return replace(own, addresses=tuple(dict.fromkeys((*reached, *wanted.addresses))))
 
 
-def _named_addresses(wanted: Wanted) -> tuple[str, ...]:
-    """The addresses that the server's certificate names: the one at which load machines reach it first."""
-    reached = (wanted.fleet.server_address,) if wanted.fleet else ()
-    return tuple(dict.fromkeys((*reached, *wanted.addresses)))
-
-
-def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms:
+def _terms(server: Server, verification: Verification, needs: Needs, equipment: Equipment) -> JobTerms:
     return JobTerms(
         endpoint=server.endpoint(),
         account=server.load_account,
@@ -413,6 +430,7 @@ def _terms(server: Server, verification: Verification, needs: Needs) -> JobTerms
         rows=needs.rows,
         workloads=dict(needs.data.own),
         verification=verification,
+        client_libraries=equipment.library_files,
         client_cpus=(),
         schedule=needs.schedule,
         duration_s=needs.duration_s,

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
 from tlstax.mysql import connection_log
-from tlstax.network.distance.opening import open_span
-from tlstax.network.paths.ends import Ends
-from tlstax.network.paths.opening import obtain_path, open_path
-from tlstax.network.paths.route import RunningPath
+from tlstax.network.paths.design import Ends
+from tlstax.network.paths.route import RunningPath, Span
 from tlstax.observers import countable
 from tlstax.observers.machine import describe_machine
 from tlstax.observers.perf_events import HARDWARE_EVENTS, Event
+from tlstax.observers.profiler import Sampling
 from tlstax.observers.turn import Turn
 from tlstax.plan.cpu_shares import Split, of_server
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import LoadMachines, Machine, Specimen
-from tlstax.run import hidden_features
-from tlstax.run.bench import Bench, Needs, Wanted, private_bench
-from tlstax.run.identity import identity_terms
-from tlstax.specimens.fault import Fault
+from tlstax.run.bench import Bench, Equipment, Needs, PrivateBench, Wanted, private_bench
+from tlstax.specimens.authorities import Bundle, write_trusted
+from tlstax.specimens.certificates import write_authorities
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import (
     check_library_name,
@@ -36,15 +36,16 @@ from tlstax.specimens.resolve import (
     named_server,
     named_tls_library,
 )
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary, capabilities
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
-from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import Level, Levels, Study, configuration, listed
+from tlstax.study import Level, Levels, Study, configuration, cpu_features, listed
 from tlstax.study.changes import OWN_OPTIONS
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
+from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.study.factor import is_specimen_name
 from tlstax.study.factors import CaseLevels, ServerChoice
+from tlstax.study.job_parts import ClientProof
 from tlstax.study.level_names import DEFAULT_AUTH, DEFAULT_CERTIFICATE, DIRECT, ENGINE, UNIX_SOCKET
 from tlstax.study.needs import (
     clients,
@@ -56,8 +57,8 @@ from tlstax.study.needs import (
     server_choices,
     tls_libraries,
 )
-from tlstax.support.errors import TlstaxError, UserMistake
-from tlstax.support.text import as_ranges, counted
+from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
+from tlstax.support.text import as_ranges, counted, enumerated
 
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""
@@ -81,6 +82,19 @@ class Specimens:
     clients: Mapping[str, ClientProgram] = field(default_factory=dict)
     paths: Mapping[str, Specimen] = field(default_factory=dict)
 
+    def equipment(
+        self, events: tuple[Event, ...], sampling: Sampling | None, span: Span | None, fleet: Fleet | None
+    ) -> Equipment:
+        """What benches have of them, and of what is given."""
+        return Equipment(
+            clients=self.clients,
+            libraries=self.tls_libraries,
+            counted_events=events,
+            sampling=sampling,
+            span=span,
+            fleet=fleet,
+        )
+
     def described(self) -> tuple[Specimen, ...]:
         """What they are, servers first, and the load clients that measure them."""
         servers = (server.specimen for server in self.servers.values())
@@ -91,14 +105,15 @@ class Specimens:
         return (*servers, *libraries, *planted, *between.values(), *clients)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Benches:
     """The servers of a study, ready to be measured. With several, ours are paused but for those in use.
 
-    `turn` is the run's turn to measure, and reports others; None where that does not matter. `fleet` has the
-    machines that the load comes from, and `load` what the run's header says of them; None where it is here.
-    `external` is what external servers were promised, and `admitted` the study as they have room for it, None
-    where all are ours.
+    `benches` has each as it is now: where a server or a path is brought back, there is a new one. `turn` is
+    the run's turn to measure, and reports others; None where that does not matter. `fleet` has the machines
+    that the load comes from, and `load` what the run's header says of them; None where it is here. `external`
+    is what external servers were promised, and `admitted` the study as they have room for it, None where all
+    are ours.
     """
 
     machine: Machine
@@ -146,11 +161,19 @@ class Benches:
         for bench in self.benches.values():
             bench.server.hold()
 
-    def renew(self) -> None:
+    def renew_all(self) -> None:
         """Go on with new processes of all servers. MachineFault when one does not come up."""
-        for bench in self.benches.values():
-            bench.renew()
-            self._pause(bench)
+        for choice in self.benches:
+            self._pause(self.renew(choice))
+
+    def renew(self, choice: ServerChoice) -> Bench:
+        """Go on with a new process of this server (see `Bench.renewed`)."""
+        self.benches[choice] = self.benches[choice].renewed()
+        return self.benches[choice]
+
+    def revive(self, choice: ServerChoice, failure: str, say: Say) -> None:
+        """Bring back what died at this server in a trial that ended with `failure` (see `Bench.revived`)."""
+        self.benches[choice] = self.benches[choice].revived(failure, say)
 
     def _pause(self, bench: Bench) -> None:
         if len(self.benches) > 1:
@@ -169,7 +192,7 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
     UserMistake name it, and the option that leaves it out.
     """
     engine_command()
-    hidden_features.check_machine(study)
+    check_hidden(study)
     for choice in server_choices(study):
         only_tls_version(study, choice)
     chosen = (choice.server for choice in server_choices(study))
@@ -230,6 +253,8 @@ def _planted(study: Study, name: str, say: Say) -> Fault:
 
 
 def _path(study: Study, name: str, say: Say) -> Specimen:
+    from tlstax.network.paths.opening import obtain_path  # noqa: PLC0415 (few studies have paths)
+
     try:
         return obtain_path(name, say)
     except TlstaxError as error:
@@ -273,7 +298,7 @@ def option_of(study: Study, factor: str) -> str:
 
 
 @contextmanager
-def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three with a default)
+def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four with a default)
     study: Study,
     specimens: Specimens,
     needs: Needs,
@@ -282,11 +307,13 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     machine: Machine | None = None,
     only: Collection[ServerChoice] | None = None,
     fleet: Fleet | None = None,
+    sampling: Sampling | None = None,
 ) -> Iterator[Benches]:
     """Start every server that the study's cases need, fill its table, and take all down at the end.
 
     `machine` says which CPUs are whose, None as by default; of the servers, `only` those are started. With
-    a `fleet` the load comes from there, and servers listen where it reaches them.
+    a `fleet` the load comes from there, and servers listen where it reaches them. `sampling` is what can be
+    sampled of profiled trials.
     A server that cannot be started ends the study before its first trial, with the option that leaves it
     out. One after another: two that start at once would only wait for each other's disk and processor.
     """
@@ -294,49 +321,46 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last three 
     choices = tuple(choice for choice in server_choices(study) if only is None or choice in only)
     several = len(choices) > 1
     cpus_of = {choice: _server_cpus(machine, choice) for choice in choices}
-    found = (*hidden_features.notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
+    found = (*hidden_notes(study, specimens.tls_libraries.values()), *_shared(machine, cpus_of))
     machine = machine.model_copy(update={"notes": (*machine.notes, *found)})
     benches = Benches(machine, specimens.described(), fleet=fleet)
-    libraries = paths_of_libraries(specimens.tls_libraries)
-    claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
     with ExitStack() as stack:
         session = stack.enter_context(open_session())
         cpus = machine.client_cpus
-        span = stack.enter_context(open_span(session, say, cpus=cpus)) if needs_distance(study) else None
+        span = None
+        if needs_distance(study):
+            from tlstax.network.distance.opening import open_span  # noqa: PLC0415 (few studies have one)
+
+            span = stack.enter_context(open_span(session, say, cpus=cpus))
+        equipment = specimens.equipment(events, sampling, span, fleet)
         started = time.monotonic()
         for place, choice in enumerate(choices):
             if several:
                 say(_starting(choice, place, len(choices), time.monotonic() - started))
             here = machine.model_copy(update={"server_cpus": cpus_of[choice]})
             try:
-                wanted = _wanted(study, choice, specimens, events, needs.connections)
-                wanted = replace(wanted, span=span, fleet=fleet)
+                wanted = _wanted(study, choice, specimens, needs.connections)
                 bench = stack.enter_context(
-                    private_bench(session, wanted, here, needs, _unsaid if several else say)
+                    private_bench(session, wanted, equipment, here, needs, _unsaid if several else say)
                 )
             except TlstaxError as error:
                 raise left_out(_named(error, choice), study, _at_fault(choice)) from error
             terms = {
-                "client_libraries": libraries,
                 "accounts": _accounts(study, bench, choice),
-                **identity_terms(study, bench, choice, needs.bundle),
+                **identity_terms(study, bench.server, choice, needs.bundle),
             }
-            bench.terms = bench.terms.model_copy(update=terms)
-            bench.client_claims, bench.clients = claims, specimens.clients
             if any(kind_of(name).connects_in_window for name in specimens.clients):
                 connection_log.create(bench.admin)
-            for name, over in paths_of(study, choice):
-                if name not in (DIRECT, UNIX_SOCKET):
-                    bench.paths[name, over] = stack.enter_context(
-                        _opened(study, name, _ends(bench, session, over))
-                    )
-            benches.add(choice, bench)
+            running = {
+                (name, over): stack.enter_context(_opened(study, name, _ends(bench, session, over)))
+                for name, over in paths_of(study, choice)
+                if name not in (DIRECT, UNIX_SOCKET)
+            }
+            benches.add(choice, replace(bench, terms=bench.terms.model_copy(update=terms), paths=running))
         yield benches
 
 
-def _wanted(
-    study: Study, choice: ServerChoice, specimens: Specimens, events: tuple[Event, ...], connections: int
-) -> Wanted:
+def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connections: int) -> Wanted:
     """The server of this choice, as its cases in the study need it, with so many connections at once."""
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     cases = (case for case in study.included() if case.server_choice == choice)
@@ -355,7 +379,7 @@ def _wanted(
             *((f"--max-prepared-stmt-count={MOST_STATEMENTS}",) if many > usual else ()),
         ),
         max_connections=max(many, usual),
-        counted_events=events if choice.observed else (),
+        observed=choice.observed,
     )
 
 
@@ -372,12 +396,12 @@ def _shared(machine: Machine, cpus_of: Mapping[ServerChoice, tuple[int, ...]]) -
             yield f"a server on {words} shares CPU {as_ranges(both)} with its client"
 
 
-def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Account]:
+def _accounts(study: Study, bench: PrivateBench, choice: ServerChoice) -> dict[str, Account]:
     """The accounts of this server's cases that are not proved by its default plugin."""
     plugins = dict.fromkeys(case.auth for case in study.included() if case.server_choice == choice)
     accounts = {}
     for plugin in plugins:
-        if plugin == DEFAULT_AUTH or not isinstance(bench.server, PrivateServer):
+        if plugin == DEFAULT_AUTH:
             continue
         try:
             accounts[plugin] = bench.server.account_by(plugin)
@@ -389,6 +413,8 @@ def _accounts(study: Study, bench: Bench, choice: ServerChoice) -> dict[str, Acc
 @contextmanager
 def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
     """The path, running; where it does not come up, the option that leaves it out is named."""
+    from tlstax.network.paths.opening import open_path  # noqa: PLC0415 (few studies have paths)
+
     with ExitStack() as stack:
         try:
             running = stack.enter_context(open_path(name, ends))
@@ -397,11 +423,9 @@ def _opened(study: Study, name: str, ends: Ends) -> Iterator[RunningPath]:
         yield running
 
 
-def _ends(bench: Bench, session: Session, over: bool) -> Ends:
+def _ends(bench: PrivateBench, session: Session, over: bool) -> Ends:
     """Between what a path of this bench runs; `over` the distance, or beside the server."""
-    server, span = bench.server, bench.span
-    if not isinstance(server, PrivateServer):
-        raise TypeError("a path leads to a server of our own")
+    server, span = bench.server, bench.equipment.span
     return Ends(
         session=session,
         server_port=server.endpoint().port,
@@ -428,11 +452,6 @@ def _unsaid(_: str) -> None:
     """With many servers, the steps of each would drown which of them is being started."""
 
 
-def paths_of_libraries(libraries: Mapping[str, TlsLibrary]) -> dict[str, str]:
-    """The file of each library, by its name."""
-    return {name: str(library.libssl) for name, library in libraries.items()}
-
-
 def _named(error: TlstaxError, choice: ServerChoice) -> TlstaxError:
     """The failure with the server's name before it, where it does not say so itself."""
     words = choice.words()
@@ -456,3 +475,68 @@ def with_counters(machine: Machine) -> tuple[Machine, tuple[Event, ...]]:
     """The machine with a note on what cannot be counted there; the events that can."""
     usable = countable.usable_events().among(HARDWARE_EVENTS)
     return machine.model_copy(update={"notes": (*machine.notes, *usable.notes())}), usable.events
+
+
+X86 = ("x86_64", "amd64", "AMD64")
+
+
+def check_hidden(study: Study, architecture: str | None = None) -> None:
+    """UserMistake where the study hides what processors of another kind have."""
+    architecture = architecture or platform.machine()
+    if _hidden(study) and architecture not in X86:
+        raise UserMistake(
+            f"cpu_features hides instructions of x86 processors, and this machine's is {architecture}",
+            remedy=f"leave it out, or --set cpu_features={OWN_FEATURES}",
+        )
+
+
+def hidden_notes(study: Study, libraries: Iterable[TlsLibrary]) -> Iterator[str]:
+    """What each library says that it finds, in words. MachineFault where it finds what is to be hidden."""
+    levels = _hidden(study)
+    own = [(library, capabilities(library, {})) for library in libraries] if levels else []
+    for level in levels:
+        for library, everything in own:
+            name = library.specimen.name
+            seen = capabilities(library, cpu_features.environment(level))
+            if seen is None:
+                yield f"{name} cannot say what it finds with {level}; its environment is all that is known"
+                continue
+            if left := cpu_features.still_there(level, seen):
+                raise MachineFault(
+                    f"{name} finds {enumerated(left)} all the same with {level}", remedy="leave it out"
+                )
+            same = " (as without: this processor has none of it)" if seen == everything else ""
+            yield f"{name} with {level} finds {':'.join(f'{word:#x}' for word in seen)}{same}"
+
+
+def _hidden(study: Study) -> tuple[str, ...]:
+    """The levels of the study that hide anything."""
+    levels = study.levels_of().get("cpu_features", ())
+    return tuple(str(level) for level in levels if level != OWN_FEATURES)
+
+
+def identity_terms(
+    study: Study, server: PrivateServer, choice: ServerChoice, bundle: Bundle | None = None
+) -> dict[str, Any]:
+    """The fields of the server's job terms that its cases need for `trust` and `client_certificate`.
+
+    Files of authorities are written beside the server's own, and go with them. `bundle` is one of the user's.
+    """
+    cases = [case for case in study.included() if case.server_choice == choice]
+    files = server.certificates
+    trusted: dict[int, str] = {}
+    if bundle is not None:
+        trusted = write_trusted(files.ca_file.parent, bundle, files.ca_file.read_bytes())
+    wanted = dict.fromkeys(case.trust for case in cases if case.trust is not None)
+    for count in wanted.keys() - trusted.keys():
+        file = files.ca_file.with_name(f"authorities-{count}.pem")
+        write_authorities(file, files.ca_file, count)
+        trusted[count] = str(file)
+    if files.client is None:
+        return {"trust_files": trusted}
+    proof = ClientProof(
+        account=server.account_by_certificate(),
+        certificate_file=str(files.client.certificate_file),
+        key_file=str(files.client.key_file),
+    )
+    return {"trust_files": trusted, "client_proof": proof}

@@ -12,13 +12,12 @@ from tlstax.mysql import connection_log
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import trials_per_block
-from tlstax.plan.seated_jobs import seated
-from tlstax.plan.sittings import Sitting, sittings
+from tlstax.plan.sittings import Sitting, seated, sittings
 from tlstax.plan.timing import window_s
 from tlstax.records.trial import RunHeader, Trial, TrialRecord
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
-from tlstax.run.sitting import run_sitting
+from tlstax.run.interleaved import run_sitting
 from tlstax.run.trial import run_trial
 from tlstax.support import interruption
 
@@ -72,7 +71,7 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
     """
     header = where.header
     if header.study.new_processes is True and block[0].block > 0:
-        where.benches.renew()
+        where.benches.renew_all()
     shared_slice_s = where.benches.fleet.least_slice_s if where.benches.fleet is not None else None
     for sitting in sittings(header.study, block, shortest_s, where.elsewhere, shared_slice_s):
         interruption.check()
@@ -91,7 +90,8 @@ def run_block(block: Sequence[Trial], where: Where, shortest_s: float, follower:
             found = tuple(_with_others(record, where.benches) for record in found)
             follower.done(found)
             for record in found:
-                places[record.trial.position][1].revive(record.failure, follower.warn)
+                choice = record.trial.case.levels.server_choice
+                where.benches.revive(choice, record.failure, follower.warn)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _places(
     for trial in sitting.trials:
         bench = stack.enter_context(where.benches.awake(trial.case.levels))
         if where.header.study.has_process_for_each_trial:
-            bench.renew()
+            bench = where.benches.renew(trial.case.levels.server_choice)
         found[trial.position] = _job(trial, sitting, bench, shortest_s, where.header), bench
     return found
 

@@ -20,7 +20,7 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.stats.comparisons import Comparison, compare
 from tlstax.stats.stopping import HOPELESS_BLOCKS
 from tlstax.study import Study
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.labels import full_label
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 

@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from tlstax.clients.engine import built_beside, engine_command
 from tlstax.clients.fleet import Fleet
-from tlstax.external import ways
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.contract import TcpEndpoint
+from tlstax.external import conditions, ways
+from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.conditions import NothingMayBeMade
 from tlstax.external.near import Near
-from tlstax.external.server import GuestServer
-from tlstax.external.tls import DEMANDING
+from tlstax.external.server import ExternalServer
+from tlstax.external.tls import DEMANDING, ExternalTls
 from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
+from tlstax.mysql.database import Database
+from tlstax.network.paths.design import Ends
+from tlstax.network.paths.opening import open_path
+from tlstax.network.paths.route import RunningPath
 from tlstax.observers.far_process import ConnectionEnds, FarProcess
 from tlstax.observers.machine import available_cpus, describe_machine
+from tlstax.observers.profiler import Sampling
+from tlstax.observers.tree import WORDS, TreeClock
 from tlstax.plan import at_work
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.admission import Admission, Leeway, admit, beside_others
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.elsewhere import Room
-from tlstax.records.external import AtWork, ExternalServer
+from tlstax.records.beforehand import AtWork
+from tlstax.records.beforehand import ExternalServer as Promised
 from tlstax.records.trial import Machine
-from tlstax.run import external_paths
 from tlstax.run.at_work import found_there
-from tlstax.run.bench import Bench, Needs, furnished, guest_terms
+from tlstax.run.bench import Bench, Equipment, Needs, Paths, external_terms, furnished
 from tlstax.run.benches import (
     Benches,
     Say,
     Specimens,
+    left_out,
     open_benches,
     option_of,
-    paths_of_libraries,
     with_counters,
 )
-from tlstax.run.cpus import machine_of
-from tlstax.run.external_paths import check_paths
-from tlstax.run.pilot import piloted
+from tlstax.run.pilot import machine_of, piloted
+from tlstax.specimens.certificates import issue
+from tlstax.specimens.sessions import Session, open_session
 from tlstax.study import Study
 from tlstax.study.changes import (
     without_plaintext,
@@ -49,18 +56,18 @@ from tlstax.study.changes import (
     without_tables,
     without_tls_by,
 )
-from tlstax.study.client_kinds.known import kind_of
-from tlstax.study.client_kinds.sysbench import NAME as SYSBENCH
+from tlstax.study.client_kinds import SYSBENCH, kind_of
 from tlstax.study.factors import (
     CaseLevels,
     ServerChoice,
     factors_of,
 )
 from tlstax.study.job_parts import JobTerms
-from tlstax.study.level_names import ENGINE, UNSET
-from tlstax.study.needs import data_needs, has_plaintext, server_choices
-from tlstax.study.questions import asking_what_is_there
-from tlstax.support.errors import UserMistake
+from tlstax.study.labels import asking_what_is_there
+from tlstax.study.level_names import ENGINE, UNIX_SOCKET, UNSET
+from tlstax.study.needs import data_needs, has_plaintext, paths, server_choices
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS, LEADS_ANYWHERE
+from tlstax.support.errors import TlstaxError, UserMistake
 
 ALONE = (None,)
 """The external server of a study that has no other and names none."""
@@ -78,9 +85,9 @@ class ExternalRequest:
     one that is alone is reached.
     """
 
-    servers: Mapping[str | None, GuestAccess]
+    servers: Mapping[str | None, ExternalAccess]
     leeway: Leeway = field(default_factory=Leeway)
-    addresses: Mapping[str, GuestAddress] = field(default_factory=dict)
+    addresses: Mapping[str, ExternalAddress] = field(default_factory=dict)
 
     def ours(self, study: Study) -> tuple[ServerChoice, ...]:
         """The servers of our own that the study has beside them."""
@@ -116,7 +123,7 @@ def check_external(study: Study, servers: Collection[str | None] = ALONE) -> Non
             )
 
 
-def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_plaintext: bool) -> None:
+def check_clients(study: Study, level: str | None, access: ExternalAccess, *, allow_plaintext: bool) -> None:
     """UserMistake where a client of other makers is not to log in at this server, or cannot without a file.
 
     In the clear they encrypt a password, where one is asked for, with a key that they take from whoever
@@ -124,7 +131,7 @@ def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_
     """
     others = [case for case in study.included() if case.client != ENGINE and case.server == level]
     in_the_clear = next((case for case in others if case.tls in {"off", UNSET}), None)
-    address = guest.address
+    address = access.address
     is_here = address.socket is not None or is_loopback(address.host)
     if in_the_clear is not None and not is_here and not allow_plaintext:
         raise UserMistake(
@@ -133,7 +140,7 @@ def check_clients(study: Study, level: str | None, guest: GuestAccess, *, allow_
             remedy="permit it with --allow-plaintext where nobody is between, or measure TLS alone with "
             "--ssl-mode=REQUIRED",
         )
-    if guest.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
+    if access.tls.ca_file is None and any(case.client == SYSBENCH and case.is_encrypted for case in others):
         raise UserMistake(
             f"{SYSBENCH} begins no TLS without the file of an authority",
             remedy="name the server's with --ssl-ca (with --allow-plaintext, since that demands TLS)",
@@ -145,8 +152,8 @@ class _LetIn:
     """An external server that lets the run work there, and what jobs on it have in common."""
 
     level: str | None
-    access: GuestAccess
-    server: GuestServer
+    access: ExternalAccess
+    server: ExternalServer
     terms: JobTerms
     near: Near | None
 
@@ -171,7 +178,7 @@ class _Party:
     no_plaintext: Reasons
     ways: Mapping[str, Way]
 
-    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> ExternalServer:
+    def record(self, admission: Admission, round_trip_s: float, seen: AtWork | None) -> Promised:
         """What the run's header has of a server that answers within this; `seen` is what others do there."""
         level = admission.server
         left_out = self.no_plaintext.get(level, ""), self.no_tables.get(level, "")
@@ -179,7 +186,7 @@ class _Party:
 
 
 @contextmanager
-def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who hears of it)
+def open_external(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who hears of it)
     study: Study,
     asked: ExternalRequest,
     specimens: Specimens,
@@ -188,18 +195,21 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
     warn: Say | None = None,
     cpus: AskedCpus = AskedCpus(),  # noqa: B008 (frozen)
     fleet: Fleet | None = None,
+    sampling: Sampling | None = None,
 ) -> Iterator[Benches]:
     """The benches on external servers, and on private ones where the study has those beside them.
 
     The study is one that `check_external` lets pass, and `specimens` what it names otherwise. Every external
     server is asked all that may stand in the way before a private one is started, and before a load table is
     made. UserMistake where the study has no room at one of them. `warn` gets what has to be left there, in
-    place of `say`. `cpus` are those that the user asked for. With a `fleet` the load comes from there.
+    place of `say`. `cpus` are those that the user asked for. With a `fleet` the load comes from there;
+    `sampling` is what can be sampled of profiled trials.
     """
     ours = asked.ours(study)
     described, events = with_counters(describe_machine())
+    equipment = specimens.equipment(events, sampling, None, fleet)
     with ExitStack() as stack:
-        arrival = _Arrival(asked, say, warn or say, is_here=fleet is None)
+        arrival = _Arrival(asked, equipment, say, warn or say)
         party = arrival.let_in(stack, study, needs)
         if ours:
             machine = machine_of(cpus)
@@ -207,30 +217,40 @@ def open_guest(  # noqa: PLR0913, PLR0917 (what is measured, on what, and who he
                 machine = piloted(
                     party.study, specimens, party.needs, machine, say, external=frozenset(asked.servers)
                 )
-            opened = open_benches(
-                party.study, specimens, party.needs, say, machine=machine, only=ours, fleet=fleet
+            private = open_benches(
+                party.study,
+                specimens,
+                party.needs,
+                say,
+                machine=machine,
+                only=ours,
+                fleet=fleet,
+                sampling=sampling,
             )
-            benches = stack.enter_context(opened)
+            benches = stack.enter_context(private)
         else:
             here = [own.near for own in party.members if own.near is not None]
             machine = _of_client_alone(described, cpus, here)
             benches = Benches(machine, specimens.described(), fleet=fleet)
         seen: dict[str | None, AtWork] = {}
+        promised: list[Promised] = []
         for own, admission in zip(party.members, party.admitted, strict=True):
-            bench = _furnished(stack, own, party, specimens, benches.machine, say)
-            bench.counted_events, bench.fleet = events, fleet
+            bench = stack.enter_context(_furnished(own, party, equipment, benches.machine, say))
             if asked.leeway.looks:
                 seen[own.level] = _looked(party.study, own, bench, asked.leeway, say)
-            along = stack.enter_context(external_paths.open_paths(party.study, own.access, bench))
+            running, along = stack.enter_context(open_paths(party.study, own.access, bench))
             round_trip_s = server_facts.round_trip_s(bench.admin)
             found_ways = {**party.ways, **along}.values()
             farthest_s = max([round_trip_s, *(way.round_trip_s for way in found_ways)])
-            benches.external = (*benches.external, party.record(admission, farthest_s, seen.get(own.level)))
-            benches.specimens = (own.server.specimen, *benches.specimens)
-            benches.add(ServerChoice(own.level), bench)
-            stack.enter_context(_watched_there(own.access, bench, say))
-        benches.admitted = beside_others(party.study, seen.values())
-        yield benches
+            promised.append(party.record(admission, farthest_s, seen.get(own.level)))
+            benches.add(ServerChoice(own.level), replace(bench, paths=running))
+        theirs = [own.server.specimen for own in reversed(party.members)]
+        yield replace(
+            benches,
+            specimens=(*theirs, *benches.specimens),
+            external=tuple(promised),
+            admitted=beside_others(party.study, seen.values()),
+        )
 
 
 class QuietBench(NamedTuple):
@@ -248,7 +268,7 @@ class QuietBench(NamedTuple):
 
 @contextmanager
 def open_quiet_bench(
-    access: GuestAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
+    access: ExternalAccess, needs: Needs, say: Say, warn: Say, at_most: int | None
 ) -> Iterator[QuietBench]:
     """The bench on an external server for what is no study: statements that read nothing, and no table.
 
@@ -256,9 +276,9 @@ def open_quiet_bench(
     let in, or the server's process cannot be read at the host that was named.
     """
     engine_command()
-    machine = describe_machine()
+    equipment, machine = Equipment(), describe_machine()
     with ExitStack() as stack:
-        server, terms = stack.enter_context(guest_terms(access, needs, warn))
+        server, terms = stack.enter_context(external_terms(access, needs, equipment, warn))
         refusal = server.no_plaintext()
         demanded = f"{access.tls.mode_by} demands TLS" if access.tls.mode in DEMANDING else ""
         room = server.room(at_most)
@@ -266,16 +286,16 @@ def open_quiet_bench(
         cpus = () if here is None else _beside([here], machine.client_cpus)
         machine = machine.model_copy(update={"server_cpus": (), "client_cpus": cpus})
         terms = terms.model_copy(update={"client_cpus": cpus})
-        bench = stack.enter_context(furnished(server, terms, needs, machine, say))
-        bench.near = here.pid if here is not None else None
-        stack.enter_context(_watched_there(access, bench, say))
+        admin, data = stack.enter_context(furnished(server, needs, say))
+        far = stack.enter_context(_watched_there(access, admin, say))
+        bench = Bench(server, terms, machine, admin, equipment, data, far=far)
         yield QuietBench(bench, room, demanded if refusal is None else refusal.message, here)
 
 
 def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -> AtWork:
     """Whether others are at work at this server, and how much load it bears beside them."""
     # One connection cannot come from several machines.
-    raises = leeway.raises_load and bench.fleet is None
+    raises = leeway.raises_load and bench.equipment.fleet is None
     seen = found_there(study, own.level, bench, raises=raises)
     say(at_work.words(seen) or f"nobody else is at work at {own.access.address}")
     return seen
@@ -283,12 +303,12 @@ def _looked(study: Study, own: _LetIn, bench: Bench, leeway: Leeway, say: Say) -
 
 @dataclass(frozen=True)
 class _Arrival:
-    """How a run gets into its external servers; `is_here` is whether the load comes from this machine."""
+    """How a run gets into its external servers."""
 
     asked: ExternalRequest
+    equipment: Equipment
     say: Say
     warn: Say
-    is_here: bool
 
     def let_in(self, stack: ExitStack, study: Study, needs: Needs) -> _Party:
         """The servers until the stack is left, and the study as it can be at all of them.
@@ -297,7 +317,7 @@ class _Arrival:
         """
         asked, leeway = self.asked, self.asked.leeway
         for access in asked.servers.values():
-            external_paths.check_ends(study, access)
+            check_ends(study, access)
         if len(asked.servers) > 1:
             ways.check_are_several(tuple(asked.servers.values()))
         members, study, needs, no_tables = self._entered(stack, study, needs)
@@ -315,7 +335,7 @@ class _Arrival:
             self.say(f"{own.access.address} gets {admission.words()}")
             if own.near is not None:
                 self.say(own.near.words)
-            external_paths.check_reach(study, own.access, own.near)
+            check_reach(study, own.access, own.near)
         return _Party(members, study, needs, admitted, no_tables, no_plaintext, found)
 
     def _entered(
@@ -332,8 +352,11 @@ class _Arrival:
             with ExitStack() as attempt:
                 try:
                     for level, access in self.asked.servers.items():
-                        server, terms = attempt.enter_context(guest_terms(access, needs, self.warn))
-                        near = server.near() if self.is_here and access.host is None else None
+                        server, terms = attempt.enter_context(
+                            external_terms(access, needs, self.equipment, self.warn)
+                        )
+                        is_here = self.equipment.fleet is None and access.host is None
+                        near = server.near() if is_here else None
                         members.append(_LetIn(level, access, server, terms, near))
                 except NothingMayBeMade as refusal:
                     changed = without_tables(study) if self.asked.leeway.no_tables else None
@@ -406,35 +429,142 @@ def _beside(here: Sequence[Near], usual: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(left)) or (usual if any(near.pid is not None for near in here) else ())
 
 
-def _furnished(  # noqa: PLR0913, PLR0917 (what a bench is made of)
-    stack: ExitStack, own: _LetIn, party: _Party, specimens: Specimens, machine: Machine, say: Say
-) -> Bench:
-    """The bench on one of the servers, until the stack is left."""
+@contextmanager
+def _furnished(
+    own: _LetIn, party: _Party, equipment: Equipment, machine: Machine, say: Say
+) -> Iterator[Bench]:
+    """The bench on one of the servers."""
     terms = own.terms.model_copy(
         update={
-            "client_libraries": paths_of_libraries(specimens.tls_libraries),
             "client_cpus": machine.client_cpus,
             "addresses": {name: way.endpoint for name, way in party.ways.items()},
         }
     )
     machine = machine.model_copy(update={"server_cpus": ()})
-    bench = stack.enter_context(furnished(own.server, terms, party.needs, machine, say))
-    bench.client_claims = {name: library.claim() for name, library in specimens.tls_libraries.items()}
-    bench.clients = specimens.clients
-    bench.near = own.near.pid if own.near is not None else None
-    return bench
+    tree = TreeClock(own.near.tree) if own.near is not None and own.near.tree is not None else None
+    with (
+        tree or nullcontext(),
+        furnished(own.server, party.needs, say) as (admin, data),
+        _watched_there(own.access, admin, say) as far,
+    ):
+        if tree is not None:
+            tree.around()
+            say(f"it starts others: the CPU time of all is read {tree.words}")
+        yield Bench(own.server, terms, machine, admin, equipment, data, far=far, tree=tree)
 
 
 @contextmanager
-def _watched_there(guest: GuestAccess, bench: Bench, say: Say) -> Iterator[None]:
-    """While the server's process is read where it runs, if asked for. MachineFault where it cannot be."""
-    ends = answering.ends_of(bench.admin) if guest.host is not None else None
-    if guest.host is None or ends is None:
-        yield
+def _watched_there(access: ExternalAccess, admin: Database, say: Say) -> Iterator[FarProcess | None]:
+    """The server's process as it is read where it runs, if asked for. MachineFault where it cannot be."""
+    ends = answering.ends_of(admin) if access.host is not None else None
+    if access.host is None or ends is None:
+        yield None
         return
-    say(f"looking for the server's process at {guest.host}")
+    say(f"looking for the server's process at {access.host}")
     program = built_beside("tlstax-watch")
-    with FarProcess(guest.host, program, ConnectionEnds(str(ends[0]), guest.address.port)) as process:
+    with FarProcess(access.host, program, ConnectionEnds(str(ends[0]), access.address.port)) as process:
         say(f"the server is process {process.pid} ({process.name}) there")
-        bench.far = process
-        yield
+        if process.cpu_source is not None:
+            say(f"it starts others: the CPU time of all is read {WORDS[process.cpu_source]}")
+        yield process
+
+
+BROKEN_OFF = 10
+"""How many connects may be broken off when paths are started: each is up when it brings a greeting."""
+
+
+def check_paths(study: Study, servers: Collection[str | None]) -> None:
+    """UserMistake for a path that leads to no external server; `servers` are their levels of `server`."""
+    if any(case.path == UNIX_SOCKET and case.server in servers for case in study.included()):
+        raise UserMistake(
+            "an external server's Unix socket is an address of its own",
+            remedy="name it in the URL: mysql://user@/schema?socket=/run/mysqld/mysqld.sock",
+        )
+
+
+def check_ends(study: Study, access: ExternalAccess) -> None:
+    """UserMistake for a path that does not go with how this server is reached, before anybody logs in."""
+    for name in paths(study):
+        if access.address.socket is not None:
+            raise _cannot_lead(name, "it leads over TCP, and the server was named by its Unix socket")
+        if access.tls.verify != "none" and name in ENDS_TLS:
+            raise _cannot_lead(
+                name,
+                f"it ends the client's TLS with a certificate of tlstax's own, and {access.tls.mode_by} "
+                "verifies the server's",
+            )
+        if access.tls.verify == "identity" and name not in ENDS_TLS | BEGINS_TLS:
+            raise _cannot_lead(
+                name,
+                f"{access.tls.mode_by} verifies the name in the certificate, and clients connect to the "
+                "path, at 127.0.0.1",
+                "use --ssl-mode=VERIFY_CA",
+            )
+
+
+def _cannot_lead(name: str, why: str, remedy: str = "leave the path out") -> UserMistake:
+    return UserMistake(f"the path {name} cannot lead to this server: {why}", remedy=remedy)
+
+
+def check_reach(study: Study, access: ExternalAccess, here: Near | None) -> None:
+    """UserMistake for a path with an end beside the server, where that is not this machine."""
+    if here is not None and here.pid is not None:
+        return
+    for name in paths(study):
+        if name not in LEADS_ANYWHERE:
+            raise _cannot_lead(
+                name,
+                f"one of its programs must run beside the server, and {access.address} is not seen to be a "
+                "server of this machine",
+                "open that way yourself, and measure your end of it with --address "
+                f"{name.partition('-')[0]}=127.0.0.1:PORT",
+            )
+
+
+@contextmanager
+def open_paths(
+    study: Study, access: ExternalAccess, bench: Bench
+) -> Iterator[tuple[Paths, Mapping[str, Way]]]:
+    """Start the study's paths, and see by logins through each that the same server is behind it.
+
+    The paths, and what was seen of each, by its name. UserMistake or MachineFault where one does not come up.
+    """
+    names = paths(study)
+    if not names:
+        yield {}, {}
+        return
+    conditions.check_connect_errors(bench.admin, access, BROKEN_OFF, "starting a path")
+    with ExitStack() as stack:
+        session = stack.enter_context(open_session())
+        ends = _ends(access, bench, session)
+        running: dict[tuple[str, bool], RunningPath] = {}
+        seen: dict[str, Way] = {}
+        for name in names:
+            try:
+                path = stack.enter_context(open_path(name, ends))
+                entry = path.entry
+                assert isinstance(entry, TcpEndpoint)  # noqa: S101 (all of them have a port)
+                at = {name: ExternalAddress(host=entry.host, port=entry.port)}
+                # One that begins TLS itself is for clients that have none.
+                tls = ExternalTls() if name in BEGINS_TLS - ENDS_TLS else None
+                seen |= ways.look(access, bench.terms.account.database, at, option="--path", tls=tls)
+            except TlstaxError as error:
+                raise left_out(error, study, {"path": name}) from error
+            running[name, False] = path
+        # A login that succeeds has the server forget what was broken off.
+        bench.server.is_alive()
+        yield running, seen
+
+
+def _ends(access: ExternalAccess, bench: Bench, session: Session) -> Ends:
+    issued = issue(session.new_directory())
+    ca_file = access.tls.ca_file
+    certificates = issued if ca_file is None else replace(issued, ca_file=Path(ca_file))
+    return Ends(
+        session=session,
+        server_port=access.address.port,
+        server_host=access.address.host,
+        certificates=certificates,
+        verify=access.tls.verify,
+        near_cpus=bench.machine.client_cpus,
+    )

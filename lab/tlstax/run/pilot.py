@@ -1,32 +1,70 @@
-"""The pilot: before the first block the busiest cases run for a moment, and say how to share out the CPUs.
+"""Which CPUs and load machines a run has: as asked for, as in the run that is resumed, or as a pilot finds.
 
-It has a server of its own, and what is measured is started with its CPUs afterwards. A server that was moved
-would be another one: its memory stays near the CPUs that it was started on, and so does what it chose by
-their number.
+Before the first block the busiest cases run for a moment. They have a server of their own, and what is
+measured is started with its CPUs afterwards. A server that was moved would be another one: its memory stays
+near the CPUs that it was started on, and so does what it chose by their number. Where the load comes from
+other machines, as many are taken as keep the server busy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from tlstax.clients.fleet import Fleet
+from tlstax.clients.fleet_messages import Peer
 from tlstax.contract import Job
 from tlstax.mysql import connection_log
-from tlstax.observers.machine import available_cpus, physical_cores
-from tlstax.plan.cpu_shares import Core
+from tlstax.observers.machine import ROOT, available_cpus, describe_machine, physical_cores, split_as_asked
+from tlstax.plan.cpu_shares import FEWEST_CORES, PILOT_S, AskedCpus, Core, Split, pilot_cases, shared_by
 from tlstax.plan.jobs import job_for
-from tlstax.plan.pilot import FEWEST_CORES, PILOT_S, pilot_cases, shared_by
 from tlstax.plan.timing import window_s
-from tlstax.records.pilot import Pilot, PilotLoad
-from tlstax.records.trial import Machine, Trial, TrialRecord
+from tlstax.records.beforehand import LoadStep, Pilot, PilotLoad
+from tlstax.records.trial import LoadMachines, Machine, RunHeader, StoredRun, Trial, TrialRecord
+from tlstax.records.window import BUSY
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.benches import Benches, Say, Specimens, open_benches
+from tlstax.run.resume import ANEW
 from tlstax.run.trial import run_trial
 from tlstax.study import Case, Study
 from tlstax.study.factors import ServerChoice
 from tlstax.support import interruption
-from tlstax.support.text import counted
+from tlstax.support.errors import UserMistake
+from tlstax.support.text import as_ranges, counted, enumerated
+
+
+def machine_of(
+    asked: AskedCpus,
+    resumed: StoredRun | None = None,
+    available: AbstractSet[int] | None = None,
+    root: Path = ROOT,
+) -> Machine:
+    """The machine with its CPUs shared out; where a run is resumed that had a pilot, as they were then.
+
+    UserMistake where CPUs were asked for that cannot be had so, and where those of then cannot be had.
+    """
+    cpus = available_cpus() if available is None else available
+    header = resumed.header if resumed is not None else None
+    if header is not None and header.machine.pilot is not None and not asked.is_any:
+        described = describe_machine(cpus, root, _of_then(header, cpus))
+        return described.model_copy(update={"pilot": header.machine.pilot})
+    described = describe_machine(cpus, root, split_as_asked(asked, cpus, root))
+    return described.model_copy(update={"cpus_asked_for": asked.is_any})
+
+
+def _of_then(header: RunHeader, cpus: AbstractSet[int]) -> Split:
+    split = Split(header.machine.server_cpus, header.machine.client_cpus)
+    lacking = {*split.server_cpus, *split.client_cpus} - cpus
+    if lacking:
+        raise UserMistake(
+            f"run {header.run} was begun with {split.words()} and is now without CPU {as_ranges(lacking)}",
+            remedy=f"let it have them, or {ANEW}",
+        )
+    return split
+
 
 MOST_ROWS = 100_000
 """Rows of the pilot's table: what a point select costs hardly depends on them, and filling it does."""
@@ -80,12 +118,13 @@ def measured(cases: Sequence[Case], study: Study, opened: Opened, say: Say) -> l
     """What each of these cases of one server uses on both sides; a case that fails is passed over."""
     loads = []
     choice = cases[0].levels.server_choice
-    with opened(choice) as benches, benches.using(choice) as bench:
+    with opened(choice) as benches:
         for place, case in enumerate(cases):
             interruption.check()
             trial = Trial(block=0, position=place, case=case)
-            record = run_trial(trial, pilot_job(trial, study, bench), bench)
-            bench.revive(record.failure, say)
+            with benches.using(choice) as bench:
+                record = run_trial(trial, pilot_job(trial, study, bench), bench)
+                benches.revive(choice, record.failure, say)
             loads.append(load_of(record))
     return [load for load in loads if load is not None]
 
@@ -112,3 +151,78 @@ def pilot_job(trial: Trial, study: Study, bench: Bench) -> Job:
 
 def _unsaid(_: str) -> None:
     """Of a server that is gone in a moment, its steps would be taken for those of the run's."""
+
+
+MOST_CASES = 4
+"""Cases that are tried with each number of machines: what matters is whether clients can send enough."""
+
+
+@dataclass(frozen=True)
+class LoadFrom:
+    """Which machines the load is to come from, and the address at which they reach the server.
+
+    When one is gone, the run waits `patience_s` to be ended by whoever began it, and else fails. Clients come
+    from all addresses of their machines where the server is ours; an external one's account may be for one.
+    """
+
+    peers: tuple[Peer, ...]
+    server_address: str
+    patience_s: float = 0.0
+    is_private: bool = True
+
+
+@contextmanager
+def connected(load: LoadFrom, say: Say) -> Iterator[Fleet]:
+    """The machines, connected until the block ends. MachineFault where one cannot be reached."""
+    say(f"connecting to {enumerated([peer.name for peer in load.peers])}, where the load comes from")
+    peers, address = load.peers, load.server_address
+    with Fleet(peers, address, load.patience_s, all_addresses=load.is_private) as fleet:
+        yield fleet
+
+
+def with_all_cpus(machine: Machine, asked: AskedCpus) -> Machine:
+    """The machine with all CPUs that may be used given to the server, or those that were asked for."""
+    cpus = asked.server if asked.server is not None else tuple(sorted(available_cpus()))
+    given = {"server_cpus": cpus, "client_cpus": (), "cpus_asked_for": asked.server is not None}
+    return machine.model_copy(update={**given, "notes": ()})
+
+
+def taken(fleet: Fleet, study: Study, benches: Benches, say: Say) -> LoadMachines:
+    """Have the load come from the fewest machines that keep the server busy, from all where none do.
+
+    What they made of it is in the steps; without, there was nothing to choose.
+    """
+    cases, offered = pilot_cases(study)[:MOST_CASES], len(fleet.peers)
+    steps: list[LoadStep] = []
+    if cases and offered > 1:
+        say(f"a pilot of {counted(len(cases), 'case')} finds out how many machines load the server")
+        for count in range(1, offered + 1):
+            interruption.check()
+            fleet.use_first(count)
+            steps.append(LoadStep(machines=count, server_busy=_least_busy(cases, study, benches, say)))
+            if (steps[-1].server_busy or 0.0) >= BUSY:
+                break
+    return LoadMachines(
+        server_address=fleet.server_address, machines=fleet.machines, offered=offered, steps=tuple(steps)
+    )
+
+
+def _least_busy(cases: Sequence[Case], study: Study, benches: Benches, say: Say) -> float | None:
+    """The share of the server's CPUs that worked in the case in which that was least; None out of reach."""
+    found = []
+    choice = cases[0].levels.server_choice
+    for place, case in enumerate(cases):
+        with benches.using(choice) as bench:
+            trial = Trial(block=0, position=place, case=case)
+            record = run_trial(trial, pilot_job(trial, study, bench), bench)
+            benches.revive(choice, record.failure, say)
+            found.append(_busy(record, len(bench.machine.server_cpus)))
+    known = [busy for busy in found if busy is not None]
+    return round(min(known), 3) if known else None
+
+
+def _busy(record: TrialRecord, cpus: int) -> float | None:
+    window = record.window
+    if record.failure or window is None or window.server is None or not cpus or not window.took_s:
+        return None
+    return (window.server.cpu_total_us or 0.0) / 1e6 / window.took_s / cpus

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from tlstax.plan.admission import without_room
-from tlstax.plan.fitting import Fitting, Took
+from tlstax.plan.budget import Fitting, Took
 from tlstax.plan.order import blocks, cases, trials_per_block
 from tlstax.plan.sittings import Sitting
 from tlstax.records.trial import RunHeader, StoredRun, Trial, TrialRecord
@@ -17,19 +17,18 @@ from tlstax.results.live import LiveRun
 from tlstax.run.benches import Benches
 from tlstax.run.block import Where, external, run_block
 from tlstax.run.early_abort import stop_on_the_users_mistake, stop_where_nothing_can_be_done
-from tlstax.run.key_support import accepted
 from tlstax.run.preparing import Listener, Request, begun, needs_of, opened
 from tlstax.run.progress import Outlook, Step
 from tlstax.run.resume import slim, spent_s
 from tlstax.run.server_variables import check_switchable
-from tlstax.run.tls_support import settled
+from tlstax.run.tls_support import accepted, settled
+from tlstax.stats.live import Account
 from tlstax.stats.stopping import Continue, Stop, Taken, decide
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, TlstaxError
-from tlstax.topics.live import Account
 
 
 class Watcher(Listener, Protocol):

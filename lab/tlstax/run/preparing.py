@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tlstax import __version__
 from tlstax.observers.machine import check_usable, split_as_asked
@@ -17,21 +17,20 @@ from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.plan.order import cases
 from tlstax.plan.sittings import most_held
 from tlstax.plan.timing import trial_duration_s
-from tlstax.records.external import ExternalServer
-from tlstax.records.predicted import Predictions
+from tlstax.records.beforehand import ExternalServer, Predictions
 from tlstax.records.trial import Changes, LoadMachines, Machine, RunHeader, Specimen, StoredRun
 from tlstax.run.bench import Needs
 from tlstax.run.benches import SPARE_CONNECTIONS, Benches, obtain, open_benches
-from tlstax.run.cpus import machine_of
-from tlstax.run.external import ExternalRequest, check_external, open_guest
-from tlstax.run.load import LoadFrom, connected, taken, with_all_cpus
-from tlstax.run.pilot import piloted
+from tlstax.run.pilot import LoadFrom, connected, machine_of, piloted, taken, with_all_cpus
 from tlstax.run.resume import check_same
 from tlstax.run.room import check_room
 from tlstax.specimens.authorities import Bundle
 from tlstax.store import Store, new_run_id
 from tlstax.study import Study, configuration
 from tlstax.study.needs import data_needs, has_one_thread, server_choices
+
+if TYPE_CHECKING:
+    from tlstax.run.external import ExternalRequest
 
 
 class Listener(Protocol):
@@ -130,6 +129,11 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
     """
     study, say, asked = request.study, listener.step, request.external
     if asked is not None:
+        from tlstax.run.external import (  # noqa: PLC0415 (for external servers alone)
+            check_external,
+            open_external,
+        )
+
         check_external(study, asked.servers)
     if asked is None or asked.ours(study):
         split_as_asked(request.cpus)
@@ -147,8 +151,9 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
         given = nullcontext(request.turn) if request.turn is not None else None
         mine = stack.enter_context(given or turn(listener.warn, beside_others=request.beside_others))
         if asked is not None:
-            of_guest = open_guest(study, asked, specimens, needs, say, listener.warn, request.cpus, fleet)
-            benches = stack.enter_context(of_guest)
+            opening = open_external(
+                study, asked, specimens, needs, say, listener.warn, request.cpus, fleet, sampling
+            )
         else:
             machine = machine_of(request.cpus, request.resumed)
             if has_one_thread(study):
@@ -157,14 +162,12 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
                 machine = with_all_cpus(machine, request.cpus)
             elif request.resumed is None and not request.cpus.is_any:
                 machine = piloted(study, specimens, needs, machine, say)
-            of_ours = open_benches(study, specimens, needs, say, machine=machine, fleet=fleet)
-            benches = stack.enter_context(of_ours)
-        benches.turn = mine
-        if fleet is not None:
-            benches.load = taken(fleet, study, benches, say)
-        for bench in benches.benches.values():
-            bench.sampling = sampling
-        yield benches
+            opening = open_benches(
+                study, specimens, needs, say, machine=machine, fleet=fleet, sampling=sampling
+            )
+        benches = stack.enter_context(opening)
+        load = taken(fleet, study, benches, say) if fleet is not None else None
+        yield replace(benches, turn=mine, load=load)
 
 
 def _all_pooled(study: Study) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, error_codes, innodb, session, table
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql import answers, session, table
+from tlstax.mysql.database import TABLE_EXISTS, Database, SqlError, error_number, is_connection_error
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
 from tlstax.study.case_workload import CaseWorkload
@@ -112,12 +113,12 @@ class TrialData:
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
     """The statement was refused, or it was not carried out because the connection is gone."""
     why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
-    if error_codes.is_of_connection(error):
+    if is_connection_error(error):
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
         f"workload {own.name}: the server refuses a statement of {which} {why}",
         remedy="give yours another name, or drop the existing one if nobody needs it"
-        if error_codes.number_of(error) == error_codes.TABLE_EXISTS
+        if error_number(error) == TABLE_EXISTS
         else "",
     )
 
@@ -128,7 +129,7 @@ def _settle(database: Database, name: str) -> None:
     Changed pages of the table are written, and InnoDB's purge is waited for. An account that may not do the
     one or see the other goes without: an external server does its work whenever it likes.
     """
-    innodb.write_changed_pages(database, name)
+    table.write_changed_pages(database, name)
     deadline = time.monotonic() + SETTLING_S
-    while innodb.is_purging(database) and time.monotonic() < deadline:
+    while table.is_purging(database) and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN_S)

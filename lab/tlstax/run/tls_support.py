@@ -1,25 +1,28 @@
-"""Which TLS versions the servers of a study have, found by asking them; and a study cut to what they have."""
+"""What the servers of a study agree on with its clients, found by asking them; and a study cut to that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Job
-from tlstax.plan.jobs import job_for
+from tlstax.plan.jobs import job_for, longest_warmup_s
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Exclusion, Level, Study
+from tlstax.study.design import Case
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, ServerChoice
-from tlstax.study.level_names import LEFT_TO_THE_DRIVER, OWN
+from tlstax.study.labels import full_label
+from tlstax.study.level_names import HYBRIDS, LEFT_TO_THE_DRIVER, MLDSA, OWN
 from tlstax.support.errors import UserMistake
 
 VERSIONS = ("1.3", "1.2", "1.1", "1.0")
 """The newest first."""
 
 ASK_S, PATIENCE_S = 0.02, 30.0
-ASKED_OF_EXTERNAL = 3
-"""Connections by which an external server is asked: the second may resume the first one's session."""
+ASKED = 3
+"""Connections by which a server is asked: the second may resume the first one's session."""
 
 Able = Mapping[str, bool]
 """TLS versions that a server has, and whether it resumes sessions there."""
@@ -124,31 +127,30 @@ def _asked(study: Study, benches: Benches, choice: ServerChoice, versions: Seque
 def _tried(bench: Bench, version: str, choice: ServerChoice, library: str) -> bool | None:
     """Whether sessions of this version are resumed; None where the server lacks the version.
 
-    A client that fails for another reason counts as a yes: the trials will show what is wrong. At an external
-    server it makes a few connections one after another, and needs no table.
+    A client that fails for another reason counts as a yes: the trials will show what is wrong. It makes a few
+    connections one after another, and needs no table.
     """
     levels: dict[str, Level] = {
         "tls": version,
         "certificate": choice.certificate,
         "client_tls_library": library,
         "resumption": "on",
-        "workload": "reconnect",
+        "workload": "reconnect-ping",
+        "queries": ASKED,
         "connections": 1,
     }
-    if bench.guest:
-        levels |= {"workload": "reconnect-ping", "queries": ASKED_OF_EXTERNAL}
     terms = bench.terms.model_copy(update={"duration_s": ASK_S})
     stays = bench.server.connected()
     try:
-        return _resumed(job_for(CaseLevels.of(levels), terms, sequence=0), bench)
+        return _resumed(job_for(CaseLevels.of(levels), terms, sequence=0))
     except ClientFailure as failure:
         return None if failure.tls_was_refused() else True
     finally:
         bench.server.wait_until_gone(stays)
 
 
-def _resumed(job: Job, bench: Bench) -> bool:
-    with LoadClient(bench.command, job) as client:
+def _resumed(job: Job) -> bool:
+    with LoadClient(engine_command(), job) as client:
         client.wait_ready(PATIENCE_S)
         client.go()
         done = client.wait_done(PATIENCE_S)
@@ -161,3 +163,57 @@ def _named(versions: Sequence[str]) -> str:
 
 def _has(able: Able) -> str:
     return f"it has {', '.join(f'TLS {version}' for version in able)}" if able else "it has no TLS at all"
+
+
+NOT_EVERYWHERE = frozenset({"ed25519", *MLDSA})
+"""Keys that not every server signs with, nor every client verifies."""
+
+
+def accepted(study: Study, benches: Benches, say: Callable[[str], None]) -> Study:
+    """The study without the cases in which server and client do not agree on such a key, or a hybrid group.
+
+    Each combination is asked once, with the client of its cases. What is left out is said, in the words of
+    whoever refused.
+    """
+    known: dict[Hashable, str] = {}
+    refused: list[Exclusion] = []
+    for case in _in_question(study):
+        question = _question(case)
+        if question not in known:
+            known[question] = _refusal(case, benches)
+            if known[question]:
+                words = full_label(Case(levels=case, role="treatment"), study)
+                say(f"left out: {words} ({known[question]})")
+        if known[question]:
+            refused.append(Exclusion(levels=dict(case), why=known[question]))
+    if not refused:
+        return study
+    return Study.model_validate({**dict(study), "exclude": (*study.exclude, *refused)})
+
+
+def _in_question(study: Study) -> Iterator[CaseLevels]:
+    for case in study.included():
+        if case.is_encrypted and (case.certificate in NOT_EVERYWHERE or case.group in HYBRIDS):
+            yield case
+
+
+def _question(case: CaseLevels) -> Hashable:
+    """All that an agreement depends on: the server, the client and its library, version and groups."""
+    return case.server_choice, case.client, case.client_tls_library, case.tls, case.group, case.proves_client
+
+
+def _refusal(case: CaseLevels, benches: Benches) -> str:
+    """Why they do not agree; empty where they do."""
+    with benches.using(case.server_choice) as bench:
+        try:
+            _connect(case, bench)
+        except ClientFailure as failure:
+            return str(failure)
+    return ""
+
+
+def _connect(case: CaseLevels, bench: Bench) -> None:
+    one = case | {"connections": 1}
+    job = job_for(one, bench.terms_of(one).model_copy(update={"duration_s": ASK_S}), sequence=0)
+    with bench.client(one, job, None) as client:
+        client.wait_ready(PATIENCE_S + longest_warmup_s(job))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
-from tlstax.clients.client import Client
+from tlstax.clients.process import Client
 from tlstax.contract import Done, Job
-from tlstax.mysql import connection_log, row_samples, status
-from tlstax.network.tap.capturing import capturing
+from tlstax.mysql import answers, connection_log, status
+from tlstax.network.tap.opening import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
 from tlstax.observers.sides import Side
@@ -20,11 +19,17 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
-from tlstax.run.burning import Burning
-from tlstax.run.gathering import GRACE_S, Gathered, Passed, made_ready, observed_of_server
-from tlstax.run.lock_counting import LockCounting
-from tlstax.run.route_guard import travelling
-from tlstax.run.watching import counters_of, watched
+from tlstax.run.server_pages import Burning, LockCounting
+from tlstax.run.trial_evidence import (
+    GRACE_S,
+    Gathered,
+    Passed,
+    counters_of,
+    made_ready,
+    observed_of_server,
+    travelling,
+    watched,
+)
 from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
 
@@ -82,7 +87,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
         finally:
             gathered.of_client(client)
     bench.server.wait_until_gone(stays)
-    status_delta = status.status_delta(status_before, _read_status_after(bench, status_before))
+    status_after = bench.server.settled_status(admin, status.connected(status_before))
+    status_delta = status.status_delta(status_before, status_after)
     window = gathered.window
     gathered.server = observed_of_server(
         levels, bench, window, process.server_cpu(window.server), status_delta
@@ -90,7 +96,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)
-        gathered.row_mismatches = row_samples.mismatches(admin, gathered.done.row_samples, before)
+        gathered.row_mismatches = answers.mismatches(admin, gathered.done.row_samples, before)
 
 
 def _worked(client: Client, job: Job, bench: Bench) -> Done:
@@ -123,13 +129,9 @@ def _without_ended_threads(window: Window) -> Window:
 
 def _profiler(trial: Trial, bench: Bench, client_pid: int | None, watching: ExitStack) -> Profiler | None:
     """What samples a profiled trial, not sampling yet; None for the others."""
-    if not trial.profiled or bench.sampling is None:
+    sampling = bench.equipment.sampling
+    if not trial.profiled or sampling is None:
         return None
-    return watching.enter_context(Profiler(bench.server.pid, client_pid, bench.sampling, bench.machine))
-
-
-def _read_status_after(bench: Bench, before: Mapping[str, int]) -> dict[str, int]:
-    """The server's counters when the client has gone; at an external server others come and go."""
-    if bench.guest:
-        return status.read_status(bench.admin)
-    return status.read_settled_status(bench.admin, status.connected(before))
+    tree = bench.tree.tree if bench.tree is not None else None
+    profiler = Profiler(bench.server.pid, client_pid, sampling, bench.machine, server_tree=tree)
+    return watching.enter_context(profiler)

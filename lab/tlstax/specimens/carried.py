@@ -18,8 +18,7 @@ from tlstax.contract import Frozen
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.manifest import Manifest, Part
 from tlstax.specimens.recipe import CSource, Recipe
-from tlstax.specimens.sources import tar
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place, unpack_tar
 from tlstax.support.checkout import ROOT
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
@@ -115,7 +114,7 @@ def fill(recipe: Recipe, part: Path, place: Place) -> tuple[str, tuple[Part, ...
     MachineFault where the part has another specimen, or files that are not what they were.
     """
     try:
-        tar.unpack(part, place.work)
+        unpack_tar(part, place.work)
         kept = Manifest.model_validate_json((place.work / manifests.MANIFEST).read_text(encoding="utf-8"))
         meant = json.loads((place.work / manifests.DIGESTS).read_text(encoding="utf-8"))
         tree = place.work / manifests.TREE

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tlstax.specimens.fault import Fault
-from tlstax.specimens.server_build import ServerBuild, loader_of
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary, loader_of
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 

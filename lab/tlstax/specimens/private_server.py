@@ -9,7 +9,6 @@ it takes its first login.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
@@ -19,24 +18,23 @@ from tlstax.mysql import (
     accounts,
     answering,
     answers,
-    credentials,
-    error_codes,
-    login,
     server_facts,
+    server_tls,
+    status,
     table,
-    tls_facts,
 )
 from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import Database, SqlError, TableContent
+from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
+from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
-from tlstax.specimens import error_log
-from tlstax.specimens.burn_page import BurnPage
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.lock_page import LockPage
+from tlstax.specimens.processes import log_reason, log_tail
+from tlstax.specimens.server import MOST_DEATHS
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.specimens.shared_pages import BurnPage, LockPage
 from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -51,7 +49,7 @@ class PrivateServer:
 
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
         self._build = build
-        self._credentials = credentials.generate()
+        self._credentials = accounts.new_credentials()
         self._process = ServerProcess(build, session, settings)
         library = settings.tls_library
         self._library_claim: LibraryClaim | None = library.claim() if library else None
@@ -78,10 +76,22 @@ class PrivateServer:
             raise
         return server
 
-    def restart(self) -> None:
-        """Start it again on its own data after it died, on another port. Faults as of `start`."""
+    def restart(self) -> bool:
+        """Start it again on its own data, on another port: True. Faults as of `start`."""
         self._process.relaunch(self._answers)
         self._learn()
+        return True
+
+    def recover(self, deaths: int, say: Callable[[str], None]) -> Database:
+        """Start it again after it died, on its data; the administrator's new connection.
+
+        MachineFault where it has died too often, or does not come up.
+        """
+        if deaths > MOST_DEATHS:
+            raise MachineFault(f"{self.specimen.name} died {deaths} times: {self.log_tail(1)}")
+        say(f"the server died in a trial, which is not counted; starting it again ({deaths})")
+        self.restart()
+        return self.admin()
 
     @property
     def specimen(self) -> Specimen:
@@ -102,9 +112,9 @@ class PrivateServer:
     def load_account(self) -> Account:
         """An account with all rights on the schema `tlstax` and none elsewhere."""
         return Account(
-            user=credentials.LOAD_USER,
+            user=accounts.LOAD_USER,
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
 
     def account_by(self, plugin: str) -> Account:
@@ -114,9 +124,9 @@ class PrivateServer:
         alone. Both stay for as long as the server.
         """
         account = Account(
-            user=credentials.user_by_plugin(plugin),
+            user=accounts.user_by_plugin(plugin),
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
         try:
             with self.admin() as database:
@@ -135,9 +145,9 @@ class PrivateServer:
     def account_by_certificate(self) -> Account:
         """A load account that is let in only with the client's certificate. MachineFault where refused."""
         account = Account(
-            user=credentials.LOAD_USER_BY_CERTIFICATE,
+            user=accounts.LOAD_USER_BY_CERTIFICATE,
             password=self._credentials.load_password,
-            database=credentials.SCHEMA,
+            database=accounts.SCHEMA,
         )
         try:
             with self.admin() as database:
@@ -169,8 +179,23 @@ class PrivateServer:
         return self._process.certificates
 
     @property
+    def is_external(self) -> bool:
+        """It is one that tlstax started."""
+        return False
+
+    @property
+    def counts_us_alone(self) -> bool:
+        """Nobody else gets in."""
+        return True
+
+    @property
     def pid(self) -> int | None:
         """Its process id while it runs."""
+        return self._process.pid
+
+    @property
+    def watched_pid(self) -> int | None:
+        """The same."""
         return self._process.pid
 
     @property
@@ -214,10 +239,21 @@ class PrivateServer:
         """
         return answering.identity(database, self._listener)
 
+    def demands_certificate(self, database: Database, user: str) -> bool | None:
+        """Whether this user is let in only with a certificate."""
+        return accounts.demands_certificate(database, user)
+
+    def know_account(self) -> None:
+        """Nothing is to be done: its load accounts have logged in since it was started."""
+
+    def settled_status(self, database: Database, expected: int) -> dict[str, int]:
+        """Its counters, once no more than `expected` connections are left: what one counted may come late."""
+        return status.read_settled_status(database, expected)
+
     def admin(self) -> Database:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
         try:
-            return self._login(credentials.ADMINISTRATOR, self._credentials.admin_password)
+            return self._login(accounts.ADMINISTRATOR, self._credentials.admin_password)
         except SqlError as error:
             raise MachineFault(
                 f"{self.specimen.name} does not answer ({error.args[-1]}): {self._reason()}"
@@ -264,12 +300,12 @@ class PrivateServer:
         """Nothing is waited for."""
 
     def pause(self) -> None:
-        """Stop the process (SIGSTOP); it keeps its memory and connections."""
-        self._process.signal(signal.SIGSTOP)
+        """Stop it; it keeps its memory and connections."""
+        self._process.pause()
 
     def resume(self) -> None:
-        """Let it go on (SIGCONT)."""
-        self._process.signal(signal.SIGCONT)
+        """Let it go on."""
+        self._process.resume()
 
     def is_alive(self) -> bool:
         """Whether its process runs, paused or not."""
@@ -277,7 +313,7 @@ class PrivateServer:
 
     def log_tail(self, lines: int = 20) -> str:
         """The end of its error log."""
-        return error_log.tail(self._process.log_file, lines)
+        return log_tail(self._process.log_file, lines)
 
     def stop(self) -> None:
         """End it and remove its data, keys and sockets. May be called twice."""
@@ -292,14 +328,14 @@ class PrivateServer:
         self.stop()
 
     def _reason(self) -> str:
-        return error_log.reason(self._process.log_file)
+        return log_reason(self._process.log_file)
 
     def _answers(self) -> bool:
         """Whether a login succeeds; a refused one means that the accounts were not made."""
         try:
-            self._login(credentials.ADMINISTRATOR, self._credentials.admin_password).close()
+            self._login(accounts.ADMINISTRATOR, self._credentials.admin_password).close()
         except SqlError as error:
-            if error_codes.number_of(error) == error_codes.ACCESS_DENIED:
+            if error_number(error) == ACCESS_DENIED:
                 reason = self._reason()
                 raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False
@@ -311,7 +347,7 @@ class PrivateServer:
         self._remember_logins()
         with self.admin() as database:
             self._version, self._max_connections = server_facts.version_and_limit(database)
-            self._tls_library_version = tls_facts.read(database).library_version
+            self._tls_library_version = server_tls.facts(database).library_version
 
     def _remember_logins(self) -> None:
         """Log in once where that is remembered; of its own default the server does not say whether it is.
@@ -324,5 +360,5 @@ class PrivateServer:
             self._login(account.user, account.password).close()
 
     def _login(self, user: str, password: str) -> Database:
-        account = Account(user=user, password=password, database=credentials.SCHEMA)
-        return login.over_socket(self._process.socket_path, account)
+        account = Account(user=user, password=password, database=accounts.SCHEMA)
+        return log_in_over_socket(self._process.socket_path, account)

@@ -1,4 +1,4 @@
-"""Child processes that die with their parent however it dies, pinned and watched from before their exec.
+"""Child processes that die with their parent however it dies; ports for them, and what their logs say.
 
 The command line in front of the program is `setpriv --pdeathsig KILL`, a gate, and `taskset`, each of
 which replaces itself by the next, so the program keeps the process id of the child that was forked.
@@ -15,15 +15,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 GATE = 'read -r go && exec "$@" <"$0"'
 POLL_S = 0.02
@@ -153,3 +157,62 @@ def tool(name: str) -> str:
     if path is None:
         raise MachineFault(f"the program {name} is not on the PATH", remedy="install util-linux")
     return path
+
+
+NO_LOCALHOST = "127.0.0.2"
+"""On loopback too, as all of 127.0.0.0/8 is (RFC 6890), but not the address that some drivers take for this
+very machine, on which they check less."""
+
+
+def free_ports(count: int, address: str = LOOPBACK) -> list[int]:
+    """N ports of an address that were free a moment ago; the caller tries others when one no longer is.
+
+    MachineFault where this machine does not have the address.
+    """
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            try:
+                probe.bind((address, 0))
+            except OSError as error:
+                raise MachineFault(f"no port of {address} can be had ({error.strerror})") from error
+        return [int(probe.getsockname()[1]) for probe in probes]
+
+
+TAIL_BYTES = 64 * 1024
+
+_ERROR = re.compile(r"\[ERROR\]|error while loading|: (error|fatal):", re.IGNORECASE)
+_HOLLOW = re.compile(
+    r"Aborting|Data Dictionary initialization failed|designated data directory|For more help"
+)
+"""Error lines that only follow from an earlier one."""
+
+_DECORATION = re.compile(r"^\S+[ T]+\S*Z? +\d+ (?=\[)|\[(ERROR|Server|InnoDB|MY-\d+)\] ?")
+"""Time stamp, thread and labels that both products put in front of a message."""
+
+
+def log_tail(path: Path, lines: int) -> str:
+    """The last lines of a log; empty when there is none."""
+    return "\n".join(_log_text(path).splitlines()[-lines:])
+
+
+def log_reason(path: Path, offset: int = 0) -> str:
+    """The last line after `offset` bytes that reports an error in its own right, without decoration."""
+    lines = [line.strip() for line in _log_text(path, offset).splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.search(line)]
+    meaningful = [line for line in errors if not _HOLLOW.search(line)] or errors or lines
+    return _DECORATION.sub("", meaningful[-1])[:300] if meaningful else "no message in its error log"
+
+
+def log_bytes(path: Path) -> int:
+    """How long the log is by now, in bytes."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def _log_text(path: Path, offset: int = 0) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(offset, log_bytes(path) - TAIL_BYTES))
+            return file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""

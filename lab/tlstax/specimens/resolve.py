@@ -12,16 +12,13 @@ from pathlib import Path
 from tlstax.records.trial import Specimen
 from tlstax.specimens import added, carried, shelf
 from tlstax.specimens.added import Added
-from tlstax.specimens.apt_mirror import codename
 from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
-from tlstax.specimens.fault import Fault
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
-from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
-from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY, codename
 from tlstax.study.factor import EXTERNAL
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.checksums import sha256_of

@@ -7,10 +7,16 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from tlstax.contract import Account, Endpoint, UnixEndpoint
-from tlstax.mysql.database import Database, TableContent
-from tlstax.records.trial import Specimen
+from tlstax.mysql.answering import Answering
+from tlstax.mysql.database import Database
+from tlstax.mysql.table_rows import TableContent
+from tlstax.records.trial import ServerClaim, Specimen
+from tlstax.specimens.shared_pages import BurnPage, LockPage
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
+
+MOST_DEATHS = 3
+"""A server, or a path to one, that dies more often than this is not worth another start."""
 
 
 class Server(Protocol):
@@ -56,8 +62,45 @@ class Server(Protocol):
         ...
 
     @property
+    def is_external(self) -> bool:
+        """Whether it is one that tlstax did not start, as records say of their trials."""
+        ...
+
+    @property
+    def counts_us_alone(self) -> bool:
+        """Whether nobody else's work is in its counters."""
+        ...
+
+    @property
     def pid(self) -> int | None:
-        """The process, where it is this machine's and this user's to watch."""
+        """The process that was started here, for what is read of its files; None for an external one."""
+        ...
+
+    @property
+    def watched_pid(self) -> int | None:
+        """The process of this machine whose CPU time and memory are read; None where it is out of reach."""
+        ...
+
+    @property
+    def burn_page(self) -> BurnPage | None:
+        """What it shares with the fault `burn`; None where that is not planted."""
+        ...
+
+    @property
+    def lock_page(self) -> LockPage | None:
+        """What it shares with whoever counts its locks; None where nobody does."""
+        ...
+
+    def claim(self) -> ServerClaim | None:
+        """Which server a trial on it is meant to measure; None where nothing is known but its address."""
+        ...
+
+    def observed_identity(self, database: Database) -> Answering | None:
+        """Who answers on this connection; None for an external one. Raises SqlError."""
+        ...
+
+    def demands_certificate(self, database: Database, user: str) -> bool | None:
+        """Whether this user is let in only with a certificate; None where that is not the laboratory's."""
         ...
 
     def endpoint(self) -> Endpoint:
@@ -99,6 +142,14 @@ class Server(Protocol):
         """See that the schema is still the laboratory's alone; MachineFault where it is not."""
         ...
 
+    def know_account(self) -> None:
+        """See that the load account has logged in over TLS, so that its password is not asked for without."""
+        ...
+
+    def settled_status(self, database: Database, expected: int) -> dict[str, int]:
+        """Its counters, once no more than `expected` connections are left; at an external one as they are."""
+        ...
+
     def connected(self) -> frozenset[int]:
         """Those of the account's that are there now, for `wait_until_gone`."""
         ...
@@ -117,6 +168,18 @@ class Server(Protocol):
 
     def is_alive(self) -> bool:
         """Whether its process runs; of an external one, whether it still answers."""
+        ...
+
+    def restart(self) -> bool:
+        """Start its process anew on its data, and whether it did: an external one goes on as it is."""
+        ...
+
+    def recover(self, deaths: int, say: Callable[[str], None]) -> Database:
+        """Bring it back where it is not alive, for the time of this number; a new connection as of `admin`.
+
+        A private one is started again, unless it dies too often (`MOST_DEATHS`); into an external one, which
+        is not ours to start, nothing but a login is tried. The fault says why it is not to be had.
+        """
         ...
 
     def log_tail(self, lines: int = 20) -> str:

@@ -1,16 +1,102 @@
-"""A server program on disk and how its programs are executed."""
+"""A server program on disk, the TLS library and the fault that it is given, and how it is executed."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.records.trial import Specimen
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.records.trial import LibraryClaim, PlantedClaim, Specimen
+from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.study.product import ProductName
+from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import plain
+
+
+@dataclass(frozen=True)
+class TlsLibrary:
+    """Two files, libssl and libcrypto, in a directory that holds nothing else a program would load.
+
+    `libssl` and `libcrypto` are paths in `directory` under the names that programs ask for
+    (`libssl.so.3`). `support` are directories with what these libraries need themselves, to be searched after
+    a program's own.
+    """
+
+    specimen: Specimen
+    libssl: Path
+    libcrypto: Path
+    support: tuple[Path, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        """Where both files are: to be put first in a program's library path."""
+        return self.libssl.parent
+
+    def claim(self) -> LibraryClaim:
+        """What a process that runs over it must show."""
+        return LibraryClaim(
+            name=self.specimen.name,
+            version=self.specimen.version,
+            libssl_sha256=sha256_of(self.libssl),
+            libcrypto_sha256=sha256_of(self.libcrypto),
+        )
+
+
+PATIENCE_S = 10.0
+_WORDS = re.compile(r"OPENSSL_ia32cap=((?:0x[0-9a-f]+:?)+)")
+
+
+def capabilities(library: TlsLibrary, environment: Mapping[str, str]) -> tuple[int, ...] | None:
+    """What the library finds the processor capable of: the numbers of OPENSSL_ia32cap, as many as it prints.
+
+    Source: openssl-version(1), -c, since 3.0. None where it came without a program that says so, as OpenSSL
+    1.1.1, or that program does not run here.
+    """
+    program = library.directory.parent / "bin" / "openssl"
+    if not program.is_file():
+        return None
+    path = ":".join(str(directory) for directory in (library.directory, *library.support))
+    variables = {"PATH": os.defpath, "LC_ALL": "C", "LD_LIBRARY_PATH": path, **environment}
+    try:
+        done = subprocess.run(
+            [program, "version", "-c"],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    said = _WORDS.search(done.stdout)
+    return tuple(int(word, 16) for word in said[1].strip(":").split(":")) if said else None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault or variant: a library of ours, loaded before all others, and the function that it replaces."""
+
+    specimen: Specimen
+    library: Path
+    stands_for: str
+
+    @property
+    def has_page(self) -> bool:
+        """Whether it shares a page with the laboratory (`BurnPage`)."""
+        return self.specimen.name == BURN
+
+    @property
+    def counts_locks(self) -> bool:
+        """Whether it shares a page of counted locks (`LockPage`)."""
+        return self.specimen.name == COUNT_LOCKS
+
+    def claim(self) -> PlantedClaim:
+        """What a process in which it is planted must show."""
+        return PlantedClaim(name=self.specimen.name, sha256=sha256_of(self.library))
+
 
 UNKNOWN_VERSION = (9999, 0)
 """A server whose version is not known yet is taken for a new one."""
@@ -26,7 +112,8 @@ class ServerBuild:
 
     `own_libraries` are directories of libraries that came with the server and are not found by themselves.
     `machine_loader` runs a program of a root by the machine's loader, with the machine's libraries before
-    the root's: for TLS libraries that need a newer C library than the root has.
+    the root's: for TLS libraries that need a newer C library than the root has. `forks` says whether the
+    server starts a process for each connection.
     """
 
     specimen: Specimen
@@ -36,6 +123,7 @@ class ServerBuild:
     basedir: Path | None = None
     own_libraries: tuple[Path, ...] = ()
     machine_loader: bool = False
+    forks: bool = False
 
     @property
     def era(self) -> tuple[int, int]:

@@ -10,16 +10,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.mysql.credentials import Credentials
-from tlstax.specimens import burn_page, error_log, loading, lock_page, processes, server_settings
-from tlstax.specimens.burn_page import BurnPage
+from tlstax.mysql.accounts import Credentials
+from tlstax.specimens import loading, processes, server_settings
 from tlstax.specimens.certificates import Certificates, issue
-from tlstax.specimens.lock_page import LockPage
-from tlstax.specimens.ports import free_ports
+from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
 from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
 from tlstax.study import cpu_features
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
@@ -93,19 +92,28 @@ class ServerProcess:
 
     def _bring_up(self, answers: Callable[[], bool], options: list[str]) -> None:
         for _ in range(PORT_ATTEMPTS):
-            offset = error_log.size(self.log_file)
+            offset = log_bytes(self.log_file)
             (self.port,) = free_ports(1, self._settings.address)
             self._start(options)
             if self._wait_until(answers):
                 return
-            if IN_USE not in error_log.tail(self.log_file, 30) or self.pid is not None:
+            if IN_USE not in log_tail(self.log_file, 30) or self.pid is not None:
                 break
         raise self._start_fault(offset)
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, if it runs."""
-        if self._child is not None:
-            self._child.send_signal(number)
+    def pause(self) -> None:
+        """Stop it (SIGSTOP); it keeps its memory and connections. MachineFault where a process goes on."""
+        if self._settings.tree is not None:
+            self._settings.tree.pause()
+        elif self._child is not None:
+            self._child.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        if self._settings.tree is not None:
+            self._settings.tree.resume()
+        elif self._child is not None:
+            self._child.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Kill it and remove its directory. May be called twice.
@@ -119,9 +127,14 @@ class ServerProcess:
     def _bury(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            child.kill()
-            child.wait()
-            self._session.forget(child.pid)
+            self._end(child)
+
+    def _end(self, child: subprocess.Popen[bytes]) -> None:
+        if self._settings.tree is not None:
+            self._settings.tree.end()
+        child.kill()
+        child.wait()
+        self._session.forget(child.pid)
 
     def _write_files(self, credentials: Credentials) -> None:
         """The account statements are secret: their file has mode 0600 and is removed after the start."""
@@ -144,9 +157,7 @@ class ServerProcess:
         except subprocess.TimeoutExpired as error:
             raise self._fault("did not initialise its data in time", log) from error
         finally:
-            child.kill()
-            child.wait()
-            self._session.forget(child.pid)
+            self._end(child)
         if status != 0:
             raise self._fault("could not initialise its data", log)
         statements.unlink()
@@ -181,8 +192,8 @@ class ServerProcess:
             "HOME": str(self.directory),
             "LC_ALL": "C",
             "OPENSSL_CONF": str(self.directory / "openssl.cnf"),
-            **({burn_page.VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
-            **({lock_page.VARIABLE: str(self.lock_page.path)} if self.lock_page else {}),
+            **({BURN_VARIABLE: str(self.burn_page.path)} if self.burn_page else {}),
+            **({LOCKS_VARIABLE: str(self.lock_page.path)} if self.lock_page else {}),
             **cpu_features.environment(self._settings.cpu_features),
             **self._build.environment(library, preload),
         }
@@ -215,4 +226,4 @@ class ServerProcess:
 
     def _fault(self, what: str, log: Path, offset: int = 0) -> MachineFault:
         specimen = self._build.specimen
-        return MachineFault(f"{specimen.name} {specimen.version} {what}: {error_log.reason(log, offset)}")
+        return MachineFault(f"{specimen.name} {specimen.version} {what}: {log_reason(log, offset)}")

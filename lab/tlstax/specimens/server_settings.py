@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
-from tlstax.specimens.fault import Fault
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.process_tree import ProcessTree
+from tlstax.specimens.server_build import Fault, TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.support.here import LOOPBACK
 
@@ -38,6 +38,8 @@ class ServerSettings:
     place of the one that it comes with, `fault` is planted in it, and OpenSSL finds the
     instructions of `cpu_features` there. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
+    `tree` has the processes of a server that starts some, once `before_exec` has taken it: all of them pause
+    and end. It is None for a server of one process.
     `entering` goes before the server's command, to start it in another network namespace, where it listens on
     all addresses: nothing but this session reaches them. `address` is where it listens, loopback or one at
     which other machines reach it.
@@ -55,6 +57,7 @@ class ServerSettings:
     max_connections: int = 4096
     start_timeout_s: float = 90.0
     before_exec: Callable[[int], None] | None = None
+    tree: ProcessTree | None = None
     entering: tuple[str, ...] = ()
     address: str = LOOPBACK
 

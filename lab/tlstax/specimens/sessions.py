@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.specimens import processes
+from tlstax.specimens import process_tree, processes
 from tlstax.support import directories, here, temporary
 from tlstax.support.errors import MachineFault
 
@@ -120,6 +120,7 @@ def _clear(path: Path) -> None:
     for file in sorted((path / "processes").glob("*")):
         with contextlib.suppress(ValueError, TypeError, OSError):
             processes.kill_if_same(processes.ProcessIdentity(**json.loads(file.read_text(encoding="ascii"))))
+    process_tree.end_those_in(path)
     shutil.rmtree(path, ignore_errors=True)
 
 

@@ -16,11 +16,11 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from platform import machine
 
 from tlstax.specimens import carried
 from tlstax.specimens import manifest as manifests
 from tlstax.specimens.driver_recipes import gone_runtime
-from tlstax.specimens.machine_names import machine
 from tlstax.specimens.manifest import BROKEN, DIGESTS, TREE, Kept, Part
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import (
@@ -32,8 +32,8 @@ from tlstax.specimens.recipe import (
     OpensslBuild,
     Recipe,
 )
-from tlstax.specimens.sources import apt, companions, compiler, driver, maven, npm, openssl
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources import apt, archives, compiled, driver
+from tlstax.specimens.sources.tool import Place
 from tlstax.support import directories, trusted
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
@@ -165,16 +165,12 @@ def _fill(recipe: Recipe, place: Place, report: Reporter) -> tuple[str, tuple[Pa
     match source:
         case AptPackages():
             return apt.fill(recipe, source, place, report)
-        case MavenArtefact():
-            parts = maven.fill(recipe, source, place, report)
-            return recipe.version, (*parts, *companions.fill(recipe, place, report))
-        case NpmPackage():
-            parts = npm.fill(recipe, source, place, report)
-            return recipe.version, (*parts, *companions.fill(recipe, place, report))
+        case MavenArtefact() | NpmPackage():
+            return recipe.version, archives.fill(recipe, source, place, report)
         case OpensslBuild():
-            return recipe.version, openssl.fill(recipe, source, place, report)
+            return recipe.version, compiled.fill_openssl(recipe, source, place, report)
         case CSource():
-            return recipe.version, compiler.fill(recipe, source, place, report)
+            return recipe.version, compiled.fill_fault(recipe, source, place, report)
         case DriverBuild():
             return recipe.version, driver.fill(recipe, source, place, report)
 

@@ -17,7 +17,7 @@ from tlstax.stats import stats
 from tlstax.stats.judgements import judge
 from tlstax.stats.outcomes import UNITS
 from tlstax.stats.pooling import Pooling
-from tlstax.stats.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
+from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
 from tlstax.study import Contrast, Level, Levels, within
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import POINT_SELECT
@@ -26,21 +26,21 @@ NEVER_ACROSS = ("workload",)
 """Noise is not carried from one of these levels to another: their trials do not scatter alike."""
 
 
-def nearest(levels: Levels, controls: Mapping[Frozen, Interval]) -> Interval | None:
+def nearest(levels: CaseLevels, controls: Mapping[CaseLevels, Interval]) -> Interval | None:
     """The control that tells how much of a difference can be seen among cases with these levels.
 
     `controls` holds each control's ratio by its baseline's levels. Its own is the nearest; otherwise the
     one that shares most levels (the same server, library and TLS, another number of connections); of
     several, the one with the largest floor. None where no control ran under the same workload.
     """
-    own = controls.get(frozen(levels))
+    own = controls.get(levels)
     if own is not None:
         return own
     wanted = set(levels.items())
     found = [
-        (len(wanted.intersection(at)), stats.noise_floor(control) or 0.0, control)
+        (len(wanted.intersection(at.items())), stats.noise_floor(control) or 0.0, control)
         for at, control in controls.items()
-        if all((name, levels.get(name)) in at for name in NEVER_ACROSS if name in levels)
+        if levels.only(*NEVER_ACROSS).items() <= at.items()
     ]
     return max(found, key=lambda candidate: candidate[:2])[2] if found else None
 
@@ -89,11 +89,11 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
     contrast = next((c for c in series.study.contrasts if c.factor == INSTANCE), None)
     if contrast is None:
         return Twins({})
-    modes: dict[tuple[Level | None, Level | None], dict[Frozen, dict[Frozen, Logs]]] = {}
+    modes: dict[tuple[Level | None, Level | None], dict[CaseLevels, dict[CaseLevels, Logs]]] = {}
     for case in series.cases.values():
         levels = case.levels
         other = levels | {INSTANCE: contrast.baseline}
-        is_twin = levels.get(INSTANCE) != contrast.baseline and frozen(other) in series.cases
+        is_twin = levels.get(INSTANCE) != contrast.baseline and other in series.cases
         if not is_twin or (to_own_baseline and case.role == "baseline"):
             continue
         if to_own_baseline:
@@ -105,12 +105,12 @@ def twins(series: Series, outcome: str, *, to_own_baseline: bool = False) -> Twi
             ratios = series.log_ratios(levels, other, outcome)
         if ratios:
             place = (case.levels.server, case.levels.workload)
-            mode = modes.setdefault(place, {}).setdefault(frozen(levels, LADDER), {})
-            mode[frozen(levels)] = ratios
+            mode = modes.setdefault(place, {}).setdefault(levels.without(LADDER), {})
+            mode[levels] = ratios
     return Twins({place: _floor(found, series.pooling) for place, found in modes.items()})
 
 
-def _floor(modes: Mapping[Frozen, Mapping[Frozen, Logs]], pooling: Pooling) -> float:
+def _floor(modes: Mapping[CaseLevels, Mapping[CaseLevels, Logs]], pooling: Pooling) -> float:
     strays = [log(pooling.interval(pooled(steps)).point) for steps in modes.values()]
     everything = pooled({cell: logs for steps in modes.values() for cell, logs in steps.items()})
     by_chance = pooling.interval(everything).half_width or 0.0
@@ -172,7 +172,7 @@ def counterpart(series: Series, contrast: Contrast, levels: CaseLevels) -> CaseL
     if levels.get(contrast.factor) in {None, contrast.baseline} or not within(levels, contrast.within):
         return None
     other = levels | {contrast.factor: contrast.baseline}
-    return other if frozen(other) in series.cases else None
+    return other if other in series.cases else None
 
 
 def pooled_ratios(series: Series) -> Iterator[Row]:
@@ -190,7 +190,7 @@ def pooled_ratios(series: Series) -> Iterator[Row]:
             if interval is None:
                 continue
             levels, other = pairs[0]
-            floor = of_twins.floor(levels) if factor else controls.get(_like(levels), Floor())
+            floor = of_twins.floor(levels) if factor else controls.get(levels.only(*NEVER_ACROSS), Floor())
             yield Row(
                 role="pooled",
                 outcome=outcome,
@@ -229,22 +229,17 @@ def _rungs(series: Series) -> Iterator[tuple[str, list[tuple[CaseLevels, CaseLev
                 yield contrast.factor, pairs
 
 
-def _controls(series: Series, outcome: str) -> dict[Frozen, Floor]:
+def _controls(series: Series, outcome: str) -> dict[CaseLevels, Floor]:
     """The floor of all controls under one workload, pooled: how far a process strays from itself.
 
     A control compares a process with itself, so its strays are the machine's, whichever server it is. The
     controls of one server alone are few (`Study.control_within`): their scatter is wider than that of a
     whole ladder, and would hide what the ladder shows.
     """
-    under: dict[Frozen, dict[Frozen, Logs]] = {}
+    under: dict[CaseLevels, dict[CaseLevels, Logs]] = {}
     for at in series.controls:
-        if logs := series.control_logs(dict(at), outcome):
-            under.setdefault(_like(dict(at)), {})[at] = logs
+        if logs := series.control_logs(at, outcome):
+            under.setdefault(at.only(*NEVER_ACROSS), {})[at] = logs
     pooled_controls = {like: series.interval(pooled(controls)) for like, controls in under.items()}
     floors = {like: stats.noise_floor(own) for like, own in pooled_controls.items() if own is not None}
     return {like: Floor(floor, "the controls") for like, floor in floors.items() if floor is not None}
-
-
-def _like(levels: Levels) -> Frozen:
-    """The levels between which controls are never pooled."""
-    return frozen({name: levels[name] for name in NEVER_ACROSS if name in levels})

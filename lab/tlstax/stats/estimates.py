@@ -14,9 +14,10 @@ from tlstax.stats.comparisons import Comparison, compare
 from tlstax.stats.contrasts import nearest
 from tlstax.stats.outcomes import OUTCOMES, UNITS
 from tlstax.stats.pooling import Pooling, machines_of
-from tlstax.stats.series import Frozen, Values, frozen, valid_values
+from tlstax.stats.series import Values, valid_values
 from tlstax.stats.slices import Sides, log_ratio, log_ratio_of_totals
 from tlstax.study import Study
+from tlstax.study.factors import CaseLevels
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def estimates(study: Study, records: Iterable[TrialRecord], values: Values | Non
         for estimate in _estimates(pooling, comparison, known)
         if estimate.pairs or estimate.alone
     ]
-    controls: dict[str, dict[Frozen, Interval]] = {}
+    controls: dict[str, dict[CaseLevels, Interval]] = {}
     for e in found:
         if e.comparison.case.role == "control" and e.ratio is not None:
-            controls.setdefault(e.outcome, {})[frozen(e.comparison.baseline.levels)] = e.ratio
+            controls.setdefault(e.outcome, {})[e.comparison.baseline.levels] = e.ratio
     borrowed: dict[tuple[str, str], Interval | None] = {}
     for e in found:
         place = (e.comparison.baseline_key, e.outcome)

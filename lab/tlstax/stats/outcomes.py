@@ -9,13 +9,12 @@ from typing import Final, Literal
 
 from tlstax.contract import Done, PhaseWire
 from tlstax.plan.order import cases
-from tlstax.records.locks import LOCKS
 from tlstax.records.trial import TrialRecord
-from tlstax.records.window import CpuSlice, CpuTicks
+from tlstax.records.window import LOCKS, CpuSlice, CpuTicks
 from tlstax.stats import histograms, slices
 from tlstax.stats.histograms import Histogram
 from tlstax.study import Level, Study
-from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds import FLOOR
 from tlstax.study.outcomes import (
     COUNTED_WORDS,
     OUTCOMES,
@@ -110,7 +109,6 @@ __all__ = [
     "OUTCOMES",
     "UNITS",
     "Outcome",
-    "is_statement",
     "log_ratio_between",
     "merged",
     "outcome",
@@ -124,9 +122,6 @@ MINIMUM_SAMPLES = {50.0: 1, 99.0: 100, 99.9: 10_000}
 99.9th, which few samples decide, needs ten beyond it. What is left is scatter, which the interval over
 blocks shows."""
 
-
-COUNTED_TWICE: Final = frozenset({"Com_stmt_execute"})
-"""Counters of the server that count what another one counts as well: what is executed is an insert, too."""
 
 PERCENTILE_NAMES: Final = {
     phase: tuple(percentile_name(phase, percentile) for percentile in PERCENTILES) for phase in PHASE_WORDS
@@ -258,16 +253,11 @@ def _statements(record: TrialRecord) -> dict[str, float]:
     More than the operation has are the driver's own; fewer were put together. Told of drivers alone, and not
     of a server that others use too.
     """
-    window, job, operations = record.window, record.job, record.watched_operations
-    if window is None or job is None or job.driver is None or record.guest or not operations:
+    job, operations = record.job, record.watched_operations
+    if job is None or job.driver is None or record.guest or not operations:
         return {}
-    counted = sum(times for name, times in window.status_delta.items() if is_statement(name))
+    counted = sum(record.commands_in_window.values())
     return {"statements_per_op": counted / operations} if counted > 0 else {}
-
-
-def is_statement(name: str) -> bool:
-    """Whether the server's counter of this name counts commands that no other one counts too."""
-    return name.startswith("Com_") and name not in COUNTED_TWICE
 
 
 def _warmup(record: TrialRecord) -> dict[str, float]:

@@ -16,7 +16,7 @@ from tlstax.results.interval import Interval
 from tlstax.stats.outcomes import outcomes, phases
 from tlstax.stats.pooling import Pooling, machines_of
 from tlstax.stats.slices import Turns, alone, log_ratio, together, turns
-from tlstax.study import Case, Level, Levels, Study
+from tlstax.study import Case, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support.grouping import grouped
 
@@ -34,14 +34,6 @@ Blocks = Mapping[int, Mapping[str, float]]
 
 Taken = Mapping[int, Turns]
 """The slices of a case in each block in which it took turns with others."""
-
-Frozen = tuple[tuple[str, Level], ...]
-"""Levels that can be the key of a mapping."""
-
-
-def frozen(levels: Levels, *without: str) -> Frozen:
-    """The levels in the order of the factors' names, less some factors."""
-    return tuple((name, level) for name, level in sorted(levels.items()) if name not in without)
 
 
 def valid_values(study: Study, records: Iterable[TrialRecord]) -> Values:
@@ -62,11 +54,11 @@ class Series:
     """
 
     study: Study
-    cases: Mapping[Frozen, Case]
-    values: Mapping[Frozen, Blocks]
-    controls: Mapping[Frozen, Blocks]
-    turns: Mapping[Frozen, Taken] = field(default_factory=dict)
-    control_turns: Mapping[Frozen, Taken] = field(default_factory=dict)
+    cases: Mapping[CaseLevels, Case]
+    values: Mapping[CaseLevels, Blocks]
+    controls: Mapping[CaseLevels, Blocks]
+    turns: Mapping[CaseLevels, Taken] = field(default_factory=dict)
+    control_turns: Mapping[CaseLevels, Taken] = field(default_factory=dict)
     machines: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -79,26 +71,21 @@ class Series:
         """The names of all outcomes that a case has in a block."""
         return frozenset(name for blocks in self.values.values() for own in blocks.values() for name in own)
 
-    def logs(self, levels: Levels, outcome: str) -> dict[int, float]:
+    def logs(self, levels: CaseLevels, outcome: str) -> dict[int, float]:
         """Ln of the outcome in each block that has it above zero."""
-        return _logs(self.values.get(frozen(levels), {}), outcome)
+        return _logs(self.values.get(levels, {}), outcome)
 
-    def log_ratios(self, levels: Levels, against: Levels, outcome: str) -> dict[int, float]:
+    def log_ratios(self, levels: CaseLevels, against: CaseLevels, outcome: str) -> dict[int, float]:
         """Ln of the ratio to the other case in each block that has both, as `slices.log_ratio` takes it."""
-        own, other = frozen(levels), frozen(against)
-        return _log_ratios(
-            (self.values.get(own, {}), self.turns.get(own, {})),
-            (self.values.get(other, {}), self.turns.get(other, {})),
-            outcome,
-        )
+        own, other = ((self.values.get(at, {}), self.turns.get(at, {})) for at in (levels, against))
+        return _log_ratios(own, other, outcome)
 
-    def control_logs(self, levels: Levels, outcome: str) -> dict[int, float]:
+    def control_logs(self, levels: CaseLevels, outcome: str) -> dict[int, float]:
         """Ln of the control's ratio to the baseline with these levels, in each block that has both."""
-        at = frozen(levels)
-        baselines = {block: alone(taken) for block, taken in self.turns.get(at, {}).items()}
+        baselines = {block: alone(taken) for block, taken in self.turns.get(levels, {}).items()}
         return _log_ratios(
-            (self.controls.get(at, {}), self.control_turns.get(at, {})),
-            (self.values.get(at, {}), baselines),
+            (self.controls.get(levels, {}), self.control_turns.get(levels, {})),
+            (self.values.get(levels, {}), baselines),
             outcome,
         )
 
@@ -109,25 +96,25 @@ class Series:
     def families(self, *factors: str) -> list[list[CaseLevels]]:
         """The cases (as levels) that have these factors and differ in nothing but them, together."""
         every = (case.levels for case in self.cases.values() if set(factors) <= case.levels.keys())
-        return list(grouped(every, lambda levels: frozen(levels, *factors)).values())
+        return list(grouped(every, lambda levels: levels.without(*factors)).values())
 
-    def ladders(self) -> dict[Frozen, list[CaseLevels]]:
+    def ladders(self) -> dict[CaseLevels, list[CaseLevels]]:
         """The cases (as levels) that differ in nothing but the number of connections, ladder by ladder."""
-        return grouped((case.levels for case in self.cases.values()), lambda at: frozen(at, LADDER))
+        return grouped((case.levels for case in self.cases.values()), lambda at: at.without(LADDER))
 
     def interval(self, logs: Logs) -> Interval | None:
         """The geometric mean of what these are the logarithms of, with its interval; None without any."""
         return self.pooling.interval(logs) if logs else None
 
-    def geometric_means(self, levels: Levels, other: Levels, outcome: str) -> tuple[float, float]:
+    def geometric_means(self, levels: CaseLevels, other: CaseLevels, outcome: str) -> tuple[float, float]:
         """The outcome of both cases over the blocks that both have. Needs a block."""
         own, others = self.logs(levels, outcome), self.logs(other, outcome)
         both = sorted(own.keys() & others.keys())
         return exp(fmean(own[block] for block in both)), exp(fmean(others[block] for block in both))
 
-    def control_ratios(self, outcome: str) -> dict[Frozen, Interval]:
+    def control_ratios(self, outcome: str) -> dict[CaseLevels, Interval]:
         """How far each control strayed from its baseline, by the levels of both."""
-        found = {at: self.interval(self.control_logs(dict(at), outcome)) for at in self.controls}
+        found = {at: self.interval(self.control_logs(at, outcome)) for at in self.controls}
         return {at: ratio for at, ratio in found.items() if ratio is not None}
 
 
@@ -139,15 +126,15 @@ def series_of(stored: StoredRun) -> Series:
 
 def series(study: Study, records: Iterable[TrialRecord], values: Values) -> Series:
     """The series of a run from its trials and their values."""
-    planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
-    found: dict[Frozen, dict[int, Mapping[str, float]]] = {}
-    controls: dict[Frozen, dict[int, Mapping[str, float]]] = {}
-    found_turns: dict[Frozen, dict[int, Turns]] = {}
-    control_turns: dict[Frozen, dict[int, Turns]] = {}
+    planned = {case.levels: case for case in cases(study) if case.role != "control"}
+    found: dict[CaseLevels, dict[int, Mapping[str, float]]] = {}
+    controls: dict[CaseLevels, dict[int, Mapping[str, float]]] = {}
+    found_turns: dict[CaseLevels, dict[int, Turns]] = {}
+    control_turns: dict[CaseLevels, dict[int, Turns]] = {}
     known = tuple(records)
     for record in known:
         trial = record.trial
-        place, at = trial.place, frozen(trial.case.levels)
+        place, at = trial.place, trial.case.levels
         if place in values:
             into, taken = (controls, control_turns) if trial.case.role == "control" else (found, found_turns)
             into.setdefault(at, {}).setdefault(trial.block, values[place])
@@ -251,17 +238,17 @@ def _planned(run: Series, outcomes: Sequence[str]) -> Iterator[BlockRow]:
 
 def _controls(run: Series, outcomes: Sequence[str]) -> Iterator[BlockRow]:
     for at, blocks in run.controls.items():
-        ratios = {name: run.control_logs(dict(at), name) for name in outcomes}
+        ratios = {name: run.control_logs(at, name) for name in outcomes}
         yield from _rows(run, "control", at, blocks, ratios)
 
 
 def _rows(
-    run: Series, role: str, at: Frozen, blocks: Blocks, ratios: Mapping[str, Logs]
+    run: Series, role: str, at: CaseLevels, blocks: Blocks, ratios: Mapping[str, Logs]
 ) -> Iterator[BlockRow]:
     for block, values in sorted(blocks.items()):
         yield BlockRow(
             role=role,
-            levels=CaseLevels.of(dict(at)),
+            levels=at,
             block=block,
             machine=run.machines.get(block, ""),
             values={name: values[name] for name in ratios if name in values},

@@ -33,8 +33,8 @@ from statistics import fmean, median
 
 import numpy as np
 
-from tlstax.records.slices import Slices
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import Slices
 
 Array = np.ndarray
 

@@ -24,9 +24,8 @@ from tlstax.study.labels import (
     telling,
     way_words,
 )
-from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION
-from tlstax.study.level_words import TLS_SWITCH, key_of, planted_words
-from tlstax.study.path_tls import is_of_client
+from tlstax.study.level_names import DIRECT, ENGINE, NO_FAULT, OPTION, TLS_SWITCH, key_of, planted_words
+from tlstax.study.tls_levels import is_of_client
 
 MOST_PER_CENT = 1000
 """What lies beyond is not worth a figure: a run of two blocks can give an interval of any width."""
@@ -66,11 +65,13 @@ def signed_percent(fraction: float) -> str:
 def alike(*values: float) -> list[str]:
     """An estimate and its interval's ends, rounded alike, to as many decimals as their spread deserves.
 
-    A spread of 2.3 keeps one decimal (7.1, 5.9, 8.2), one of 0.08 keeps two, one of 30 none.
+    A spread of 2.3 keeps one decimal (7.1, 5.9, 8.2), one of 0.08 keeps two, one of 30 none. What is rounded
+    to nothing has no sign.
     """
     spread = max(values) - min(values)
     decimals = min(2, max(0, ceil(-log10(spread / 5)))) if spread > 0 else 1
-    return [f"{value:.{decimals}f}" for value in values]
+    texts = (f"{value:.{decimals}f}" for value in values)
+    return [text if float(text) else text.removeprefix("-") for text in texts]
 
 
 def signed_alike(*values: float) -> list[str]:

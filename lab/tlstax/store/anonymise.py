@@ -17,18 +17,15 @@ from typing import Any, get_args
 from tlstax.contract import PHASES, Done, ErrorEvent, ErrorKind, Job, Ready, RowSample, tls, workload
 from tlstax.contract.event import Counts
 from tlstax.contract.job import Account, DriverTerms, TcpEndpoint, UnixEndpoint
-from tlstax.records import capture, own_sentences, predicted, trial, way
+from tlstax.records import beforehand, capture, trial, way
 from tlstax.records import public_texts as texts
-from tlstax.records.external import ExternalServer
-from tlstax.records.load import Load, LoadPart
-from tlstax.records.locks import LockSite
-from tlstax.records.pilot import PilotLoad
+from tlstax.records.beforehand import ExternalServer, PilotLoad
 from tlstax.records.profiles.stacks import UNKNOWN, Profile, SideProfile, folded, frames
 from tlstax.records.profiles.stacks import Frame as StackFrame
-from tlstax.records.public_fields import Fields, Public, Texts, always, form, out
-from tlstax.records.slices import Together
+from tlstax.records.public_texts import Fields, Public, Texts, always, form, out
+from tlstax.records.server_counts import COUNTS
 from tlstax.records.trial import HEAD, RunHeader, StoredRun, TrialRecord, Verdict
-from tlstax.records.window import ProcessUse, Window
+from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together, Window
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
@@ -79,7 +76,7 @@ def _anonymous_trial(public: Public, record: TrialRecord) -> TrialRecord:
     """Why it failed is said by the kind and number of what the client met, where that is all there is."""
     kept = public.of(record)
     met = next((error for error in record.client_errors if error.fatal), None)
-    is_cut = kept.failure == UNTOLD or own_sentences.LEFT_OUT in kept.failure
+    is_cut = kept.failure == UNTOLD or texts.LEFT_OUT in kept.failure
     if met is not None and is_cut and not _ENDED.fullmatch(kept.failure):
         number = f" {met.code}" if met.code is not None else ""
         failure = f"{ENDED}: {met.kind.replace('_', ' ')}{number}"
@@ -182,7 +179,7 @@ def _known_options() -> frozenset[str]:
 
 @cache
 def _said(text: str, rooms: tuple[str, ...]) -> str | None:
-    return own_sentences.ours(text, rooms, texts.is_term)
+    return texts.ours(text, rooms, texts.is_term)
 
 
 def _sentence(text: str) -> str | None:
@@ -215,7 +212,7 @@ def _study_texts() -> frozenset[str]:
 
 
 def _study_name(name: str) -> str:
-    is_ours = name in built_in_studies() or name in own_sentences.constants(*_STUDIES)
+    is_ours = name in built_in_studies() or name in texts.constants(*_STUDIES)
     return name if is_ours else "own-study"
 
 
@@ -333,9 +330,9 @@ def _header_fields(names: _Names) -> Fields:
             "microcode": form(r"0x[0-9a-f]{1,16}"),
             "notes": _sentence,
         },
-        predicted.Predictions: parts,
-        predicted.Scaling: parts,
-        predicted.PredictedCase: {
+        beforehand.Predictions: parts,
+        beforehand.Scaling: parts,
+        beforehand.PredictedCase: {
             "levels": Texts(names.factor, names.level),
             "outcomes": Texts(_outcome),
         },
@@ -530,7 +527,7 @@ def _server_fields(names: _Names) -> Fields:
         trial.TableState: {"table": lambda text: text if text in _TABLES else "table"},
         ProcessUse: {"counters": Texts(form(_PROCESS_COUNTER.pattern))},
         Window: {"status_delta": counters},
-        Together: {"status_delta": counters, "claims": counters},
+        Together: {"status_delta": counters, "claims": Texts(form("|".join(COUNTS)))},
         Profile: {"event": form(r"(?:cycles|cpu-clock|task-clock|instructions)(?::[ukhpPG]+)?", "left out")},
         SideProfile: {"stacks": Texts(_stack)},
         LockSite: {

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from tlstax.contract.frozen import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store.rows import MOST_BYTES, check_json
+from tlstax.store.schema import MOST_BYTES, check_json
 from tlstax.support.errors import UserMistake
 
 SUFFIX = ".tlstax"

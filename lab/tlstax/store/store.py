@@ -7,24 +7,22 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Self
 
+from pydantic import ConfigDict, Field
+
 from tlstax.contract import Frozen
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
-from tlstax.store import row_tables
-from tlstax.store.faults import reported
-from tlstax.store.rows import RunRow, Status, checked, packed, unpacked
-from tlstax.store.schema import prepare
+from tlstax.store.schema import RunRow, Status, checked, packed, prepare, unpacked
 from tlstax.store.writer import RunLocks, this_process
 from tlstax.support import collector
+from tlstax.support.directories import data_dir, ensure_directory
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import counted
-from tlstax.topics.answer.export import exported
-from tlstax.topics.core.columns import Values
 
 LAST = "last"
 """The name by which the last run that measured something can be asked for."""
@@ -64,6 +62,16 @@ class UnreadableRun(Frozen):
 
     run: str
     why: str
+
+
+class RunListing(Frozen):
+    """Every run that is kept, the newest first; `unreadable` are those of which no more is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    runs: tuple[RunSummary, ...]
+    unreadable: tuple[UnreadableRun, ...] = ()
 
 
 def new_run_id(started: datetime) -> str:
@@ -129,10 +137,26 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextmanager
+    def changing(self, run: str = "") -> Iterator[sqlite3.Connection]:
+        """The database in a transaction, also for what others keep beside the runs (`row_tables`).
+
+        A fault says what is kept of the run that is named.
+        """
+        with reported(self._path, kept=lambda: self._kept(run) if run else ""):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
     def begin(self, header: RunHeader) -> None:
         """A run begins, written by this process."""
         writer = this_process()
-        with self._transaction(header.run), self._writing(header.run):
+        with self.changing(header.run), self._writing(header.run):
             self._connection.execute(
                 "INSERT INTO kept_runs (run, study, started_at, header, status, pid, started_ticks, boot_id, "
                 "locked) VALUES (?, ?, ?, ?, 'running', ?, ?, ?, 1)",
@@ -147,8 +171,8 @@ class Store:
                 ),
             )
 
-    def adopt(self, stored: StoredRun, rows: Mapping[str, Iterable[Values]] | None = None) -> None:
-        """Keep a run that was measured elsewhere, with its rows if they are given: whole or not at all.
+    def adopt(self, stored: StoredRun, beside: Callable[[sqlite3.Connection], None] = lambda _: None) -> None:
+        """Keep a run that was measured elsewhere, with what `beside` writes: whole or not at all.
 
         UserMistake where there is one of that name, be it the same.
         """
@@ -164,7 +188,7 @@ class Store:
             (header.run, own.trial.block, own.trial.position, own.verdict.value, packed(own, header.run))
             for own in stored.trials
         ]
-        with self._transaction(header.run):
+        with self.changing(header.run):
             self._connection.execute(
                 "INSERT INTO kept_runs (run, study, started_at, header, status, stopped_because, pid, "
                 "started_ticks, boot_id, resumed_at, locked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
@@ -185,8 +209,7 @@ class Store:
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)",
                 trials,
             )
-            if rows is not None:
-                row_tables.replace(self._connection, header.run, rows)
+            beside(self._connection)
 
     def resume(self, run_or_prefix: str) -> StoredRun:
         """The run as it was left, now written by this process; that it was resumed is kept with the time.
@@ -195,11 +218,12 @@ class Store:
         """
         run, writer = self.found(run_or_prefix), this_process()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction(run), self._writing(run):
+        with self.changing(run), self._writing(run):
             row = self._row(run)
             if self._status_of(row) == "running" and not row.locked and row.writer != writer:
                 raise _still_written(row)
-            row_tables.forget(self._connection, run)
+            if self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'run_rows'").fetchone():
+                self._connection.execute("DELETE FROM run_rows WHERE run = ?", (run,))
             self._connection.execute(
                 "UPDATE kept_runs SET status = 'running', stopped_because = '', pid = ?, started_ticks = ?, "
                 "boot_id = ?, locked = 1, resumed_at = json_insert(resumed_at, '$[#]', ?) WHERE run = ?",
@@ -209,7 +233,7 @@ class Store:
 
     def amend(self, header: RunHeader) -> None:
         """The header of a run that goes on says more than when it began."""
-        with self._transaction(header.run):
+        with self.changing(header.run):
             self._connection.execute(
                 "UPDATE kept_runs SET header = ? WHERE run = ?", (packed(header, header.run), header.run)
             )
@@ -224,30 +248,18 @@ class Store:
             job = record.job.without_password() if record.job is not None else None
             place = (run, record.trial.block, record.trial.position, record.verdict.value)
             rows.append((*place, packed(record.model_copy(update={"job": job}), run)))
-        with self._transaction(run):
+        with self.changing(run):
             self._connection.executemany(
                 "INSERT INTO kept_trials (run, block, position, verdict, record) VALUES (?, ?, ?, ?, ?)", rows
             )
 
     def finish(self, run: str, status: Literal["complete", "interrupted", "failed"], why: str) -> None:
         """The run has ended, and why."""
-        with self._transaction(run):
+        with self.changing(run):
             self._connection.execute(
                 "UPDATE kept_runs SET status = ?, stopped_because = ? WHERE run = ?", (status, why, run)
             )
         self._locks.give_back(run)
-
-    def tabulate(self, run: str, rows: Mapping[str, Iterable[Values]]) -> None:
-        """Write the rows of a run, by table, for the views: all of them or none."""
-        with self._transaction(run):
-            row_tables.replace(self._connection, run, rows)
-
-    def without_rows(self) -> list[str]:
-        """The runs that have no rows, or those of another version, the oldest first; none that is running."""
-        with reported(self._path):
-            found = row_tables.without_rows(self._connection)
-        running = {one.run for one in self.runs() if one.status == "running"}
-        return [run for run in found if run not in running]
 
     def load(self, run_or_prefix: str) -> StoredRun:
         """A run by its name, the beginning of it, or "last": the newest of which a trial is valid.
@@ -294,7 +306,7 @@ class Store:
     def delete(self, run_or_prefix: str) -> str:
         """Delete a run with its trials and say its name. Raises UserMistake while a process works on it."""
         run = self.found(run_or_prefix)
-        with self._transaction(run):
+        with self.changing(run):
             with suppress(MachineFault):  # What is damaged can be deleted.
                 row = self._row(run)
                 if self._status_of(row) == "running":
@@ -303,11 +315,6 @@ class Store:
                     )
             self._connection.execute("DELETE FROM kept_runs WHERE run = ?", (run,))
         return run
-
-    def export(self, run_or_prefix: str) -> str:
-        """A run with everything in it as one JSON document (see `ExportedRun`)."""
-        document = exported(self.load(run_or_prefix)).model_dump(mode="json")
-        return json.dumps(document, ensure_ascii=False)
 
     def found(self, run_or_prefix: str) -> str:
         """The name of the run that is meant. UserMistake where that is not one run."""
@@ -397,17 +404,10 @@ class Store:
             return ""
         return f"of run {run} {counted(row[0], 'trial')} kept"
 
-    @contextmanager
-    def _transaction(self, run: str) -> Iterator[None]:
-        with reported(self._path, kept=lambda: self._kept(run)):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+
+def open_store() -> Store:
+    """The user's store, in the data directory; the caller closes it."""
+    return Store.open(ensure_directory(data_dir()) / "store.sqlite")
 
 
 def _still_written(row: RunRow) -> UserMistake:
@@ -423,3 +423,39 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+_MEANINGS = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "make room and try again"),
+    sqlite3.SQLITE_READONLY: ("it cannot be written", "check who owns it and how its disk is mounted"),
+    sqlite3.SQLITE_PERM: ("it may not be accessed", "check who owns it"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "it cannot be opened",
+        "check that its folder exists and may be written, and that the disk is not full",
+    ),
+    sqlite3.SQLITE_BUSY: ("another program keeps it locked", "try again when that has ended"),
+    sqlite3.SQLITE_LOCKED: ("another program keeps it locked", "try again when that has ended"),
+    sqlite3.SQLITE_IOERR: ("its disk reports an error", "check the disk"),
+    sqlite3.SQLITE_CORRUPT: ("it is damaged", "move it away, and a new one is made"),
+    sqlite3.SQLITE_CONSTRAINT: ("it already has this run or trial", "give the run another name"),
+    sqlite3.SQLITE_NOTADB: ("it is not a tlstax store", "move it away, or choose another file"),
+}
+"""SQLite's primary result codes (sqlite.org/rescode.html): what they mean here, and what to do."""
+
+
+@contextmanager
+def reported(path: Path, kept: Callable[[], str] = str) -> Iterator[None]:
+    """Turn what SQLite raises into a MachineFault; `kept` says what is safe ("" for nothing to say)."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as fault:
+        code = getattr(fault, "sqlite_errorcode", None)
+        if code is None and isinstance(fault, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+            raise
+        # Bytes of which Python cannot make a text, in a value or in what SQLite says, have no code.
+        code = sqlite3.SQLITE_CORRUPT if code is None else code
+        meaning, remedy = _MEANINGS.get(code & 0xFF, (str(fault), "check the file and its disk"))
+        safe = kept()
+        raise MachineFault(
+            f"the store {path} cannot be used: {meaning}{f' ({safe})' if safe else ''}", remedy=remedy
+        ) from fault

@@ -67,8 +67,12 @@ class CaseWorkload:
 
     @property
     def makes_connections(self) -> bool:
-        """Whether its operations make connections: a storm's, or those that reconnect."""
-        return self._sample.storm or self._sample.reconnect
+        """Whether its operations make connections: a storm's, or those that reconnect.
+
+        A study asks it of names that are not checked yet; what is no workload makes none.
+        """
+        is_one = self.own is not None or workloads.is_built_in(self.name)
+        return is_one and (self._sample.storm or self._sample.reconnect)
 
     @property
     def is_prepared(self) -> bool:

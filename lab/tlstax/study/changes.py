@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.client_kinds.floor import NAME as FLOOR
+from tlstax.study.client_kinds import FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
 from tlstax.study.factors import FACTORS, Choice, check_factor
-from tlstax.study.faults import rebuilt
+from tlstax.study.files import rebuilt, with_workload_files
 from tlstax.study.level_names import (
     DIRECT,
     ENGINE,
@@ -21,7 +21,6 @@ from tlstax.study.level_names import (
 )
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
-from tlstax.study.workload_files import with_workload_files
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, enumerated

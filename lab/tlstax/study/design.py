@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, field_valida
 from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.study import unset_options
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, Choice, why_not, within
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable

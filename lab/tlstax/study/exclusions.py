@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tlstax.contract import OpenLoop
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import Wanted, kind_of
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     BURN,
@@ -24,7 +23,7 @@ from tlstax.study.level_names import (
     NO_BURN,
     UNIX_SOCKET,
 )
-from tlstax.study.path_tls import BEGINS_TLS, ENDS_TLS
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads import Rows, by_numbers
 
 BEFORE_1_3 = frozenset({"1.0", "1.1", "1.2"})

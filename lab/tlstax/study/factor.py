@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tlstax.study import configuration as configured
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.job_parts import JobTerms, Part
 from tlstax.study.level_names import Level
 from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import FORM as BULK_FORM
-from tlstax.study.workloads.sessions import FORM
+from tlstax.study.workloads.sized import BULK_FORM, SESSION_FORM
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, integer
@@ -47,8 +46,10 @@ class Factor:
     nothing. `tlstax run` has an option for it where `has_option`.
 
     `lacks` says why a case cannot be measured with its level of the factor, and nothing where it can.
-    `job` has what it makes of a client's job, `tls` of the job's TLS. `check` is the claim that holds a
-    trial to its level, by its module and name in `tlstax.checks`; empty where none does.
+    `job` has what it makes of a client's job, or the name of the field there that has the level as it is;
+    `tls` what it makes of the job's TLS. `check` is the claim that holds a trial to its level, by its module
+    and name in `tlstax.checks`; empty where none does. `beside` has what cannot be, and why, at a level that
+    asks for a client on the server's own machine.
     """
 
     name: str
@@ -64,9 +65,16 @@ class Factor:
     encrypted: bool = False
     has_option: bool = False
     lacks: Callable[[Wanted], str] | None = None
-    job: Callable[[CaseLevels, JobTerms], Part] | None = None
+    job: Callable[[CaseLevels, JobTerms], Part] | str = ""
     tls: Callable[[CaseLevels, JobTerms], Part] | None = None
     check: str = ""
+    beside: Callable[[Level], tuple[str, str] | None] | None = None
+
+    def part_of_job(self, case: CaseLevels, terms: JobTerms) -> Part:
+        """The fields of the case's job that are its own; none where it has no part of a job."""
+        if callable(self.job):
+            return self.job(case, terms)
+        return {self.job: getattr(case, self.name)} if self.job else {}
 
     @property
     def is_number(self) -> bool:
@@ -77,7 +85,7 @@ class Factor:
         """The levels in words, for a message."""
         return {
             "name": ", ".join(self.levels or ()),
-            "workload": ", ".join((*(self.levels or ()), FORM, BULK_FORM)),
+            "workload": ", ".join((*(self.levels or ()), SESSION_FORM, BULK_FORM)),
             "configuration": f"{configured.AS_IT_COMES}, and {configured.FORM}",
             "specimen": "names of specimens (`tlstax specimens list` shows them)",
             "word": "words of one line",

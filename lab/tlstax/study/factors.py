@@ -18,9 +18,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from tlstax.contract import Compression
 from tlstax.study import configuration as configured
-from tlstax.study import exclusions, job_parts, level_words, workloads
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.client_kinds.known import KINDS, client_words
+from tlstax.study import exclusions, job_parts, level_names, workloads
+from tlstax.study.client_kinds import KINDS, Wanted, client_words
 from tlstax.study.cpu_features import HIDDEN, OWN_FEATURES
 from tlstax.study.factor import Factor, Of
 from tlstax.study.level_names import (
@@ -54,8 +53,7 @@ from tlstax.study.level_names import (
     Level,
     Levels,
 )
-from tlstax.study.workloads.bulk import Rows
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sized import Rows, Session
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest, counted
@@ -69,6 +67,14 @@ def _factor(default: Level | None, of: Of, meaning: str, **more: Any) -> Any:
     return field(
         default=default, metadata={"factor": {"default": default, "of": of, "meaning": meaning, **more}}
     )
+
+
+def _but(plain: Level, what: str, why: str) -> Callable[[Level], tuple[str, str] | None]:
+    """Only at this level a load can come from several machines: what cannot be at another, and why."""
+    return lambda level: None if level == plain else (what.format(level), why)
+
+
+_NO_DISTANCE = _but(0, "a distance cannot be made", "there is a real network between them")
 
 
 @dataclass(frozen=True)
@@ -99,14 +105,14 @@ class ServerChoice:
         certificate = (
             ""
             if self.certificate == DEFAULT_CERTIFICATE
-            else f" with {level_words.certificate_words(self.certificate)}"
+            else f" with {level_names.certificate_words(self.certificate)}"
         )
-        chain = "" if self.chain in {None, 1} else f", {level_words.chain_words(self.chain or 1)}"
+        chain = "" if self.chain in {None, 1} else f", {level_names.chain_words(self.chain or 1)}"
         not_observed = "" if self.observed else ", not observed"
-        planted = level_words.planted_words(self.fault)
-        hidden = level_words.features_words(self.cpu_features)
+        planted = level_names.planted_words(self.fault)
+        hidden = level_names.features_words(self.cpu_features)
         cpus = "" if self.server_cpus is None else f", on {counted(self.server_cpus, 'processor')}"
-        twin = level_words.twin_words(self.instance)
+        twin = level_names.twin_words(self.instance)
         return f"{server}{over}{options}{certificate}{chain}{planted}{hidden}{cpus}{twin}{not_observed}"
 
 
@@ -159,7 +165,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "the key exchange groups that the client offers",
         levels=("default", *GROUPS, *GROUP_LISTS),
-        words=level_words.offered_words,
+        words=level_names.offered_words,
         named="where varied",
         unsaid="default",
         lacks=exclusions.of_group,
@@ -171,7 +177,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "the only cipher suite that the client offers, by OpenSSL's name",
         levels=("default", *CIPHERS),
-        words=level_words.cipher_words,
+        words=level_names.cipher_words,
         named="unless plain",
         unsaid="default",
         encrypted=True,
@@ -183,10 +189,10 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "how MySQL's packets are compressed after the login, within TLS where there is TLS",
         levels=COMPRESSIONS,
-        words=level_words.compression_words,
+        words=level_names.compression_words,
         named="unless plain",
         lacks=exclusions.of_compression,
-        job=job_parts.of_compression,
+        job="compression",
         check="compressed.compressed",
     )
     workload: str = _factor(
@@ -199,13 +205,18 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         lacks=exclusions.of_workload,
         check="treatment.work",
+        beside=lambda level: (
+            ("a storm cannot be measured", "it opens all its connections at one moment, from one client")
+            if level == STORM
+            else None
+        ),
     )
     protocol: str = _factor(
         "default",
         "load",
         "how statements travel",
         levels=("default", "text", "prepared"),
-        words=level_words.protocol_words,
+        words=level_names.protocol_words,
         check="statements.statements_counted",
     )
     connections: int = _factor(
@@ -228,13 +239,14 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         lacks=exclusions.of_client,
         check="drivers.connections",
+        beside=_but(ENGINE, "client {} cannot be measured", "only tlstax's own engine can share a load"),
     )
     tls_switch: str = _factor(
         "client",
         "state",
         "who turns TLS off: the client by its option, or the server",
         levels=("client", "server"),
-        words=level_words.tls_switch_words,
+        words=level_names.tls_switch_words,
         named="where varied",
         check="settings.tls_switch",
     )
@@ -243,7 +255,7 @@ class CaseLevels(Mapping[str, Level]):
         "server",
         "the key of the server's certificate",
         levels=CERTIFICATES,
-        words=lambda level: f"{level_words.key_of(level)} certificate",
+        words=lambda level: f"{level_names.key_of(level)} certificate",
         named="where varied",
         encrypted=True,
         lacks=exclusions.of_certificate,
@@ -254,7 +266,7 @@ class CaseLevels(Mapping[str, Level]):
         "server",
         "how many certificates the server sends: its own, and those up to the root, without it",
         form="whole",
-        words=level_words.chain_words,
+        words=level_names.chain_words,
         named="where varied",
         unsaid=1,
         encrypted=True,
@@ -265,7 +277,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "how many authorities are in the client's file, the server's among them",
         form="whole",
-        words=lambda level: f"trusting {level_words.trust_words(level)}",
+        words=lambda level: f"trusting {level_names.trust_words(level)}",
         named="where varied",
         encrypted=True,
         tls=job_parts.of_trust,
@@ -276,7 +288,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "have all connections of the engine one TLS context, or does each make its own?",
         levels=CONTEXTS,
-        words=level_words.tls_context_words,
+        words=level_names.tls_context_words,
         lacks=exclusions.of_tls_context,
         tls=job_parts.of_tls_context,
         check="settings.context",
@@ -286,7 +298,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "does the client prove itself by a certificate?",
         levels=("off", "on"),
-        words=level_words.client_certificate_words,
+        words=level_names.client_certificate_words,
         named="where varied",
         unsaid="off",
         encrypted=True,
@@ -317,7 +329,7 @@ class CaseLevels(Mapping[str, Level]):
         "state",
         "when a commit is on the disk",
         levels=tuple(DURABILITY),
-        words=level_words.durability_words,
+        words=level_names.durability_words,
         check="settings.durability",
     )
     queries: int | None = _factor(
@@ -354,12 +366,13 @@ class CaseLevels(Mapping[str, Level]):
         "way",
         "what carries the bytes between client and server",
         levels=PATHS,
-        words=level_words.path_words,
+        words=level_names.path_words,
         named="unless plain",
         unsaid=DIRECT,
         has_option=True,
         lacks=exclusions.of_path,
         check="paths.way",
+        beside=_but(DIRECT, "path {} cannot be measured", "its programs stand on the server's own machine"),
     )
     address: str = _factor(
         DIRECT,
@@ -380,6 +393,7 @@ class CaseLevels(Mapping[str, Level]):
         named="unless plain",
         has_option=True,
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     jitter_ms: float = _factor(
         0.0,
@@ -389,6 +403,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     rate_mbit: int = _factor(
         0,
@@ -398,6 +413,7 @@ class CaseLevels(Mapping[str, Level]):
         least=0,
         named="unless plain",
         check="distance.distance",
+        beside=_NO_DISTANCE,
     )
     server: str | None = _factor(
         None,
@@ -435,6 +451,11 @@ class CaseLevels(Mapping[str, Level]):
         has_option=True,
         tls=job_parts.of_client_tls_library,
         check="identity.client_library",
+        beside=_but(
+            OWN,
+            "the client's TLS library cannot be {}",
+            "each machine's client runs over that machine's own",
+        ),
     )
     instance: int = _factor(
         1,
@@ -458,7 +479,7 @@ class CaseLevels(Mapping[str, Level]):
         "the CPU time that the fault burn takes in each answer of the server",
         levels=(NO_BURN,),
         form="nanoseconds",
-        words=level_words.burn_words,
+        words=level_names.burn_words,
         lacks=exclusions.of_burn,
         check="identity.burned",
     )
@@ -469,6 +490,11 @@ class CaseLevels(Mapping[str, Level]):
         levels=tuple(HIDDEN),
         named="where varied",
         check="settings.cpu_features",
+        beside=_but(
+            OWN_FEATURES,
+            "cpu_features cannot be {}",
+            "each machine's client finds the instructions of its own processor",
+        ),
     )
     server_cpus: int | None = _factor(
         None,
@@ -483,7 +509,7 @@ class CaseLevels(Mapping[str, Level]):
         "observation",
         "what is watched beside the CPU clocks: everything, or nothing",
         levels=("all", "none"),
-        words=level_words.observers_words,
+        words=level_names.observers_words,
     )
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -538,6 +564,10 @@ class CaseLevels(Mapping[str, Level]):
     def without(self, *names: str) -> CaseLevels:
         """The case as if it had no level of these factors."""
         return CaseLevels.of({name: level for name, level in self.written.items() if name not in names})
+
+    def only(self, *names: str) -> CaseLevels:
+        """What the case has of these factors' levels."""
+        return CaseLevels.of({name: level for name, level in self.written.items() if name in names})
 
     @property
     def is_encrypted(self) -> bool:

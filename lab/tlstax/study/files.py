@@ -1,25 +1,45 @@
-"""Studies as files: read with every mistake named, and written so that they can be read again."""
+"""Studies and workloads as files: read with every mistake named, and written so as to be read again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import tomli_w
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from tlstax.study.design import Study
+from tlstax.contract import Digits, Frozen, Offset, OneOf
+from tlstax.study.design import Contrast, Exclusion, Part, Pool, Study
 from tlstax.study.factor import check_level
 from tlstax.study.factors import Choice, check_factor
-from tlstax.study.faults import first_fault, rebuilt
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.study.published import (
+    Claim,
+    Column,
+    GrowthClaim,
+    ProcessorTable,
+    Published,
+    Statement,
+    TimeRow,
+    TimeTable,
+)
 from tlstax.study.table_checks import check_tables
-from tlstax.study.texts import parsed_toml, read_text
+from tlstax.study.workloads.user_defined import (
+    UserSequence,
+    UserStatement,
+    UserTransaction,
+    UserUniformInt,
+    UserWorkload,
+)
 from tlstax.support.credentials import called
 from tlstax.support.errors import UserMistake
+from tlstax.support.plain_words import place_in_toml, reason
 from tlstax.support.text import closest
 
 
@@ -149,3 +169,183 @@ class _Levels:
             else self.one(name, choice, where)
             for name, choice in choices.items()
         }
+
+
+ENDING = ".toml"
+
+
+def load_workload(path: Path) -> UserWorkload:
+    """The workload that a file describes. UserMistake names the file, the field and what is allowed there."""
+    return parse_workload(read_text(path), where=str(path))
+
+
+def parse_workload(text: str, *, where: str) -> UserWorkload:
+    """The workload that a TOML text describes; `where` names it in messages. Raises UserMistake."""
+    try:
+        return UserWorkload.model_validate(parsed_toml(text, where))
+    except ValidationError as fault:
+        raise UserMistake(f"{where}: {first_fault(fault, UserWorkload)}") from fault
+
+
+def with_workload_files(study: Study, levels: Iterable[str], where: str) -> tuple[Study, tuple[str, ...]]:
+    """The study with the workloads of these files among its own, and the levels, each file by its name.
+
+    A level that ends in .toml or has a slash is a file. UserMistake where two workloads have one name.
+    """
+    own, names = dict(study.workloads), []
+    for level in levels:
+        if not (level.endswith(ENDING) or "/" in level):
+            names.append(level)
+            continue
+        workload = load_workload(Path(level))
+        if own.get(workload.name, workload) != workload:
+            raise UserMistake(
+                f"{where}: {level} is named {workload.name}, and so is another workload",
+                remedy="give it another name",
+            )
+        own[workload.name] = workload
+        names.append(workload.name)
+    if own == study.workloads:
+        return study, tuple(names)
+    return rebuilt(study, where, workloads=own), tuple(names)
+
+
+def read_text(path: Path) -> str:
+    """What the file says. UserMistake where it is not there, or cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as fault:
+        raise UserMistake(f"there is no file {path}") from fault
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UserMistake(f"{path} cannot be read ({reason(fault)})") from fault
+
+
+def parsed_toml(text: str, where: str) -> dict[str, Any]:
+    """The document that a TOML text holds; `where` names it in messages. Raises UserMistake."""
+    try:
+        document = tomllib.loads(text)
+    except ValueError as fault:
+        raise UserMistake(f"{where} is not TOML: {place_in_toml(fault)} cannot be read") from fault
+    except RecursionError:
+        raise UserMistake(f"{where} is nested too deeply") from None
+    if not _fits(document):
+        raise UserMistake(f"{where} has a whole number of more than 64 bits")
+    return document
+
+
+def _fits(value: object) -> bool:
+    """Whether its whole numbers are as TOML has them (toml.io, "Integer"); Python reads longer ones too."""
+    if isinstance(value, dict):
+        return all(map(_fits, value.values()))
+    if isinstance(value, list):
+        return all(map(_fits, value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+STUDY_PARTS: dict[str, type[Frozen]] = {
+    "exclude": Exclusion,
+    "contrasts": Contrast,
+    "statements": Statement,
+    "growth_claims": GrowthClaim,
+    "published": Published,
+    "parts": Part,
+    "pool": Pool,
+    "processor_tables": ProcessorTable,
+    "time_tables": TimeTable,
+    "sides": Column,
+    "claims": Claim,
+    "rows": TimeRow,
+}
+"""Fields that are tables with fields of their own, of a study and of what is in it."""
+
+
+def rebuilt(study: Study, where: str, **changes: object) -> Study:
+    """The study with these fields changed, checked anew; UserMistake that begins with `where`."""
+    return built(where, **{**dict(study), **changes})
+
+
+def built(where: str, **fields: object) -> Study:
+    """The study with these fields; UserMistake that begins with `where` where it is none."""
+    try:
+        return Study.model_validate(fields)
+    except ValidationError as fault:
+        raise UserMistake(f"{where}: {first_fault(fault)}") from fault
+
+
+PARAMETER_KINDS: dict[str, type[Frozen]] = {
+    "uniform_int": UserUniformInt,
+    "sequence": UserSequence,
+    "offset": Offset,
+    "digits": Digits,
+    "one_of": OneOf,
+}
+"""Parameters of a user's workload by their kind."""
+
+WORKLOAD_PARTS: dict[str, type[Frozen]] = {
+    "transactions": UserTransaction,
+    "statements": UserStatement,
+    **PARAMETER_KINDS,
+}
+"""Tables within a user's workload by their field, parameters by their kind."""
+
+BOUNDS = frozenset({"low", "high", "first", "last"})
+
+TYPE_WORDS = {
+    "a valid tuple": "a list",
+    "a valid dictionary or object to extract fields from": "a table",
+    "a valid dictionary": "a table",
+    "a valid string": "text in quotes",
+    "a valid integer": "a whole number",
+}
+"""What TOML calls things, for the names that pydantic gives them."""
+
+
+def first_fault(fault: ValidationError, of: type[BaseModel] = Study) -> str:
+    """One fault of a validation in a clause: the field, what is wrong, what is allowed.
+
+    A field that does not exist comes first: it is often why another one is missing. `of` is what the text
+    is to be, a study or a user's workload.
+    """
+    first = min(fault.errors(), key=lambda error: error["type"] != "extra_forbidden")
+    place = [str(part) for part in first["loc"] if part not in {"str", "int"}]
+    field = ".".join(part for part in place if part not in PARAMETER_KINDS)
+    if first["type"] == "extra_forbidden":
+        known = _fields_beside(place, of)
+        return f"there is no field {field}{closest(place[-1], known)}; the fields are {', '.join(known)}"
+    if first["type"] == "missing":
+        return f"the field {field} is missing"
+    if place and place[0] in {"factors", "treatments", "baseline"} and first["type"].endswith("_type"):
+        return f"field {field}: {first['input']!r} is not a level (text in quotes, or a whole number)"
+    if problem := _parameter_fault(first, place):
+        return f"field {field}: {problem}"
+    message = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+    for theirs, ours in TYPE_WORDS.items():
+        message = message.replace(theirs, ours)
+    if first["type"] == "value_error" and isinstance(first["input"], dict | BaseModel):
+        return f"field {field}: {message}" if field else message
+    return f"field {field}: {message} (it is {first['input']!r})" if field else message
+
+
+def _parameter_fault(error: ErrorDetails, place: list[str]) -> str:
+    """What is wrong with a parameter of a user's workload, where pydantic's words would not help."""
+    if error["type"] in {"union_tag_invalid", "union_tag_not_found"}:
+        given = dict(error["input"]).get("kind")
+        wrong = (
+            f"there is no kind {given!r}{closest(str(given), PARAMETER_KINDS)}"
+            if given
+            else "its kind is missing"
+        )
+        return f"{wrong}; the kinds are {', '.join(PARAMETER_KINDS)}"
+    if place and place[-1] in BOUNDS and place[-2] in PARAMETER_KINDS:
+        return f'{error["input"]!r} is neither a whole number nor "rows"'
+    return ""
+
+
+def _fields_beside(place: list[str], of: type[BaseModel]) -> Collection[str]:
+    """The fields that there are where a field was given that does not exist."""
+    if of is Study and place[0] != "workloads":
+        return STUDY_PARTS.get(
+            next((name for name in reversed(place[:-1]) if name in STUDY_PARTS), ""), Study
+        ).model_fields
+    inner = [WORKLOAD_PARTS[part] for part in place[:-1] if part in WORKLOAD_PARTS]
+    return (inner[-1] if inner else UserWorkload).model_fields

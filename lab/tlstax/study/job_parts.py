@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tlstax.contract import Account, ClosedLoop, Endpoint, Frozen, Schedule, TlsVersion
-from tlstax.study import legacy_tls
+from tlstax.study import tls_levels
 from tlstax.study.level_names import EACH, GROUP_LISTS, OWN
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
@@ -99,11 +99,6 @@ def of_connections(case: CaseLevels, terms: JobTerms) -> Part:
     return {"connections": case.connections, "threads": threads}
 
 
-def of_compression(case: CaseLevels, _: JobTerms) -> Part:
-    """How it compresses what it sends."""
-    return {"compression": case.compression}
-
-
 def of_tls(case: CaseLevels, terms: JobTerms) -> Part:
     """The one version that it offers, and what it checks of the server."""
     version = _version(case)
@@ -115,7 +110,7 @@ def of_cipher(case: CaseLevels, _: JobTerms) -> Part:
     version, only = _version(case), "" if case.cipher == "default" else case.cipher
     suites = only if only.startswith("TLS_") else None
     return {
-        "cipher_list": legacy_tls.cipher_list(version, case.certificate, None if suites else only),
+        "cipher_list": tls_levels.cipher_list(version, case.certificate, None if suites else only),
         "ciphersuites": suites,
         "weak_dh": only.startswith("DHE-") and version in {"1.0", "1.1"},
     }

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from tlstax.contract import Compression, Frozen
 from tlstax.study import exclusions
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds.kind import Wanted
+from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
@@ -22,8 +22,8 @@ from tlstax.study.level_names import (
     PATHS,
     Level,
 )
-from tlstax.study.path_tls import BEGINS_TLS, ENDS_TLS
-from tlstax.study.workloads.sessions import MOST_BYTES, MOST_STATEMENTS, Session
+from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
+from tlstax.study.workloads.sized import MOST_BYTES, MOST_STATEMENTS, Session
 
 P256 = "P-256"
 

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tlstax.study.case_workload import Own
-from tlstax.study.client_kinds import floor
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import FLOOR_TLS, kind_of
 from tlstax.study.design import Study
 from tlstax.study.exclusions import of_auth, of_compression
 from tlstax.study.factors import ServerChoice
@@ -94,14 +93,14 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
     silent = [case.client for case in encrypted if kind_of(case.client).is_silent]
     if not silent:
         return None
-    others = sorted({case.tls for case in encrypted} - {floor.ONLY_TLS})
+    others = sorted({case.tls for case in encrypted} - {FLOOR_TLS})
     if others:
         raise UserMistake(
-            f"{silent[0]} is proved by a server that accepts TLS {floor.ONLY_TLS} alone, and other cases "
+            f"{silent[0]} is proved by a server that accepts TLS {FLOOR_TLS} alone, and other cases "
             f"there have TLS {enumerated(others)}",
             remedy=f"leave out {silent[0]}, or what has other versions",
         )
-    return floor.ONLY_TLS
+    return FLOOR_TLS
 
 
 def server_choices(study: Study) -> tuple[ServerChoice, ...]:

@@ -9,7 +9,7 @@ from tlstax.study.changes import RESUMED, override
 from tlstax.study.design import Sides, Study
 from tlstax.study.factor import check_level
 from tlstax.study.factors import SERVER_FACTORS, CaseLevels, check_factor
-from tlstax.study.faults import built
+from tlstax.study.files import built
 from tlstax.study.level_names import Level
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake

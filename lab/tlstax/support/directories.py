@@ -42,6 +42,11 @@ def data_dir() -> Path:
     return _chosen("TLSTAX_DATA") or platformdirs.user_data_path("tlstax")
 
 
+def reports_dir() -> Path:
+    """Where reports go when no other place was named; created when missing. MachineFault."""
+    return ensure_directory(data_dir() / "reports")
+
+
 def specimens_dir() -> Path:
     """The shelf: fetched and built specimens, one directory each; created when missing. A plain path.
 

@@ -1,4 +1,4 @@
-"""That somebody wants the end is not forgotten, though Python drops exceptions in places.
+"""That somebody wants the end is not forgotten, though Python drops exceptions; and what goes on meanwhile.
 
 A signal's handler runs between any two steps of the program, in finalizers and callbacks too, from which no
 exception comes out (Python's documentation, signal, "Note on Signal Handlers and Exceptions"), or another one
@@ -55,3 +55,21 @@ def restored() -> Iterator[None]:
     except Exception:
         check()
         raise
+
+
+_leaving_steps: list[str] = []
+
+
+@contextmanager
+def leaving(words: str) -> Iterator[None]:
+    """In this block something is put in order: `words` say what, as the end of "tlstax is still"."""
+    _leaving_steps.append(words)
+    try:
+        yield
+    finally:
+        _leaving_steps.pop()
+
+
+def leaving_step() -> str:
+    """What is being put in order at this moment; empty when nothing is."""
+    return _leaving_steps[-1] if _leaving_steps else ""

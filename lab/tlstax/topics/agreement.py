@@ -28,7 +28,7 @@ from tlstax.stats import stats
 from tlstax.stats.contrasts import nearest
 from tlstax.stats.judgements import judge
 from tlstax.stats.outcomes import UNITS, is_of_load_client
-from tlstax.stats.series import Frozen, Logs, Series, difference, frozen
+from tlstax.stats.series import Logs, Series, difference
 from tlstax.stats.stats import relative_difference
 from tlstax.stats.wording import (
     capitalised,
@@ -41,11 +41,10 @@ from tlstax.stats.wording import (
     signed_percent,
 )
 from tlstax.study import Study
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
-from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER
-from tlstax.study.level_words import TLS_SWITCH
+from tlstax.study.level_names import ENGINE, LEFT_TO_THE_DRIVER, TLS_SWITCH
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated, with_commas
 from tlstax.topics.core import figures
@@ -69,16 +68,16 @@ AGREE_WITHIN = 1.10
 """Clients agree where the whole interval of their ratio lies within this factor, and the noise floor too."""
 
 COUNTED = (
-    "Com_begin",
-    "Com_commit",
-    "Com_delete",
-    "Com_insert",
-    "Com_insert_select",
-    "Com_select",
-    "Com_set_option",
-    "Com_update",
+    "begin",
+    "commit",
+    "delete",
+    "insert",
+    "insert_select",
+    "select",
+    "set_option",
+    "update",
 )
-"""The server's counters of statements that clients send (SHOW STATUS, MySQL reference manual)."""
+"""The commands that are statements of clients, as the server counts them."""
 
 LEAST_MORE = {STATEMENTS: 0.001, CONNECTIONS: 0.000_1}
 """From how many more an operation on they are a clue."""
@@ -159,7 +158,7 @@ def rows(run: Run) -> Iterator[Row]:
     series = run.series
     cases = (case for case in series.cases.values() if CLIENT in case.levels)
     comparable = (case.levels for case in cases if case.levels.tls not in LEFT_TO_THE_DRIVER)
-    together = grouped(comparable, lambda levels: frozen(levels, *WHO)).values()
+    together = grouped(comparable, lambda levels: levels.without(*WHO)).values()
     groups = [{client_of(at): at for at in clients} for clients in together if len(clients) > 1]
     if not groups:
         return
@@ -179,18 +178,19 @@ def client_of(case: CaseLevels) -> str:
     return f"{case.client} ({TLS_SWITCH['server']})" if at_server else case.client
 
 
-def counted_by_case(records: Iterable[TrialRecord]) -> dict[Frozen, Counted]:
+def counted_by_case(records: Iterable[TrialRecord]) -> dict[CaseLevels, Counted]:
     """By the case's levels, from all its valid trials whose window was watched; controls apart."""
-    operations: Counter[Frozen] = Counter()
-    counts: defaultdict[Frozen, Counter[str]] = defaultdict(Counter)
+    operations: Counter[CaseLevels] = Counter()
+    counts: defaultdict[CaseLevels, Counter[str]] = defaultdict(Counter)
     for record in records:
         case, window = record.trial.case, record.window
         if record.verdict.value != "valid" or case.role == "control" or record.done is None or window is None:
             continue
-        levels = frozen(case.levels)
+        levels = case.levels
         operations[levels] += record.watched_operations
-        counts[levels][STATEMENTS] += sum(window.status_delta.get(name, 0) for name in COUNTED)
-        counts[levels][CONNECTIONS] += window.status_delta.get("Connections", 0)
+        commands = record.commands_in_window
+        counts[levels][STATEMENTS] += sum(commands.get(name, 0) for name in COUNTED)
+        counts[levels][CONNECTIONS] += record.counted_in_window("connections") or 0
     return {
         levels: {name: counts[levels][name] / count for name in LEAST_MORE}
         for levels, count in operations.items()
@@ -203,7 +203,7 @@ class _Comparison:
     """Sets clients beside the reference client, by what a case costs or by what TLS adds to it."""
 
     series: Series
-    counts: Mapping[Frozen, Counted]
+    counts: Mapping[CaseLevels, Counted]
     role: str
     outcome: str
     clients: Clients
@@ -213,7 +213,7 @@ class _Comparison:
         """Of the engine, or else of the first client of the study."""
         return self.clients.get(ENGINE, next(iter(self.clients.values())))
 
-    def rows(self, controls: Mapping[Frozen, Interval]) -> Iterator[Row]:
+    def rows(self, controls: Mapping[CaseLevels, Interval]) -> Iterator[Row]:
         """A row for each client that has a block in common with the reference client, and its clues."""
         control = nearest(self.series.own_baseline(self.reference), controls)
         floor = stats.noise_floor(control) if control else None
@@ -257,12 +257,12 @@ class _Comparison:
     def _logs(self, levels: CaseLevels) -> Logs:
         if self.role == COST:
             return self.series.logs(levels, self.outcome)
-        plain = {**levels, "tls": "off"} | ({"resumption": "off"} if "resumption" in levels else {})
+        plain = levels | {"tls": "off"} | ({"resumption": "off"} if "resumption" in levels else {})
         return self.series.log_ratios(levels, plain, self.outcome)
 
     def _clues(self, levels: CaseLevels, *, higher: bool) -> Iterator[Row]:
         """What was measured that goes with a difference, which is `higher` or lower."""
-        own, other = (self.counts.get(frozen(case), {}) for case in (levels, self.reference))
+        own, other = (self.counts.get(case, {}) for case in (levels, self.reference))
         for name, least in LEAST_MORE.items() if higher and own and other else ():
             # Work that this client gives the server within the window, and the other does not.
             if own[name] - other[name] > least:
@@ -292,7 +292,7 @@ class _Comparison:
 
     def _pairs(self, levels: CaseLevels, name: str) -> dict[int, tuple[float, float]]:
         """Both cases' values in each block that has both."""
-        own, other = (self.series.values.get(frozen(case), {}) for case in (levels, self.reference))
+        own, other = (self.series.values.get(case, {}) for case in (levels, self.reference))
         return {
             block: (own[block][name], other[block][name])
             for block in sorted(own.keys() & other.keys())
@@ -322,7 +322,7 @@ def _case_words(levels: CaseLevels, study: Study) -> str:
     What is the same in the whole study goes without saying.
     """
     known = study.levels_of()
-    said = {n: at for n, at in frozen(levels, *WHO) if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
+    said = {n: at for n, at in levels.without(*WHO).items() if n in ALWAYS_SAID or len(known.get(n, ())) > 1}
     return with_commas(
         group_label(said, study), label_levels(said, study) if study.baseline.keys() & said else ""
     )
@@ -356,7 +356,7 @@ class _Compared:
 def _compared(shown: Sequence[Row]) -> list[_Compared]:
     clues = [row for row in shown if row.role == CLUE]
     others = (row for row in shown if row.role != CLUE)
-    cases = grouped(others, lambda row: (row.role, row.outcome, frozen(row.case, *WHO))).values()
+    cases = grouped(others, lambda row: (row.role, row.outcome, row.case.without(*WHO))).values()
     return [_Compared(rows, clues if rows[0].role == COST else ()) for rows in cases]
 
 

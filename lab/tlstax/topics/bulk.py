@@ -18,13 +18,13 @@ from typing import Any, Literal, NamedTuple
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import More, Row, RowSet, Told
-from tlstax.stats.series import Series, difference, frozen
+from tlstax.stats.series import Series, difference
 from tlstax.stats.wording import microseconds, percent
-from tlstax.study import Level, Levels
+from tlstax.study import Level
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.workloads import by_numbers
-from tlstax.study.workloads.bulk import Inserted, Rows, Sent
+from tlstax.study.workloads.sized import Inserted, Rows, Sent
 from tlstax.support.grouping import grouped
 from tlstax.support.text import with_commas
 from tlstax.topics.core import charts as parts
@@ -103,7 +103,7 @@ def rows(run: Run) -> Iterator[Row]:
     """
     series = run.series
     sized = [own for case in series.cases.values() if (own := _sized(case.levels)) is not None]
-    by_curve = grouped(sized, lambda own: (frozen(own.levels, WORKLOAD), own.direction, own.rows_of_bytes))
+    by_curve = grouped(sized, lambda own: (own.levels.without(WORKLOAD), own.direction, own.rows_of_bytes))
     for steps in by_curve.values():
         yield from _curve(series, sorted(steps, key=lambda own: own.payload_bytes))
 
@@ -221,7 +221,7 @@ def _size_at(sizes: Mapping[int, Costs], block: int, cost_us: float) -> float | 
     return None
 
 
-def _costs(series: Series, levels: Levels) -> dict[int, float]:
+def _costs(series: Series, levels: CaseLevels) -> dict[int, float]:
     return {block: exp(value) for block, value in series.logs(levels, CPU["server"]).items()}
 
 
@@ -262,7 +262,7 @@ class Curve(RowSet):
 
 def curves_of(shown: Sequence[Row]) -> list[Curve]:
     """The rows by their curves."""
-    by_curve = grouped(shown, lambda row: (frozen(row.case), row.more[DIRECTION], row.more[ROWS_OF]))
+    by_curve = grouped(shown, lambda row: (row.case, row.more[DIRECTION], row.more[ROWS_OF]))
     return [Curve(own) for own in by_curve.values()]
 
 
@@ -308,7 +308,7 @@ READING = (
     "Of the values alone, without MySQL's or TLS's own bytes; geometric means over blocks. Each further MiB: "
     "from the smallest size to the largest, without what a statement costs by itself."
 )
-INTERVALS = "±: half the width of the {confidence} interval."
+INTERVALS = "In brackets: the {confidence} interval."
 WIRE_TITLE = "bytes on the wire for each byte of values: {}"
 RECORDS_TITLE = "TLS records with data that each side sends for a statement, and their bytes on the wire: {}"
 SIDES = {"server": "server", "client": "client", "path": "programs between client and server"}

@@ -16,8 +16,8 @@ from tlstax.study import Case, Study
 from tlstax.study.labels import full_label, group_label, label
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
+from tlstax.support.untrusted import printable
 from tlstax.topics.core import figures
-from tlstax.topics.core.untrusted import printable
 
 NS_PER_US = 1000
 COUNT_NAME = "ns per operation"

@@ -22,7 +22,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.stats import stats
 from tlstax.stats.judgements import judge_difference
 from tlstax.stats.outcomes import is_large
-from tlstax.stats.series import LADDER, Frozen, Series, difference, frozen
+from tlstax.stats.series import LADDER, Series, difference
 from tlstax.stats.wording import (
     MINUS,
     alike,
@@ -36,9 +36,15 @@ from tlstax.stats.wording import (
 )
 from tlstax.study import Case, Level, Levels, Study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.key_groups import group_name
-from tlstax.study.level_names import GROUP_LISTS, GROUPS_LIFTED, NO_FAULT, P256_FIRST
-from tlstax.study.level_words import VARIANT_WORDS, offered_words
+from tlstax.study.level_names import (
+    GROUP_LISTS,
+    GROUPS_LIFTED,
+    NO_FAULT,
+    P256_FIRST,
+    VARIANT_WORDS,
+    offered_words,
+)
+from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated, with_commas
 from tlstax.topics.core import figures
@@ -180,8 +186,8 @@ class _Seen:
         return group_name(self.handshakes.most_common(1)[0][0][1])
 
 
-def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Seen]:
-    by_case: dict[Frozen, _Seen] = {}
+def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[CaseLevels, _Seen]:
+    by_case: dict[CaseLevels, _Seen] = {}
     for record in records:
         done, case = record.done, record.trial.case
         if record.verdict.value != "valid" or done is None:
@@ -192,7 +198,7 @@ def _seen(series: Series, records: Iterable[TrialRecord]) -> Mapping[Frozen, _Se
         ]
         if not telling:
             continue
-        seen = by_case.setdefault(frozen(case.levels), _Seen(case))
+        seen = by_case.setdefault(case.levels, _Seen(case))
         library = record.ready.tls_library if record.ready is not None else None
         seen.server = _server(record)
         # Without the date that OpenSSL puts behind its version.
@@ -212,7 +218,7 @@ def _costs_of(series: Series, record: TrialRecord, done: Done) -> Iterator[tuple
     if wire is not None:
         yield ROUND_TRIPS, wire.round_trips / wire.times
         yield BYTES, (wire.bytes_sent + wire.bytes_received) / wire.times
-    values = series.values.get(frozen(record.trial.case.levels), {}).get(record.trial.block, {})
+    values = series.values.get(record.trial.case.levels, {}).get(record.trial.block, {})
     connects = record.job is not None and (record.job.workload.reconnect or record.job.workload.storm)
     for name, cost in COSTS.items():
         if cost.outcome in values and (name == CONNECT or connects):
@@ -256,9 +262,9 @@ def _fault(levels: Levels) -> Level:
 def _avoiding(own: _Seen, seen: Iterable[_Seen]) -> Iterator[tuple[Avoider, _Seen]]:
     """The cases that differ from this one in the groups alone, offered or taken, and met no retry."""
     levels = own.case.levels
-    place = frozen(levels, GROUP, FAULT)
+    place = levels.without(GROUP, FAULT)
     for other in seen:
-        if other.retried or frozen(other.case.levels, GROUP, FAULT) != place:
+        if other.retried or other.case.levels.without(GROUP, FAULT) != place:
             continue
         if _fault(other.case.levels) == _fault(levels):
             yield "client", other
@@ -300,10 +306,10 @@ def _retried_case(series: Series, own: _Seen, avoiding: Iterable[tuple[Avoider, 
                 yield retried.model_copy(update={**avoided, **_cost(series, own, other, cost)})
 
 
-def _place(levels: Levels, study: Study) -> str:
+def _place(levels: CaseLevels, study: Study) -> str:
     """What the case shares with those that avoid its retry, as far as the study varies it."""
     varied = {name for name, known in study.levels_of().items() if len(known) > 1}
-    shared = dict(frozen(levels, GROUP, FAULT))
+    shared = levels.without(GROUP, FAULT)
     return with_commas(
         subject_label(shared, study),
         mode_label({name: level for name, level in shared.items() if name in varied}),

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from tlstax.records.load import BUSY, Load
 from tlstax.records.trial import LoadMachines, TrialRecord
+from tlstax.records.window import BUSY, Load
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
 from tlstax.stats.outcomes import is_large, outcome

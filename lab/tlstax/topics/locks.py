@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tlstax.plan import order as plan_order
-from tlstax.records.locks import LOCKS, LockCounts
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import LOCKS, LockCounts
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, by_case
 from tlstax.stats.outcomes import outcome
-from tlstax.stats.series import Frozen, frozen
 from tlstax.stats.stats import geometric_mean
 from tlstax.stats.wording import FAULT, MINUS, capitalised, case_label
 from tlstax.study import Case, Levels, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import columns
@@ -57,14 +57,14 @@ def rows(run: Run) -> Iterator[Row]:
     valid = [record for record in run.stored.trials if record.verdict.value == "valid"]
     cases = grouped((one for one in valid if one.locks is not None), lambda one: _named(one, study))
     others = grouped((one for one in valid if one.locks is None), lambda one: _named(one, study))
-    planned = {frozen(case.levels, FAULT): place for place, case in enumerate(plan_order.cases(study))}
-    for named in sorted(cases, key=lambda named: planned.get(frozen(dict(named), FAULT), len(planned))):
-        yield from _case(dict(named), study, cases[named], others.get(named, []))
+    planned = {case.levels.without(FAULT): place for place, case in enumerate(plan_order.cases(study))}
+    for named in sorted(cases, key=lambda named: planned.get(named.without(FAULT), len(planned))):
+        yield from _case(named, study, cases[named], others.get(named, []))
 
 
-def _named(record: TrialRecord, study: Study) -> Frozen:
+def _named(record: TrialRecord, study: Study) -> CaseLevels:
     """The levels by which the study knows the case: that its locks are counted may be none of its factors."""
-    return frozen(study.known(record.trial.case.levels))
+    return study.known(record.trial.case.levels)
 
 
 def _case(
@@ -181,20 +181,20 @@ def explained(run: Run, case: Case | None = None, baseline: Case | None = None) 
     whose calls differ, the greatest difference first. UserMistake where the locks of either were not counted.
     """
     again, run_name = "measure again with --count locks", run.stored.header.run
-    counted = {frozen(case.rows[0].case, FAULT): case.rows for case in by_case(rows(run))}
+    counted = {case.rows[0].case.without(FAULT): case.rows for case in by_case(rows(run))}
 
-    def of(levels: Levels) -> Sequence[Row]:
-        if (rows := counted.get(frozen(levels, FAULT))) is None:
+    def of(levels: CaseLevels) -> Sequence[Row]:
+        if (rows := counted.get(levels.without(FAULT))) is None:
             raise UserMistake("the locks of that case were not counted", remedy=again)
         return rows
 
-    def other(levels: Levels) -> Levels:
-        return baseline.levels if baseline is not None else {**levels, **run.study.baseline}
+    def other(levels: CaseLevels) -> CaseLevels:
+        return baseline.levels if baseline is not None else levels | run.study.baseline
 
     if case is not None:
         own, beside = of(case.levels), of(other(case.levels))
     else:
-        others = ((rows, counted.get(frozen(other(rows[0].case), FAULT))) for rows in counted.values())
+        others = ((rows, counted.get(other(rows[0].case).without(FAULT))) for rows in counted.values())
         pairs = [(rows, beside) for rows, beside in others if beside is not None]
         if not pairs:
             raise UserMistake(f"no locks were counted in run {run_name}", remedy=again)

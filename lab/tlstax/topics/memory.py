@@ -22,13 +22,12 @@ from tlstax.results.rows import Row, Told
 from tlstax.stats import histograms
 from tlstax.stats.outcomes import outcome
 from tlstax.stats.pooling import Pooling, machines_of
-from tlstax.stats.series import LADDER, Frozen, frozen
+from tlstax.stats.series import LADDER
 from tlstax.stats.wording import MINUS, percent
-from tlstax.study import Level, Levels, Study
-from tlstax.study.factors import SERVER_FACTORS
+from tlstax.study import Levels, Study
+from tlstax.study.factors import SERVER_FACTORS, CaseLevels
 from tlstax.study.labels import group_label, label_levels
-from tlstax.study.level_names import DEFAULT_CERTIFICATE
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core import figures
@@ -107,7 +106,7 @@ def costs(
     kinds: Mapping[str, Levels],
     subject: str,
     pooling: Pooling,
-    levels: Levels | None = None,
+    levels: CaseLevels | None = None,
 ) -> Iterator[Row]:
     """What each further connection of a kind costs one subject, and what it has more than the first kind.
 
@@ -157,7 +156,7 @@ def rows(run: Run) -> Iterator[Row]:
     if not study.has_process_for_each_trial or len(study.levels_of().get(LADDER, ())) < FEWEST_SIZES:
         return
     pooling = Pooling(study.confidence, machines_of(run.stored.measured))
-    kinds = [frozen(kind) for kind in _kinds(study)]
+    kinds = _kinds(study)
     valid = [
         record
         for record in run.stored.measured
@@ -166,30 +165,26 @@ def rows(run: Run) -> Iterator[Row]:
     for shared, records in grouped(valid, lambda record: _shared(record, study)).items():
         subject, own = _subject(records[0], study), grouped(records, lambda record: _kind(record, study))
         readings = [reading for record in records if (reading := _reading(record, study)) is not None]
-        labelled = {label_levels(dict(kind), study): dict(kind) for kind in kinds}
-        yield from costs(readings, labelled, subject, pooling, dict(shared))
+        labelled = {label_levels(kind, study): kind for kind in kinds}
+        yield from costs(readings, labelled, subject, pooling, shared)
         if study.schedule.mode == "open":
             for kind in kinds:
                 yield from _served(own.get(kind, ()), study, subject)
 
 
-def _kinds(study: Study) -> list[dict[str, Level]]:
+def _kinds(study: Study) -> list[CaseLevels]:
     """The kinds of connection that are compared, the baseline's first."""
-    kinds = [study.baseline]
-    for levels in study.product():
-        kind = {name: levels[name] for name in study.baseline}
-        if kind not in kinds:
-            kinds.append(kind)
-    return kinds
+    every = (levels.only(*study.baseline) for levels in study.product())
+    return list(dict.fromkeys((CaseLevels.of(study.baseline), *every)))
 
 
-def _kind(record: TrialRecord, study: Study) -> Frozen:
-    return frozen({name: record.trial.case.levels[name] for name in study.baseline})
+def _kind(record: TrialRecord, study: Study) -> CaseLevels:
+    return record.trial.case.levels.only(*study.baseline)
 
 
-def _shared(record: TrialRecord, study: Study) -> Frozen:
+def _shared(record: TrialRecord, study: Study) -> CaseLevels:
     """What kinds of connection and their numbers have in common: the server, and what is asked of it."""
-    return frozen(record.trial.case.levels, LADDER, *study.baseline)
+    return record.trial.case.levels.without(LADDER, *study.baseline)
 
 
 def _subject(record: TrialRecord, study: Study) -> str:
@@ -199,7 +194,7 @@ def _subject(record: TrialRecord, study: Study) -> str:
     server = replace(choice, server=f"{name} ({version})", certificate=DEFAULT_CERTIFICATE).words()
     varied = {
         factor: level
-        for factor, level in _shared(record, study)
+        for factor, level in _shared(record, study).items()
         if factor not in SERVER_FACTORS and len(study.levels_of()[factor]) > 1
     }
     return ", ".join(filter(None, (server, key_of(choice.certificate), group_label(varied, study))))

@@ -15,11 +15,11 @@ from typing import Any
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Of, Row, Told
-from tlstax.stats.series import LADDER, Series, frozen, pooled
+from tlstax.stats.series import LADDER, Series, pooled
 from tlstax.stats.wording import alike, percent, subject_label, tls_label, with_ends
 from tlstax.study import Pool, workloads
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import key_of
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated
 from tlstax.topics.core import columns
@@ -54,7 +54,7 @@ def rows(run: Run) -> Iterator[Row]:
 def _savings(series: Series, pool: Pool) -> Iterator[Row]:
     ladders = {
         workload: {
-            frozen(steps[0], LADDER, WORKLOAD): {int(levels.get(LADDER, 1)): levels for levels in steps}
+            steps[0].without(LADDER, WORKLOAD): {int(levels.get(LADDER, 1)): levels for levels in steps}
             for steps in series.ladders().values()
             if steps[0].get(WORKLOAD) == workload
         }
@@ -151,18 +151,18 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
     connections = f"{', '.join(map(str, steps))} connection{'' if steps == [1] else 's'}"
     until = f"until {percent(first.number(SHARE) or 0.0)}"
     reading = (
-        f"CPU time of the server per operation, at {connections}. Worth: one connection made, in operations "
+        f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}: its CPU time per "
+        f"operation, at {connections}. Worth: one connection made, in operations "
         f"on one that is kept. {until.capitalize()}: with that number on each connection, making it is that "
         "share of what the server spends. Kept, made: what TLS adds to an operation on a connection that is "
         "kept, and to one that makes its own."
     )
-    title = f"What a connection costs the server, in {workloads.in_words(first.word('kept'))}"
     lines = []
-    for own in grouped(told.rows, lambda row: frozen(row.case)).values():
+    for own in grouped(told.rows, lambda row: row.case).values():
         known = {row.outcome: row.interval for row in own}
         prices = (number(known[WORTH]), number(known[NEEDED]))
         lines.append((own[0].label, *prices, ratio(known.get(OF_KEPT)), ratio(known.get(OF_MADE))))
-    yield Section((Table(title, ("worth", until, "kept", "made"), lines, (reading,)),), told.title)
+    yield Section((Table("", ("worth", until, "kept", "made"), lines, (reading,)),), told.title)
 
 
 COLUMNS = (

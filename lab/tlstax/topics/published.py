@@ -19,7 +19,8 @@ from tlstax.stats.judgements import is_different
 from tlstax.stats.outcomes import OUTCOMES
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MANY_TIMES, alike, change_words, percent
-from tlstax.study import Levels, Published, within
+from tlstax.study import Published, within
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import NO_FAULT
 from tlstax.support.grouping import grouped
 from tlstax.topics.core import columns, figures
@@ -71,7 +72,7 @@ def rows(run: Run) -> Iterator[Row]:
             },
         )
         if value is not None and levels is not None:
-            yield Row(**common, role=HERE, case=dict(levels), interval=value, more={NAME: figure.label})
+            yield Row(**common, role=HERE, case=levels, interval=value, more={NAME: figure.label})
         if reference is not None and ratio is not None:
             yield from _fix(figure, reference, ratio, series)
 
@@ -84,7 +85,7 @@ def _ratio(figure: Published, reference: Published, series: Series) -> Interval 
     return series.interval(series.log_ratios(own, other, figure.outcome))
 
 
-def _stand_in(figure: Published, series: Series) -> Levels | None:
+def _stand_in(figure: Published, series: Series) -> CaseLevels | None:
     if not figure.beside:
         return None
     return next((c.levels for c in series.cases.values() if within(c.levels, figure.beside)), None)
@@ -164,9 +165,9 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
             ratio = Number(now.point, now.low, now.high, "{:.2f}".format, is_whole=True)
         values = (_quantity(value, row.unit) for value in (row.value, here.get(row.label)))
         lines.append((row.label, *values, then, ratio))
-    title = "What was published, and what stands in for it here"
     heads = ("published", "here", "ratio then", "ratio here")
-    yield Section((Table(title, heads, lines, (_sources(told),), of="figure"),), told.title)
+    notes = ("Here: what stands in for it in this run.", _sources(told))
+    yield Section((Table("", heads, lines, notes, of="figure"),), told.title)
 
 
 def _quantity(value: float | None, unit: str) -> str:

@@ -19,7 +19,7 @@ from tlstax.results.document import RunDocument
 from tlstax.results.rows import More, Row, Told, by_label
 from tlstax.stats.series import LADDER, Series
 from tlstax.stats.wording import MINUS, case_label, percent
-from tlstax.study import Levels
+from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import STORM
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.columns import Column
@@ -101,7 +101,7 @@ def rows(run: Run) -> Iterator[Row]:
                 yield from _law(series, factor, ladder)
 
 
-def _law(series: Series, factor: str, ladder: Sequence[Levels]) -> Iterator[Row]:
+def _law(series: Series, factor: str, ladder: Sequence[CaseLevels]) -> Iterator[Row]:
     steps = {int(levels[factor]): series.logs(levels, RATE) for levels in ladder}
     whole = {
         block: {size: exp(logs[block]) for size, logs in steps.items()}

@@ -17,11 +17,10 @@ from tlstax.stats import stats
 from tlstax.stats.contrasts import nearest
 from tlstax.stats.judgements import judge
 from tlstax.stats.outcomes import UNITS, is_of_load_client
-from tlstax.stats.series import Frozen, Series, frozen
+from tlstax.stats.series import Series
 from tlstax.stats.wording import capitalised, each, negotiated, tls_label, with_ends
 from tlstax.study import workloads
-from tlstax.study.client_kinds.floor import NAME as FLOOR
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import FLOOR, client_words
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT
 from tlstax.support.grouping import grouped
@@ -60,7 +59,7 @@ def rows(run: Run) -> Iterator[Row]:
         return
     series = run.series
     engines = [case.levels for case in series.cases.values() if case.levels.client == ENGINE]
-    by_mode = grouped(engines, lambda levels: frozen(levels, *WHO, "slice_ms", "connections")).values()
+    by_mode = grouped(engines, lambda levels: levels.without(*WHO, "slice_ms", "connections")).values()
     for of_mode in by_mode:
         for of_cell in grouped(of_mode, lambda levels: levels["connections"]).values():
             for outcome in (RATE, CLIENT_CPU):
@@ -91,7 +90,7 @@ def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
     control = nearest(series.own_baseline(engine), series.control_ratios(outcome))
     floor = stats.noise_floor(control) if control else None
     for other in (case.levels for case in series.cases.values()):
-        if frozen(other, *WHO) != frozen(engine, *WHO) or other.client == ENGINE:
+        if other.without(*WHO) != engine.without(*WHO) or other.client == ENGINE:
             continue
         ratio = series.interval(series.log_ratios(engine, other, outcome))
         if ratio is None:
@@ -152,7 +151,7 @@ def _under(levels: CaseLevels) -> str:
 
 def _unlike(records: Iterable[TrialRecord], compared: Iterable[Row]) -> Iterator[str]:
     """Where two clients have another TLS version or cipher; one that says nothing of it is not compared."""
-    of_case = grouped(records, lambda record: frozen(record.trial.case.levels))
+    of_case = grouped(records, lambda record: record.trial.case.levels)
     said = dict.fromkeys(
         f"the engine {own}, {client_words(_rival(row))} {other}"
         for row in compared
@@ -161,9 +160,9 @@ def _unlike(records: Iterable[TrialRecord], compared: Iterable[Row]) -> Iterator
     yield from said
 
 
-def _ciphers(of_case: dict[Frozen, list[TrialRecord]], levels: CaseLevels) -> str:
+def _ciphers(of_case: dict[CaseLevels, list[TrialRecord]], levels: CaseLevels) -> str:
     """The versions and ciphers of a case's valid trials; empty where none is told."""
-    valid = (each for each in of_case.get(frozen(levels), ()) if each.verdict.value == "valid")
+    valid = (each for each in of_case.get(levels, ()) if each.verdict.value == "valid")
     told = negotiated(valid).split("; ")
     return " and ".join(dict.fromkeys(" ".join(words.split(" ")[:2]).rstrip(",") for words in told))
 

@@ -29,7 +29,7 @@ from tlstax.results.rows import Row, Told
 from tlstax.stats.contrasts import INSTANCE, Floor, Twins, twins
 from tlstax.stats.judgements import MOST_TIMES, is_different, rooms
 from tlstax.stats.outcomes import OUTCOMES
-from tlstax.stats.series import LADDER, Frozen, Logs, Series, difference, frozen, pooled
+from tlstax.stats.series import LADDER, Logs, Series, difference, pooled
 from tlstax.stats.wording import change_words, mode_label, percent
 from tlstax.study import Choice, Levels, Statement, within
 from tlstax.study.factors import DISTANCE_FACTORS, CaseLevels
@@ -80,7 +80,7 @@ class Step(NamedTuple):
     logs: Logs
 
 
-Candidates = Mapping[Frozen, Mapping[int, Step]]
+Candidates = Mapping[CaseLevels, Mapping[int, Step]]
 """Of one side, for each level of the statement's factor (or factors): the steps of its ladder."""
 
 
@@ -113,14 +113,14 @@ class Trier:
         return tuple(case for case in found if case is not None)
 
     def _sides(self, *, baseline: bool | None) -> Iterator[Sides]:
-        places: dict[Frozen, dict[str, dict[Frozen, dict[int, Step]]]] = {}
+        places: dict[CaseLevels, dict[str, dict[CaseLevels, dict[int, Step]]]] = {}
         factors = self.statement.factors()
         for case in self.series.cases.values():
             asked = baseline is None or (case.role == "baseline") is baseline
             if asked and case.levels.keys() >= set(factors) and self._bears(case.levels):
-                level = frozen({name: case.levels[name] for name in factors})
+                level = case.levels.only(*factors)
                 server = "" if SERVER in factors else str(case.levels.get(SERVER, ""))
-                kept = frozen(case.levels, SERVER, LADDER, INSTANCE, *factors)
+                kept = case.levels.without(SERVER, LADDER, INSTANCE, *factors)
                 steps = places.setdefault(kept, {}).setdefault(server, {}).setdefault(level, {})
                 steps[int(case.levels.get(LADDER, 1))] = Step(case.levels, self._logs(case.levels))
         better_side, than_side = self.statement.sides()
@@ -279,7 +279,9 @@ def family(server: str) -> str:
     return server.partition("-")[0]
 
 
-def best_without_hindsight(candidates: Mapping[Frozen, Logs], *, lower_is_better: bool) -> dict[int, Frozen]:
+def best_without_hindsight(
+    candidates: Mapping[CaseLevels, Logs], *, lower_is_better: bool
+) -> dict[int, CaseLevels]:
     """In each block, the candidate that is the best by its mean over the other blocks.
 
     Only blocks that all candidates have; a block alone leaves nothing to choose by unless there is
@@ -307,7 +309,7 @@ def counts_of(outcomes: Iterable[str]) -> dict[str, int]:
     return {outcome: every.count(outcome) for outcome in COUNTED}
 
 
-def _chosen(levels: Mapping[Frozen, dict[int, Step]], wanted: Mapping[str, Choice]) -> Candidates:
+def _chosen(levels: Mapping[CaseLevels, dict[int, Step]], wanted: Mapping[str, Choice]) -> Candidates:
     """Of these levels the wanted ones that have values, each with the steps that have any."""
     found = {
         level: {step: own for step, own in steps.items() if own.logs}

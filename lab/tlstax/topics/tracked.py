@@ -21,8 +21,8 @@ from tlstax.study.outcomes import OUTCOMES, UNITS
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
+from tlstax.support.untrusted import escaped_json, printable
 from tlstax.topics.core import outcome_names
-from tlstax.topics.core.untrusted import escaped_json, printable
 
 TrackedFormat = Literal["smaller-is-better", "bigger-is-better", "bencher", "openmetrics"]
 

@@ -12,7 +12,8 @@ from tlstax.stats.judgements import judge_difference
 from tlstax.stats.series import Series
 from tlstax.stats.wording import MINUS, capitalised, each, percent, with_ends
 from tlstax.study import Levels
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import client_words
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label
 from tlstax.support.text import counted, with_commas
 from tlstax.topics.core.columns import Column
@@ -58,7 +59,7 @@ def rows(run: Run) -> Iterator[Row]:
             yield from _costs(series, many, few, more_bytes)
 
 
-def _costs(series: Series, many: Levels, few: Levels, more_bytes: int) -> Iterator[Row]:
+def _costs(series: Series, many: CaseLevels, few: CaseLevels, more_bytes: int) -> Iterator[Row]:
     """A connect's time may be longer by the margin, and still count as alike."""
     reads = _differences(series, many, few, READ)
     for outcome in (TIME, CLIENT_CPU):
@@ -73,8 +74,8 @@ def _costs(series: Series, many: Levels, few: Levels, more_bytes: int) -> Iterat
             outcome=outcome,
             unit="us",
             label=_label(series, many),
-            case=dict(many),
-            baseline=dict(few),
+            case=many,
+            baseline=few,
             interval=more_us,
             of="difference",
             judgement=judgement,
@@ -97,7 +98,7 @@ def _label(series: Series, levels: Levels) -> str:
     return with_commas(client_words(levels.get(CLIENT, "engine")), group_label(others, series.study))
 
 
-def _differences(series: Series, many: Levels, few: Levels, outcome: str) -> Mapping[int, float]:
+def _differences(series: Series, many: CaseLevels, few: CaseLevels, outcome: str) -> Mapping[int, float]:
     more, less = series.logs(many, outcome), series.logs(few, outcome)
     return {block: exp(more[block]) - exp(less[block]) for block in sorted(more.keys() & less.keys())}
 

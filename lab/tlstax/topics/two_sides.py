@@ -22,7 +22,8 @@ from tlstax.stats.judgements import judge
 from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.stats.series import Logs, Series, series_of
 from tlstax.stats.wording import capitalised, change_words, percent, verdict_words
-from tlstax.study import Levels, Sides, Study
+from tlstax.study import Sides, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import group_label, label_levels
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.study.two_sides import INSTANCE, OF_A, OF_B
@@ -69,12 +70,14 @@ def effects(
             yield from _effect(series, sides, levels, outcome, sure)
 
 
-def _effect(series: Series, sides: Sides, first: Levels, outcome: str, confidence: float) -> Iterator[Row]:
+def _effect(
+    series: Series, sides: Sides, first: CaseLevels, outcome: str, confidence: float
+) -> Iterator[Row]:
     """One outcome of the group whose first process of A has these levels."""
     has_twins = INSTANCE in series.study.baseline
-    of_a = [{**first, INSTANCE: number} for number in OF_A] if has_twins else [dict(first)]
-    other = {**first, **sides.b}
-    of_b = [{**other, INSTANCE: number} for number in OF_B] if has_twins else [other]
+    of_a = [first | {INSTANCE: number} for number in OF_A] if has_twins else [first]
+    other = first | sides.b
+    of_b = [other | {INSTANCE: number} for number in OF_B] if has_twins else [other]
     logs = _mean_difference(
         [series.log_ratios(own, first, outcome) for own in of_b],
         [series.log_ratios(own, first, outcome) for own in of_a[1:]],

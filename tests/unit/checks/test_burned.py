@@ -8,7 +8,7 @@ from test_settings_checks import PLAIN, trial
 
 from tlstax.checks.complete import Doubt
 from tlstax.checks.identity import burned
-from tlstax.records.burned import Burned
+from tlstax.records.window import Burned
 
 
 def judged(seen: Burned | None, **levels: Any) -> list[Doubt]:

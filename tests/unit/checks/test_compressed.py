@@ -35,31 +35,53 @@ def found(wanted: str, trial: TrialRecord) -> list[tuple[str, str]]:
     return doubts(compressed, trial, levels)
 
 
+CLIENT = "the client says compression = {} where the case has {}"
+SERVER = "the server says compression = {} where the case has {}"
+
+
 @pytest.mark.parametrize(
-    ("wanted", "client", "server", "weights"),
+    ("wanted", "client", "server", "said"),
     [
         ("zlib", "zlib", "zlib", []),
         ("zlib", "zlib", "on", []),
         ("zstd", "zstd", "zstd", []),
-        ("zlib", "zstd", "zstd", ["invalid", "invalid"]),
-        ("zlib", "zlib", "off", ["invalid"]),
-        ("zlib", "zlib", "zstd", ["invalid"]),
-        ("zstd", "zstd", "on", ["invalid"]),
-        ("zlib", "off", "zlib", ["invalid"]),
-        ("zlib", "zlib", None, ["unknown"]),
+        (
+            "zlib",
+            "zstd",
+            "zstd",
+            [("invalid", CLIENT.format("zstd", "zlib")), ("invalid", SERVER.format("zstd", "zlib"))],
+        ),
+        ("zlib", "zlib", "off", [("invalid", SERVER.format("off", "zlib"))]),
+        ("zlib", "zlib", "zstd", [("invalid", SERVER.format("zstd", "zlib"))]),
+        ("zstd", "zstd", "on", [("invalid", SERVER.format("on", "zstd"))]),
+        ("zlib", "off", "zlib", [("invalid", CLIENT.format("off", "zlib"))]),
+        ("zlib", "zlib", None, [("unknown", "the server does not say whether it compresses")]),
+        ("off", "off", "off", []),
+        ("off", "off", None, []),
+        ("off", "off", "zlib", [("invalid", SERVER.format("zlib", "off"))]),
     ],
 )
 def test_both_sides_say_what_the_case_says(
-    wanted: str, client: Literal["off", "zlib", "zstd"], server: Server, weights: list[str]
+    wanted: str, client: Literal["off", "zlib", "zstd"], server: Server, said: list[tuple[str, str]]
 ) -> None:
-    said = found(wanted, record(CompressionAgreed(client=client, server=server), BYTES))
-    assert [weight for weight, _ in said] == weights
+    counted = None if wanted == "off" else BYTES
+    assert found(wanted, record(CompressionAgreed(client=client, server=server), counted)) == said
 
 
-@pytest.mark.parametrize(("server", "weights"), [("off", []), (None, []), ("zlib", ["invalid"])])
-def test_nothing_is_compressed_where_nothing_is_to_be(server: Server, weights: list[str]) -> None:
-    said = found("off", record(CompressionAgreed(client="off", server=server), None))
-    assert [weight for weight, _ in said] == weights
+def test_of_connections_that_differ_each_kind_is_told_once() -> None:
+    made = record(CompressionAgreed(client="zlib", server="zlib"), BYTES)
+    assert made.ready is not None
+    (seen, *_), off = made.ready.negotiated, CompressionAgreed(client="off", server="off")
+    zstd = CompressionAgreed(client="zstd", server="zstd")
+    negotiated = tuple(seen.model_copy(update={"compression": own}) for own in (zstd, None, off, zstd))
+    mixed = made.model_copy(update={"ready": made.ready.model_copy(update={"negotiated": negotiated})})
+    assert found("zlib", mixed) == [
+        ("invalid", CLIENT.format("off", "zlib")),
+        ("invalid", SERVER.format("off", "zlib")),
+        ("invalid", CLIENT.format("zstd", "zlib")),
+        ("invalid", SERVER.format("zstd", "zlib")),
+        ("unknown", "no connection was asked whether it compresses"),
+    ]
 
 
 def test_a_client_that_knows_nothing_of_it_compresses_nothing() -> None:
@@ -83,7 +105,12 @@ def test_compressed_packets_were_counted_exactly_where_there_are_to_be_some() ->
 
 def test_what_was_compressed_crossed_the_wire() -> None:
     agreed = CompressionAgreed(client="zstd", server="zstd")
-    assert found("zstd", record(agreed, BYTES, bytes_received=3999)) == [
-        ("invalid", "4,000 bytes of compressed packets were received, and only 3,999 on the wire")
+    assert found("zstd", record(agreed, BYTES, bytes_sent=500, bytes_received=4000)) == [], "all of it did"
+    assert found("zstd", record(agreed, BYTES, bytes_sent=499, bytes_received=3999)) == [
+        ("invalid", "500 bytes of compressed packets were sent, and only 499 on the wire"),
+        ("invalid", "4,000 bytes of compressed packets were received, and only 3,999 on the wire"),
     ]
-    assert [weight for weight, _ in found("zstd", record(agreed, BYTES, bytes_sent=499))] == ["invalid"]
+    made = record(agreed, BYTES)
+    assert made.done is not None
+    nothing_known = made.model_copy(update={"done": made.done.model_copy(update={"wire": None})})
+    assert found("zstd", nothing_known) == [("unknown", "how many bytes crossed the wire is not known")]

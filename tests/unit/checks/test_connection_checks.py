@@ -15,8 +15,11 @@ from tlstax.checks.connections import seen_at_server
 from tlstax.checks.handshakes import missed
 from tlstax.checks.statements import statements_counted
 from tlstax.contract import Counts, TlsOff, TlsOn
+from tlstax.records.server_counts import counting_of
 from tlstax.records.trial import ConnectionsSeen, Trial, TrialRecord
 from tlstax.study import Case
+
+MARIADB = counting_of("11.8.6-MariaDB", None, {})
 
 PLAIN = ConnectionsSeen(connections=8, version=None, cipher=None)
 TLS_1_3 = ConnectionsSeen(connections=8, version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384")
@@ -147,7 +150,7 @@ def test_the_servers_counter_must_agree() -> None:
 
 def test_mariadb_may_have_missed_a_handshake() -> None:
     short = with_server(trial("1.3", [TLS_1_3], handshakes=LIFETIME - 1), version="11.8.6-MariaDB")
-    assert missed(LIFETIME - 1, LIFETIME) in judge(short).notes
+    assert missed(MARIADB, LIFETIME - 1, LIFETIME) in judge(short).notes
     assert "counted 16 TLS" in reasons(
         with_server(trial("1.3", [TLS_1_3], handshakes=LIFETIME - 2), version="11.8.6-MariaDB")
     )

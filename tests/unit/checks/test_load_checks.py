@@ -10,8 +10,8 @@ from tlstax.checks import judge
 from tlstax.checks.distance import distance
 from tlstax.checks.load import together
 from tlstax.contract import TcpEndpoint
-from tlstax.records.load import Load, LoadPart
 from tlstax.records.trial import ServerClaim, TrialRecord
+from tlstax.records.window import Load, LoadPart
 
 
 def shared(
@@ -71,9 +71,9 @@ def test_parts_that_are_not_the_whole_are_found() -> None:
     assert doubt == ("invalid", "7 connections were given to the load machines, where 8 are wanted")
 
 
-@pytest.mark.parametrize(("apart", "is_valid"), [(4, True), (5, False)])
-def test_slices_that_began_too_far_apart_may_be_a_half(apart: int, is_valid: bool) -> None:
-    found = doubts(together, shared(apart=apart))
+@pytest.mark.parametrize(("slices", "apart", "is_valid"), [(9, 4, True), (10, 5, True), (9, 5, False)])
+def test_slices_that_began_too_far_apart_may_be_a_half(slices: int, apart: int, is_valid: bool) -> None:
+    found = doubts(together, shared(slices=slices, apart=apart))
     apart_words = "in 5 of 9 slices the load machines began more than a twentieth of it apart"
     words = f"{apart_words} (80 µs in the median, clocks known to 20 µs)"
     assert found == ([] if is_valid else [("invalid", words)])

@@ -8,7 +8,7 @@ from test_settings_checks import PLAIN, trial
 
 from tlstax.checks.complete import Doubt
 from tlstax.checks.identity import counted
-from tlstax.records.locks import LockCounts, LockSite
+from tlstax.records.window import LockCounts, LockSite
 
 SITE = LockSite(kind="mutex", library="mysqld", function="f", calls=12, contended=0, moved=3)
 

@@ -8,8 +8,8 @@ from test_checks import PLAIN, record_of
 from check_by_check import doubts
 from tlstax.checks import judge
 from tlstax.checks.ports import enough
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import TrialRecord
+from tlstax.records.window import PortUse
 
 
 def with_ports(waiting: int, connections: int = 1) -> TrialRecord:

@@ -12,14 +12,13 @@ from tlstax.checks import settings
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TlsOn
 from tlstax.plan.order import cases
-from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial
+from tlstax.records.window import Slices
 from tlstax.report.page.evidence import proofs
 from tlstax.specimens.certificates import KEY_KINDS
 from tlstax.study import Level, load_study
 from tlstax.study.cpu_features import VARIABLE, environment
-from tlstax.study.level_names import CERTIFICATES
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import CERTIFICATES, key_of
 from tlstax.topics.core.charts import Style
 from tlstax.topics.core.groups import Row
 

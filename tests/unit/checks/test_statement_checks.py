@@ -15,10 +15,8 @@ from tlstax.checks.statements import claims, slices_add_up, statements_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import connected, encryption, server_counts, work
 from tlstax.contract import Counts, ErrorCount, Workload
-from tlstax.records.load import Load
-from tlstax.records.slices import Together
 from tlstax.records.trial import Trial, TrialRecord
-from tlstax.records.window import Window
+from tlstax.records.window import Load, Together, Window
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
 
@@ -115,15 +113,15 @@ def test_nothing_but_its_statements_proves_a_client_that_shows_no_rows() -> None
 
 
 def _written(cell: Cell, operations: int, failed: int = 0) -> Written:
-    return Written(CaseLevels.of(cell.case.levels), cell.statement, "9.7.0", operations, failed)
+    return Written(CaseLevels.of(cell.case.levels), cell.statement, operations, failed)
 
 
 def test_of_all_who_take_turns_the_server_counts_what_they_claim_together() -> None:
     claimed = claims([_written(Cell(), 600, failed=4), _written(Cell(client="floor"), 400)])
-    assert claimed == {"Com_select": (1_000, 1_004), "Com_stmt_execute": (1_000, 1_004)}
+    assert claimed == {"selects": (1_000, 1_004), "prepared_executions": (1_000, 1_004)}
     assert claims([_written(Cell(workload="reconnect"), 7)]) == {
-        "Com_select": (7, 7),
-        "Com_stmt_execute": (0, 0),
+        "selects": (7, 7),
+        "prepared_executions": (0, 0),
     }
     for counter, words in (
         ("Com_select", "SELECT statements"),
@@ -141,7 +139,7 @@ def test_every_statement_of_an_operation_is_claimed() -> None:
     (select,) = Cell().statement.statements
     twice = Cell().statement.model_copy(update={"statements": (select, select)})
     written = _written(Cell(), 10)._replace(workload=twice)
-    assert claims([written]) == {"Com_select": (20, 20), "Com_stmt_execute": (20, 20)}
+    assert claims([written]) == {"selects": (20, 20), "prepared_executions": (20, 20)}
 
 
 def test_a_result_has_the_operations_of_its_slices_and_no_others() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from library_runs import MACHINE
-from tlstax.cli import bench_command as benches
-from tlstax.cli.bench_command import bench_command
+from tlstax.cli import benches_command as benches
+from tlstax.cli.benches_command import bench_command
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import BenchOptions
 from tlstax.results.bench import BenchDocument, BenchStatus

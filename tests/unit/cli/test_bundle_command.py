@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli import bundle_command as module
-from tlstax.cli.bundle_command import bundle_command, summary
+from tlstax.cli import machine_command as module
+from tlstax.cli.machine_command import bundle_command, summary
 from tlstax.support.errors import UserMistake
-from tlstax.tools.bundle.making import Contents, Share
+from tlstax.tools.bundle import Contents, Share
 
 
 class Unmade(Exception):

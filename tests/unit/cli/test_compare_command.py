@@ -15,11 +15,11 @@ import pytest
 from fake_trials import Truth, fake_run, tax_truth
 from tlstax.cli.asked_outcomes import limits_of
 from tlstax.cli.compare_command import compare_command
-from tlstax.cli.kept import open_store
+from tlstax.cli.export_command import pack_command
 from tlstax.cli.options import LimitOptions
-from tlstax.cli.pack_command import pack_command
 from tlstax.cli.read_app import CompareOptions
 from tlstax.records.trial import StoredRun
+from tlstax.store import open_store
 from tlstax.study import Case
 from tlstax.support.errors import UserMistake
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.cli.drivers_command import request_of
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import ProbeOptions
+from tlstax.cli.server_command import request_of
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
@@ -24,10 +24,10 @@ from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.directories import specimens_dir
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.tools.probes.drivers import probe_costs
-from tlstax.tools.probes.drivers.listed_table import listed_text
 from tlstax.tools.probes.drivers.probe import ProbeRequest, probe
 from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
-from tlstax.tools.probes.drivers.probe_document import ListedDriver, ListedDrivers
+from tlstax.tools.probes.drivers.probe_table import listed_text
+from tlstax.tools.probes.drivers.probed import ListedDriver, ListedDrivers
 from typed import status_of
 
 

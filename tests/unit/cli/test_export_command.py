@@ -11,8 +11,8 @@ import pytest
 
 from kept_runs import keep
 from tlstax.cli.export_command import export_command
-from tlstax.cli.kept import open_store
 from tlstax.cli.runs_app import ExportOptions
+from tlstax.store import open_store
 from tlstax.support.errors import MachineFault, UserMistake
 from turned_runs import in_turns_and_watched
 

@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 
 from tlstax.cli.ab_command import ab_study, external_servers
-from tlstax.cli.external_servers import (
-    Allowed,
-    ExternalServers,
-    accessed,
-    external_among,
-    external_of,
-    let_in,
-    typed_servers,
-)
+from tlstax.cli.external_servers import accessed, external_of, let_in
 from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.study_command import changed
+from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, typed_servers
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
@@ -74,7 +67,7 @@ def test_options_need_an_external_server() -> None:
 
 def test_commands_say_alike_that_an_option_needs_an_external_server() -> None:
     """Whether they take several servers, one by --server, or one as their argument."""
-    private = options(ssl_ca="ca.pem").guest
+    private = options(ssl_ca="ca.pem").access
     with pytest.raises(UserMistake) as of_several:
         external_among((), options(ssl_ca="ca.pem"))
     with pytest.raises(UserMistake) as of_one:

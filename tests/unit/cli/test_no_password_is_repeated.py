@@ -12,7 +12,7 @@ import pytest
 from tlstax.cli import exit as ends
 from tlstax.cli import streams
 from tlstax.cli.command_tree import Command, Parameter, command_tree
-from tlstax.external.address import parse
+from tlstax.external.access import parse_url
 from tlstax.study import parse_study
 from tlstax.support import credentials
 from tlstax.support.errors import UserMistake
@@ -226,5 +226,5 @@ def test_the_forms_are_what_they_are_taken_for() -> None:
     assert all(map(credentials.has_password, CERTAIN))
     assert not any(map(credentials.has_password, LIKELY))
     with pytest.raises(UserMistake) as caught:
-        parse(CERTAIN[0])
+        parse_url(CERTAIN[0])
     assert not [part for part in PARTS if part in caught.value.sentence()]

@@ -9,11 +9,12 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.cli.compare_command import compare_command
-from tlstax.cli.kept import open_store
+from tlstax.cli.export_command import open_command, pack_command
 from tlstax.cli.options import LimitOptions
-from tlstax.cli.pack_command import open_command, pack_command
 from tlstax.cli.read_app import CompareOptions
-from tlstax.cli.runs_command import list_command, write_missing
+from tlstax.cli.runs_command import list_command
+from tlstax.cli.streams import tell
+from tlstax.store import open_store, row_tables
 from tlstax.store.pack import packed
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -93,7 +94,7 @@ def test_a_run_that_cannot_be_read_is_one_line_and_the_others_go_on(
         change("UPDATE kept_trials SET record = x'00' WHERE run = ?", (names[2],))
         change("UPDATE kept_runs SET run = '../../x' WHERE run = ?", (names[3],))
         change("UPDATE kept_runs SET run = '' WHERE run = ?", (names[4],))
-        write_missing(store)
+        row_tables.write_missing(store, tell)
         assert {row[0] for row in change("SELECT run FROM trials")} == {kept}
     said = capsys.readouterr().err
     assert all(name in said for name in (*names[:3], "../../x"))

@@ -13,8 +13,7 @@ from tlstax.cli.documents import PRINTED, ROOT, documents, schema_of
 from tlstax.plan.order import plan
 from tlstax.report.formats.render import render
 from tlstax.study import built_in_studies, load_study
-from tlstax.tools.doctor.check import Check
-from tlstax.tools.doctor.rendering import to_json
+from tlstax.tools.doctor.check import Check, to_json
 from tlstax.topics.answer.export import exported
 from typed import status_of
 

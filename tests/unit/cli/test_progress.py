@@ -11,8 +11,7 @@ import pytest
 
 from fake_terminal import FakeTerminal
 from fake_trials import fake_run, whole_tax
-from tlstax.cli.progress import ProgressLine
-from tlstax.cli.progress_view import MOST_RATIOS, InPlace, Moment, view
+from tlstax.cli.progress import MOST_RATIOS, InPlace, Moment, ProgressLine, view
 from tlstax.plan.order import blocks, cases
 from tlstax.plan.timing import block_s
 from tlstax.run.progress import Outlook, Step

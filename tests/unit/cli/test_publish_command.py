@@ -12,8 +12,8 @@ import pytest
 
 from report_runs import exact_run, guest, hostile, noisy_run, one_block
 from tlstax import __version__
-from tlstax.cli import publish_command as module
-from tlstax.cli.publish_command import publish_command
+from tlstax.cli import export_command as module
+from tlstax.cli.export_command import publish_command
 from tlstax.records.trial import StoredRun
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed

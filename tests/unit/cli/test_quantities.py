@@ -6,7 +6,7 @@ import pytest
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_outcomes import asked_outcomes
-from tlstax.external import address
+from tlstax.external.access import parse_url
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
@@ -51,4 +51,4 @@ def test_a_list_with_an_empty_name_is_refused(text: str) -> None:
 )
 def test_a_comma_is_no_part_of_a_servers_url(url: str) -> None:
     with pytest.raises(UserMistake, match="has a comma, which stands between servers"):
-        address.parse(url)
+        parse_url(url)

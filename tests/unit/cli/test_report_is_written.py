@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kept_runs import NAME, RUN, measuring_nothing
-from tlstax.cli import measuring, streams
-from tlstax.cli.kept import open_store
+from tlstax.cli import measuring, report_command, streams
 from tlstax.cli.measuring import Shown
 from tlstax.run.preparing import Request
+from tlstax.store import open_store, row_tables
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault
 
@@ -24,9 +24,9 @@ def test_a_report_is_written_though_nobody_can_be_shown_anything(
 
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(measuring, "run", measuring_nothing(RUN))
-    monkeypatch.setattr(measuring, "show", fails)
+    monkeypatch.setattr(report_command, "show", fails)
     with pytest.raises(type(fault)):
         measuring.measure(Request(study=load_study("tax")), shown=Shown(report=tmp_path / "r.html"))
     with open_store() as store:
-        assert store.without_rows() == []
+        assert row_tables.missing(store) == []
     assert NAME in (tmp_path / "r.html").read_text(encoding="utf-8")

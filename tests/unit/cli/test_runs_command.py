@@ -12,14 +12,15 @@ from fake_trials import fake_run
 from kept_runs import keep
 from report_runs import all_invalid
 from tlstax.cli.compare_command import compare_command
-from tlstax.cli.kept import open_store, reports_dir
-from tlstax.cli.publish_command import publish_command
+from tlstax.cli.export_command import publish_command
 from tlstax.cli.read_app import CompareOptions
 from tlstax.cli.report_command import report_command
 from tlstax.cli.runs_command import delete_command, list_command
 from tlstax.records.trial import StoredRun
+from tlstax.store import open_store
 from tlstax.store.anonymise import anonymous
 from tlstax.store.pack import packed
+from tlstax.support.directories import reports_dir
 from tlstax.support.errors import MachineFault, UserMistake
 
 GOOD, EMPTY, SPOILED = "20261121-195500-ab12", "20261122-195500-ab12", "20261123-195500-ab12"

@@ -8,9 +8,9 @@ import pytest
 
 from fake_trials import Truth, fake_run
 from planted_parts import cost_of
-from tlstax.cli.kept import open_store
 from tlstax.cli.shipped_parts import renew
 from tlstax.records.trial import StoredRun
+from tlstax.store import open_store
 from tlstax.study import Case, load_study, override
 from tlstax.study.mixes import Mix
 from tlstax.support.errors import UserMistake

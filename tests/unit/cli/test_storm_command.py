@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.benches_app import StormOptions
-from tlstax.cli.storm_command import storm_command
+from tlstax.cli.benches_command import storm_command
 from tlstax.support.errors import UserMistake
 
 

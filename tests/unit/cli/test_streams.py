@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 import tlstax
 from hostile_texts import STEERING, hostile, kept_hostile_run, steering
 from tlstax.support.errors import MachineFault
-from tlstax.tools.doctor.check import Check
-from tlstax.tools.doctor.rendering import to_text
-from tlstax.tools.probes.drivers.listed_table import listed_text
-from tlstax.tools.probes.drivers.probe_document import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
-from tlstax.tools.probes.drivers.probe_table import probe_text
-from tlstax.topics.core.untrusted import escaped_json, printable_lines
+from tlstax.support.untrusted import escaped_json, printable_lines
+from tlstax.tools.doctor.check import Check, to_text
+from tlstax.tools.probes.drivers.probe_table import listed_text, probe_text
+from tlstax.tools.probes.drivers.probed import DriverRow, ListedDriver, ListedDrivers, ProbeDocument
 from typed import status_of
 
 COMMANDS = (

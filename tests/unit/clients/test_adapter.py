@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.clients.adapter import Refusal, has_begun, has_ended, only_slice
-from tlstax.clients.laboratory import Laboratory
+from tlstax.clients.adapter import Laboratory, Refusal, has_begun, has_ended, only_slice
 from tlstax.contract import Counts, CpuTime, Done
 
 

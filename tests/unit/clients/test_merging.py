@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fake_trials import fake_record, histogram, tax_truth
 from tlstax.clients import merging
-from tlstax.clients.clock_offset import ClockOffset, of_exchanges, over_time
 from tlstax.clients.fleet import LEAD_S, lead_in_s, spread_error_s
+from tlstax.clients.fleet_messages import ClockOffset, of_exchanges, over_time
 from tlstax.contract import Counts, Done, Overhead, Ready, Slice, Wire
 from tlstax.plan.order import cases
 from tlstax.records.trial import Trial

@@ -9,7 +9,7 @@ import pytest
 
 from left_out import why_left_out
 from tlstax.clients.adapter import Refusal
-from tlstax.clients.sysbench import demand, failures, messages
+from tlstax.clients.sysbench import demand, messages
 from tlstax.clients.sysbench.messages import MESSAGE, Reported
 from tlstax.contract import (
     Account,
@@ -362,20 +362,20 @@ LAST = "FATAL: `thread_init' function failed: oltp_common.lua:349: connection cr
     ],
 )
 def test_sysbenchs_words_have_the_contracts_kinds(said: str, kind: str, code: int) -> None:
-    event = failures.failure_in("Number of threads: 2\n" + UNABLE + said + "\n" + LAST)
+    event = messages.failure_in("Number of threads: 2\n" + UNABLE + said + "\n" + LAST)
     assert event is not None
     assert (event.kind, event.code, event.fatal) == (kind, code, True)
     assert "\n" not in event.message
 
 
 def test_a_failure_without_a_number_is_told_by_its_first_line() -> None:
-    event = failures.failure_in("FATAL: Cannot find benchmark 'x.lua'\nFATAL: more\n")
+    event = messages.failure_in("FATAL: Cannot find benchmark 'x.lua'\nFATAL: more\n")
     assert event is not None
     assert event.kind == "internal"
     assert event.message == "sysbench gave up: Cannot find benchmark 'x.lua'"
-    assert failures.failure_in("all is well\n") is None
+    assert messages.failure_in("all is well\n") is None
 
 
 def test_a_death_without_a_word_is_told() -> None:
-    assert "signal 9" in failures.death(-9, "").message
-    assert failures.death(1, "a\nlast words\n").message == "sysbench ended with status 1: last words"
+    assert "signal 9" in messages.death(-9, "").message
+    assert messages.death(1, "a\nlast words\n").message == "sysbench ended with status 1: last words"

@@ -13,12 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlstax.contract import TcpEndpoint, UnixEndpoint
-from tlstax.external import access as guest_access
-from tlstax.external import address as guest_address
-from tlstax.external import login_file, option_file
-from tlstax.external import tls as guest_tls
-from tlstax.external.access import GuestAccess, GuestOptions
-from tlstax.external.address import GuestAddress
+from tlstax.external import access as external_access
+from tlstax.external import tls as external_tls
+from tlstax.external.access import AccessOptions, ExternalAccess, ExternalAddress, parse_url
+from tlstax.external.option_files import (
+    PATH_VARIABLE,
+    login_path,
+    parse_options,
+    read_login_file,
+    read_option_file,
+)
 from tlstax.specimens import certificates
 from tlstax.support.errors import UserMistake
 
@@ -40,23 +44,23 @@ def login_file_at(path: Path, mode: int = 0o600) -> Path:
 
 
 def test_a_url_is_taken_apart() -> None:
-    assert guest_address.parse("mysql://ann@db.example:3307/shop") == GuestAddress(
+    assert parse_url("mysql://ann@db.example:3307/shop") == ExternalAddress(
         host="db.example", port=3307, user="ann", schema="shop"
     )
-    assert guest_address.parse("mariadb://db.example") == GuestAddress(host="db.example")
-    assert str(guest_address.parse("mysql://ann@[::1]/")) == "[::1]:3306"
+    assert parse_url("mariadb://db.example") == ExternalAddress(host="db.example")
+    assert str(parse_url("mysql://ann@[::1]/")) == "[::1]:3306"
 
 
 @given(user=st.text(min_size=1), schema=st.text(min_size=1), port=st.integers(1, 65535))
 def test_percent_encoded_names_come_back(user: str, schema: str, port: int) -> None:
-    address = guest_address.parse(f"mysql://{quote(user, safe='')}@h:{port}/{quote(schema, safe='')}")
+    address = parse_url(f"mysql://{quote(user, safe='')}@h:{port}/{quote(schema, safe='')}")
     assert (address.user, address.schema, address.port) == (user, schema, port)
 
 
 @given(password=st.text().map(lambda text: "§" + text))
 def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> None:
     with pytest.raises(UserMistake) as caught:
-        guest_address.parse(f"mysql://ann:{password}@db.example:3306/shop")
+        parse_url(f"mysql://ann:{password}@db.example:3306/shop")
     sentence = caught.value.sentence()
     for way in ("prompt", "TLSTAX_PASSWORD", "--defaults-file", "--login-path"):
         assert way in sentence
@@ -79,16 +83,16 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(password: str) -> Non
 def test_a_user_with_an_at_sign_has_a_password_too(url: str) -> None:
     """Who writes user@corp as it is writes the password after it as it is."""
     with pytest.raises(UserMistake, match="a password may not stand in the server's URL") as caught:
-        guest_address.parse(url)
+        parse_url(url)
     assert "secret" not in caught.value.sentence()
 
 
 def test_an_at_sign_behind_the_host_may_end_a_password() -> None:
     with pytest.raises(UserMistake, match="what stands before it may be a password") as caught:
-        guest_address.parse("mysql://ann@corp:3306/secret@db.example")
+        parse_url("mysql://ann@corp:3306/secret@db.example")
     assert "secret" not in caught.value.sentence()
-    assert guest_address.parse("mysql://ann@corp:3306/shop%40home").schema == "shop@home"
-    assert guest_address.parse("mysql://ann@corp@db.example").user == "ann@corp"
+    assert parse_url("mysql://ann@corp:3306/shop%40home").schema == "shop@home"
+    assert parse_url("mysql://ann@corp@db.example").user == "ann@corp"
 
 
 @pytest.mark.parametrize(
@@ -111,12 +115,12 @@ def test_an_at_sign_behind_the_host_may_end_a_password() -> None:
 )
 def test_a_bad_url_is_the_users_mistake(url: str, word: str) -> None:
     with pytest.raises(UserMistake, match=word) as caught:
-        guest_address.parse(url)
+        parse_url(url)
     assert "mysql://user@host:port/schema" in caught.value.sentence()
 
 
 def option_values(text: str) -> dict[str, str | None]:
-    return option_file.parse(f"[client]\n{text}\n", "here")["client"]
+    return parse_options(f"[client]\n{text}\n", "here")["client"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("[client]\npassword=secret\n")
     main = tmp_path / "my.cnf"
     main.write_text(f"! include {tmp_path}/one \n[client]\nport=0\n!includedir\t{folder}\nhost=h\n")
-    assert option_file.read(main)["client"] == {
+    assert read_option_file(main)["client"] == {
         "password": "secret",
         "port": "2",
         "user": "b",
@@ -186,7 +190,7 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     }
     main.write_text(f"!include {main}\n")
     with pytest.raises(UserMistake, match="more than 10 times"):
-        option_file.read(main)
+        read_option_file(main)
     for directive, said in (
         ("!include /nowhere.cnf", r"the option file /nowhere\.cnf cannot be read"),
         ("!includedir /nowhere", "line 1 of the option file .* includes /nowhere, which cannot be read"),
@@ -196,23 +200,23 @@ def test_option_files_include_others(tmp_path: Path) -> None:
     ):
         main.write_text(f"{directive}\n")
         with pytest.raises(UserMistake, match=said):
-            option_file.read(main)
+            read_option_file(main)
 
 
 def test_option_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match=r"nowhere\.cnf cannot be read"):
-        option_file.read(tmp_path / "nowhere.cnf")
+        read_option_file(tmp_path / "nowhere.cnf")
     with pytest.raises(UserMistake, match=r"line 1 .* stands before any"):
-        option_file.parse("password=hidden", "here")
+        parse_options("password=hidden", "here")
     with pytest.raises(UserMistake, match=r"line 2 .* opens a .group. and does not close it"):
-        option_file.parse("\n[client", "here")
+        parse_options("\n[client", "here")
 
 
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_an_option_file_or_a_mistake(content: bytes) -> None:
     text = b"[client]\n".decode() + content.decode(errors="surrogateescape")
     with contextlib.suppress(UserMistake):
-        assert "client" in option_file.parse(text, "here")
+        assert "client" in parse_options(text, "here")
 
 
 @given(password=st.text(st.characters(exclude_characters="\0\n", exclude_categories=("Cs",))))
@@ -228,17 +232,17 @@ def test_any_bytes_are_a_login_file_or_damaged(content: bytes) -> None:
         file.write(content)
         file.flush()
         with contextlib.suppress(UserMistake):
-            login_file.read(Path(file.name))
+            read_login_file(Path(file.name))
 
 
 def test_the_login_file_of_mysql_config_editor_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(login_file.PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
-    options = login_file.login_path("lab")
+    monkeypatch.setenv(PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
+    options = login_path("lab")
     assert options == {"user": 'us er"q', "password": LOGIN_PASSWORD, "host": "127.0.0.1", "port": "13306"}
     with pytest.raises(UserMistake, match="no login path named 'three'"):
-        login_file.login_path("three")
+        login_path("three")
 
 
 @pytest.mark.parametrize("cut", [3, 24, 30, 60])
@@ -246,21 +250,21 @@ def test_a_damaged_login_file_is_told(tmp_path: Path, cut: int) -> None:
     path = login_file_at(tmp_path / "login")
     path.write_bytes(path.read_bytes()[:cut])
     if cut == 24:
-        assert login_file.read(path) == {}
+        assert read_login_file(path) == {}
         return
     with pytest.raises(UserMistake, match="damaged"):
-        login_file.read(path)
+        read_login_file(path)
 
 
 def test_a_login_file_open_to_others_is_not_used(tmp_path: Path) -> None:
     with pytest.raises(UserMistake, match="can be read by other users"):
-        login_file.read(login_file_at(tmp_path / "login", mode=0o640))
+        read_login_file(login_file_at(tmp_path / "login", mode=0o640))
 
 
 def test_the_password_comes_from_where_the_user_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(login_file.PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
+    monkeypatch.setenv(PATH_VARIABLE, str(login_file_at(tmp_path / "login")))
     file = tmp_path / "my.cnf"
     file.write_text("[client]\nuser=from_file\npassword=file's\nssl-mode=REQUIRED\n", encoding="utf-8")
     url = "mysql://ann@db.example"
@@ -270,16 +274,16 @@ def test_the_password_comes_from_where_the_user_put_it(
         asked.append(prompt)
         return "typed"
 
-    assert guest_access.settle(GuestOptions(url), ask).password == "typed"
+    assert external_access.settle(AccessOptions(url), ask).password == "typed"
     assert asked == ["Password of ann at db.example:3306: "]
-    assert guest_access.settle(GuestOptions(url, given_password=b""), ask).password == ""
-    filed = guest_access.settle(GuestOptions(url, defaults_file=file, given_password=b"other"), ask)
+    assert external_access.settle(AccessOptions(url, given_password=b""), ask).password == ""
+    filed = external_access.settle(AccessOptions(url, defaults_file=file, given_password=b"other"), ask)
     assert (filed.user, filed.password, filed.tls.mode) == ("ann", "file's", "REQUIRED")
-    both = guest_access.settle(GuestOptions("mysql://db", defaults_file=file, login_path="LAB"), ask)
+    both = external_access.settle(AccessOptions("mysql://db", defaults_file=file, login_path="LAB"), ask)
     assert (both.user, both.password) == ('us er"q', LOGIN_PASSWORD)
     assert len(asked) == 1
     assert LOGIN_PASSWORD not in repr(both)
-    assert "secret" not in repr(GuestOptions(url, given_password=b"secret"))
+    assert "secret" not in repr(AccessOptions(url, given_password=b"secret"))
 
 
 @pytest.mark.parametrize(
@@ -289,8 +293,8 @@ def test_the_password_comes_from_where_the_user_put_it(
 def test_a_password_that_is_named_alone_is_asked_for(tmp_path: Path, line: str, expected: str) -> None:
     file = tmp_path / "my.cnf"
     file.write_text(f"[client]\n{line}\n")
-    options = GuestOptions("mysql://ann@db", defaults_file=file)
-    assert guest_access.settle(options, lambda _: "typed").password == expected
+    options = AccessOptions("mysql://ann@db", defaults_file=file)
+    assert external_access.settle(options, lambda _: "typed").password == expected
 
 
 @pytest.mark.parametrize(
@@ -307,26 +311,26 @@ def test_an_option_that_cannot_be_used_is_named(tmp_path: Path, content: bytes, 
     file = tmp_path / "my.cnf"
     file.write_bytes(b"# \xe9\n[client]\n" + content)
     with pytest.raises(UserMistake, match=said) as caught:
-        guest_access.settle(GuestOptions("mysql://db", defaults_file=file), lambda _: "typed")
+        external_access.settle(AccessOptions("mysql://db", defaults_file=file), lambda _: "typed")
     caught.value.sentence().encode()
 
 
 def test_a_comment_that_is_not_utf8_is_no_obstacle(tmp_path: Path) -> None:
     file = tmp_path / "my.cnf"
     file.write_bytes(b"# \xe9\n[client]\npassword=p\n[mysqld]\nx=\xff\n")
-    assert guest_access.settle(GuestOptions("mysql://ann@db", defaults_file=file)).password == "p"
+    assert external_access.settle(AccessOptions("mysql://ann@db", defaults_file=file)).password == "p"
 
 
 def test_no_password_and_nobody_to_ask() -> None:
     with pytest.raises(UserMistake, match="no password was given for ann at db:3306") as caught:
-        guest_access.settle(GuestOptions("mysql://ann@db"))
+        external_access.settle(AccessOptions("mysql://ann@db"))
     assert "TLSTAX_PASSWORD" in caught.value.remedy
     with pytest.raises(UserMistake, match="no user was named for db:3306"):
-        guest_access.settle(GuestOptions("mysql://db"))
+        external_access.settle(AccessOptions("mysql://db"))
     with pytest.raises(UserMistake, match="TLSTAX_PASSWORD is not UTF-8"):
-        guest_access.settle(GuestOptions("mysql://ann@db", given_password=b"\xe9"))
+        external_access.settle(AccessOptions("mysql://ann@db", given_password=b"\xe9"))
     with pytest.raises(UserMistake, match="the server's URL is not UTF-8"):
-        guest_access.settle(GuestOptions("mysql://ann\udcff@db"))
+        external_access.settle(AccessOptions("mysql://ann\udcff@db"))
 
 
 @pytest.mark.parametrize(
@@ -341,19 +345,19 @@ def test_a_prompt_that_is_not_answered_is_told(error: Exception, said: str) -> N
         raise error
 
     with pytest.raises(UserMistake, match=said):
-        guest_access.settle(GuestOptions("mysql://ann@db"), ask)
+        external_access.settle(AccessOptions("mysql://ann@db"), ask)
 
 
 def test_ssl_options_combine_as_in_the_mysql_client() -> None:
-    assert guest_tls.choose(None, None, None, None).mode == "PREFERRED"
-    assert guest_tls.choose(None, "ca.pem", None, None).mode == "VERIFY_CA"
-    assert guest_tls.choose("required", "ca.pem", None, None) == guest_tls.GuestTls("REQUIRED")
-    both = guest_tls.choose("VERIFY_IDENTITY", "ca.pem", "pair.pem", None)
+    assert external_tls.choose(None, None, None, None).mode == "PREFERRED"
+    assert external_tls.choose(None, "ca.pem", None, None).mode == "VERIFY_CA"
+    assert external_tls.choose("required", "ca.pem", None, None) == external_tls.ExternalTls("REQUIRED")
+    both = external_tls.choose("VERIFY_IDENTITY", "ca.pem", "pair.pem", None)
     assert (both.ca_file, both.certificate_file, both.key_file) == ("ca.pem", "pair.pem", "pair.pem")
     with pytest.raises(UserMistake, match="VERIFY_CA needs the certificate authority"):
-        guest_tls.choose("VERIFY_CA", None, None, None)
+        external_tls.choose("VERIFY_CA", None, None, None)
     with pytest.raises(UserMistake, match="--ssl-mode=ON is unknown"):
-        guest_tls.choose("ON", None, None, None)
+        external_tls.choose("ON", None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -378,15 +382,15 @@ def test_what_tls_is_demanded_by_is_what_was_typed(
 def test_tls_files_that_are_no_use_are_named(tmp_path: Path) -> None:
     files = certificates.issue(tmp_path)
     with pytest.raises(UserMistake, match=r"gone\.pem of --ssl-ca does not exist"):
-        guest_tls.choose(None, str(tmp_path / "gone.pem"), None, None).context()
+        external_tls.choose(None, str(tmp_path / "gone.pem"), None, None).context()
     empty = tmp_path / "empty.pem"
     empty.touch()
     with pytest.raises(UserMistake, match=r"empty\.pem of --ssl-ca cannot be used"):
-        guest_tls.choose(None, str(empty), None, None).context()
+        external_tls.choose(None, str(empty), None, None).context()
     with pytest.raises(UserMistake, match="of --ssl-cert cannot be used"):
-        guest_tls.choose(None, None, str(files.certificate_file), None).context()
-    assert guest_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
-    assert guest_tls.choose("DISABLED", None, None, None).context() is None
+        external_tls.choose(None, None, str(files.certificate_file), None).context()
+    assert external_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
+    assert external_tls.choose("DISABLED", None, None, None).context() is None
 
 
 def test_a_protected_key_is_refused_and_not_asked_for(tmp_path: Path) -> None:
@@ -402,7 +406,7 @@ def test_a_protected_key_is_refused_and_not_asked_for(tmp_path: Path) -> None:
         )
     )
     with pytest.raises(UserMistake, match="pass phrase"):
-        guest_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
+        external_tls.choose(None, None, str(files.certificate_file), str(files.key_file)).context()
 
 
 @pytest.mark.parametrize("password", ["p\udcff", "with a\0NUL"])
@@ -412,23 +416,25 @@ def test_a_password_that_the_protocol_cannot_carry_is_the_users_mistake(
     """What the environment has and is not UTF-8 reaches Python as lone surrogates."""
     monkeypatch.delenv("TLSTAX_PASSWORD", raising=False)
     with pytest.raises(UserMistake, match="the password for db:3306") as caught:
-        guest_access.settle(GuestOptions("mysql://ann@db/lent"), ask=lambda _: password)
+        external_access.settle(AccessOptions("mysql://ann@db/lent"), ask=lambda _: password)
     assert caught.value.remedy
     assert password not in caught.value.sentence()
 
 
 def test_a_user_that_the_protocol_cannot_carry_is_the_users_mistake() -> None:
     with pytest.raises(UserMistake, match="the user for db:3306 has a NUL"):
-        guest_access.settle(GuestOptions("mysql://an%00n@db/lent"), ask=lambda _: "secret")
+        external_access.settle(AccessOptions("mysql://an%00n@db/lent"), ask=lambda _: "secret")
 
 
-def settled_by(tmp_path: Path, text: str, *, group: str = "client", **typed: str) -> tuple[GuestAccess, str]:
+def settled_by(
+    tmp_path: Path, text: str, *, group: str = "client", **typed: str
+) -> tuple[ExternalAccess, str]:
     """How one gets in with this option file, and what is said to be not heeded of it."""
     file = tmp_path / "my.cnf"
     file.write_text(f"[client]\nuser=ann\npassword=pw\n[{group}]\n{text}\n")
     warned: list[str] = []
-    options = GuestOptions(url="mysql://h/db", defaults_file=file, **typed)
-    return guest_access.settle(options, warn=warned.append), "".join(warned)
+    options = AccessOptions(url="mysql://h/db", defaults_file=file, **typed)
+    return external_access.settle(options, warn=warned.append), "".join(warned)
 
 
 @pytest.mark.parametrize(
@@ -497,7 +503,7 @@ def test_what_a_file_says_of_tls_and_cannot_be_heeded_is_refused(
 @pytest.mark.parametrize("text", ["skip-ssl", "ssl-mode=REQUIRED\nskip-ssl", "ssl-crl=x", "ssl-capath=/x"])
 def test_the_command_line_wins_over_what_a_file_says_of_tls(tmp_path: Path, text: str) -> None:
     access, _ = settled_by(tmp_path, text, ssl_mode="VERIFY_IDENTITY", ssl_ca="ca.pem")
-    assert access.tls == guest_tls.GuestTls("VERIFY_IDENTITY", "ca.pem")
+    assert access.tls == external_tls.ExternalTls("VERIFY_IDENTITY", "ca.pem")
 
 
 @pytest.mark.parametrize(
@@ -520,12 +526,12 @@ def test_what_is_not_heeded_of_a_file_is_named(tmp_path: Path, text: str, named:
 def test_the_port_of_a_file_counts_where_the_url_has_none(tmp_path: Path) -> None:
     assert settled_by(tmp_path, "port=3307")[0].address.port == 3307
     file = tmp_path / "my.cnf"
-    options = GuestOptions(url="mysql://h:3306/db", defaults_file=file)
-    assert guest_access.settle(options).address.port == 3306
+    options = AccessOptions(url="mysql://h:3306/db", defaults_file=file)
+    assert external_access.settle(options).address.port == 3306
 
 
 def test_a_directory_of_authorities_is_named_as_one(tmp_path: Path) -> None:
-    tls = guest_tls.choose(None, str(tmp_path), None, None)
+    tls = external_tls.choose(None, str(tmp_path), None, None)
     with pytest.raises(
         UserMistake, match="is a directory, and authorities are taken from one file"
     ) as caught:
@@ -541,20 +547,20 @@ def test_an_option_file_that_all_may_write_is_not_used(tmp_path: Path, included:
     open_to_all.chmod(0o646)
     main.write_text(f"!include {open_to_all}\n")
     with pytest.raises(UserMistake, match="can be written by all users") as caught:
-        option_file.read(main if included else open_to_all)
+        read_option_file(main if included else open_to_all)
     assert f"chmod o-w {open_to_all}" in caught.value.sentence()
     open_to_all.chmod(0o640)
-    assert option_file.read(main) == {"client": {"skip-ssl": None}}
+    assert read_option_file(main) == {"client": {"skip-ssl": None}}
 
 
 def test_a_unix_socket_is_an_address_of_this_machine() -> None:
-    found = guest_address.parse("mysql://ann@/shop?socket=/run/my%20sql/mysqld.sock")
+    found = parse_url("mysql://ann@/shop?socket=/run/my%20sql/mysqld.sock")
     assert (found.host, found.user, found.schema) == ("localhost", "ann", "shop")
     assert found.endpoint == UnixEndpoint(path="/run/my sql/mysqld.sock")
     assert str(found) == "/run/my sql/mysqld.sock"
-    assert guest_address.parse("mysql://ann@localhost/?socket=/a").socket == "/a"
-    assert guest_address.parse(f"mysql:///one?socket=/{'a' * 106}").socket is not None
-    assert guest_address.parse("mysql://ann@[::1]/shop").endpoint == TcpEndpoint(host="::1", port=3306)
+    assert parse_url("mysql://ann@localhost/?socket=/a").socket == "/a"
+    assert parse_url(f"mysql:///one?socket=/{'a' * 106}").socket is not None
+    assert parse_url("mysql://ann@[::1]/shop").endpoint == TcpEndpoint(host="::1", port=3306)
 
 
 @pytest.mark.parametrize(
@@ -569,4 +575,4 @@ def test_a_unix_socket_is_an_address_of_this_machine() -> None:
 )
 def test_a_bad_socket_is_the_users_mistake(url: str, word: str) -> None:
     with pytest.raises(UserMistake, match=word):
-        guest_address.parse(url)
+        parse_url(url)

@@ -8,14 +8,12 @@ import pytest
 from pymysql.err import OperationalError
 
 from tlstax.checks.server_errors import SERVER_ERRORS
-from tlstax.external import failures as guest_failures
+from tlstax.external import failures as external_failures
 from tlstax.external import greeting
-from tlstax.external import refusals as guest_refusals
-from tlstax.external.access import GuestAccess
-from tlstax.external.address import GuestAddress
+from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.chain import Handshake
 from tlstax.external.greeting import Greeting
-from tlstax.external.tls import GuestTls
+from tlstax.external.tls import ExternalTls
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MYSQL_GREETING = (
@@ -27,8 +25,8 @@ MYSQL_GREETING = (
 CAPABILITIES_AT = MYSQL_GREETING.index(b"\xff\xff\xff")
 
 PASSWORD = "s3cret-of-ann"
-ACCESS = GuestAccess(
-    GuestAddress("db.example", 3307, "ann", "shop"), "ann", PASSWORD, GuestTls("VERIFY_CA", "ca")
+ACCESS = ExternalAccess(
+    ExternalAddress("db.example", 3307, "ann", "shop"), "ann", PASSWORD, ExternalTls("VERIFY_CA", "ca")
 )
 
 
@@ -64,7 +62,7 @@ def test_an_error_packet_is_a_refusal() -> None:
 
 
 def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
-    return guest_refusals.fault_of(ACCESS, OperationalError(code, said))
+    return external_failures.of_refusal(ACCESS, OperationalError(code, said))
 
 
 @pytest.mark.parametrize(
@@ -103,10 +101,10 @@ def test_each_refusal_is_one_sentence_with_the_address(
 
 def test_nobody_is_sent_into_the_clear() -> None:
     """What fails under TLS is mended there; plaintext is the user's own word."""
-    without = guest_failures.without_tls(ACCESS)
+    without = external_failures.without_tls(ACCESS)
     failed = [
-        guest_failures.of_tls(ACCESS, _failed(reason), Handshake(version="TLS 1.0"))
-        for reason in (*(own.reason for own in guest_failures.HANDSHAKES), "something else")
+        external_failures.of_tls(ACCESS, _failed(reason), Handshake(version="TLS 1.0"))
+        for reason in (*(own.reason for own in external_failures.HANDSHAKES), "something else")
     ]
     for error in (without, *failed):
         assert "DISABLED" not in error.sentence()
@@ -122,9 +120,9 @@ def _failed(reason: str) -> ssl.SSLError:
 
 
 def test_verification_knows_each_number_once() -> None:
-    codes = [code for own in guest_failures.UNVERIFIED for code in own.codes]
+    codes = [code for own in external_failures.UNVERIFIED for code in own.codes]
     assert len(codes) == len(set(codes))
-    assert not set(codes) & set(guest_failures.NO_ISSUER)
+    assert not set(codes) & set(external_failures.NO_ISSUER)
 
 
 def test_no_number_means_two_things() -> None:
@@ -147,7 +145,7 @@ def test_no_number_means_two_things() -> None:
 def test_each_certificate_fault_has_its_sentence(code: int, fault: type[TlstaxError], words: str) -> None:
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code, error.verify_message = code, "a reason"
-    failure = guest_failures.of_tls(ACCESS, error, Handshake())
+    failure = external_failures.of_tls(ACCESS, error, Handshake())
     assert type(failure) is fault
     assert words in failure.sentence()
     assert "db.example:3307" in failure.message

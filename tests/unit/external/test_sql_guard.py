@@ -6,7 +6,7 @@ import pytest
 
 from tlstax.external import sql_guard
 from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql.schema_objects import Thing
+from tlstax.mysql.schema import Thing
 
 MARK = "tlstax 1f"
 

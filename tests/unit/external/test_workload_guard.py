@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.external.server import GUEST_TABLES
+from tlstax.external.server import EXTERNAL_TABLES
 from tlstax.external.workload_guard import check_workloads
-from tlstax.study.workload_files import load_workload, parse_workload
+from tlstax.study.files import load_workload, parse_workload
 from tlstax.support.errors import UserMistake
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "orders.toml"
@@ -21,7 +21,7 @@ def check(*texts: str) -> None:
     workloads = [
         parse_workload(f'name = "w{number}"\n{text}', where="w.toml") for number, text in enumerate(texts)
     ]
-    check_workloads(workloads, "lent", GUEST_TABLES)
+    check_workloads(workloads, "lent", EXTERNAL_TABLES)
 
 
 def said(sql: str, parameters: str = "") -> str:
@@ -29,7 +29,7 @@ def said(sql: str, parameters: str = "") -> str:
 
 
 def test_the_documented_workload_passes() -> None:
-    check_workloads([load_workload(EXAMPLE)], "lent", GUEST_TABLES)
+    check_workloads([load_workload(EXAMPLE)], "lent", EXTERNAL_TABLES)
 
 
 @pytest.mark.parametrize(

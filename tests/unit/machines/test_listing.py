@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from tlstax.machines.cluster import Node
-from tlstax.machines.listing import Clock, ListedMachine, MachineListing, RoundTrip, clock_of, listed_machine
-from tlstax.machines.listing_table import listing_text
+from tlstax.machines.listing import (
+    Clock,
+    ListedMachine,
+    MachineListing,
+    RoundTrip,
+    clock_of,
+    listed_machine,
+    listing_text,
+)
 from tlstax.support.errors import MachineFault
 from tlstax.tools.doctor.check import Check, Diagnosis
 

@@ -9,7 +9,7 @@ import pytest
 
 from fake_cluster import FakeCluster, FakeMachine
 from fake_trials import fake_header
-from tlstax.machines.messages import Failed
+from tlstax.machines.cluster import Failed
 from tlstax.machines.pipeline import run_on
 from tlstax.plan.order import trials_per_block
 from tlstax.records.trial import StoredRun

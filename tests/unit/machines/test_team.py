@@ -9,10 +9,8 @@ import pytest
 
 from tlstax.clients.fleet_messages import Listening, ListenOrder, NotListening
 from tlstax.contract import Frozen
-from tlstax.machines.cluster import Heard, Node, Worker
-from tlstax.machines.messages import OpenOrder, line
-from tlstax.machines.team import CLIENT_COMMAND, Team
-from tlstax.machines.trust import check_trusted
+from tlstax.machines.cluster import Heard, Node, OpenOrder, Worker, line
+from tlstax.machines.team import CLIENT_COMMAND, Team, check_trusted
 from tlstax.study import load_study
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import RowSample
-from tlstax.mysql import (
-    compressions,
-    error_codes,
-    innodb,
-    ownership_table,
-    row_samples,
-    server_facts,
-    status,
-    tls_switch,
-)
-from tlstax.mysql.database import Database
+from tlstax.mysql import answers, ownership_table, server_facts, server_tls, status, table
+from tlstax.mysql.answers import Malformed
+from tlstax.mysql.database import Database, error_number, is_connection_error
 from tlstax.mysql.ownership_table import Entry
+from tlstax.mysql.status import read_settled_status, read_status
 from tlstax.support.errors import MachineFault
 
 LOST = OperationalError(2013, "Lost connection to MySQL server during query")
@@ -43,20 +36,20 @@ def database(fake: FakeDatabase) -> Database:
     ],
 )
 def test_a_purge_is_seen_in_the_report_of_innodb(report: str, is_purging: bool) -> None:
-    assert innodb.is_purging(database(FakeDatabase(("InnoDB", "", report)))) is is_purging
+    assert table.is_purging(database(FakeDatabase(("InnoDB", "", report)))) is is_purging
 
 
 def test_an_account_that_may_not_ask_innodb_does_not_wait_for_it() -> None:
-    assert not innodb.is_purging(database(FakeDatabase(error=REFUSED)))
+    assert not table.is_purging(database(FakeDatabase(error=REFUSED)))
     refusing = FakeDatabase(error=REFUSED)
-    innodb.write_changed_pages(database(refusing), "t")
+    table.write_changed_pages(database(refusing), "t")
     assert refusing.statements == ["FLUSH TABLES `t` FOR EXPORT"]
 
 
 def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None:
     server = FakeDatabase()
-    tls_switch.accept(database(server), tls_switch.NO_TLS)
-    tls_switch.accept(database(server), "TLSv1.3")
+    server_tls.accept(database(server), server_tls.NO_TLS)
+    server_tls.accept(database(server), "TLSv1.3")
     assert server.statements == [
         "SET GLOBAL tls_version = ",
         "ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR",
@@ -67,7 +60,7 @@ def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None
 
 def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
     with pytest.raises(MachineFault, match=r"did not carry out SET GLOBAL innodb_flush.* \(Access denied"):
-        innodb.set_flush_at_commit(database(FakeDatabase(error=REFUSED)), 1)
+        server_facts.set_flush_at_commit(database(FakeDatabase(error=REFUSED)), 1)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +68,7 @@ def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
     [("9.7.0", "ALTER INSTANCE RELOAD TLS"), ("11.8.3-MariaDB-log", "FLUSH SSL")],
 )
 def test_each_product_has_its_way_to_read_a_certificate_again(version: str, statement: str) -> None:
-    assert tls_switch.certificate_reload(version) == statement
+    assert server_tls.certificate_reload(version) == statement
 
 
 def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> None:
@@ -83,14 +76,14 @@ def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> Non
     right = RowSample(sql="SELECT a, b FROM t", rows=(("7", None), ("x", "1.5")))
     wrong = RowSample(sql="SELECT c FROM t", rows=(("7", "None"), ("x", "1.5")))
     short = RowSample(sql="SELECT d FROM t", rows=(("7", None),))
-    assert row_samples.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
+    assert answers.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
 
 
 def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
     server = database(FakeDatabase((b"0123",)))
     right = RowSample(sql="SELECT a FROM t", rows=(("0123",),))
     wrong = RowSample(sql="SELECT b FROM t", rows=(("b'0123'",),))
-    assert row_samples.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
+    assert answers.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
 
 
 def test_rows_that_agree_cost_one_round_trip() -> None:
@@ -99,20 +92,20 @@ def test_rows_that_agree_cost_one_round_trip() -> None:
         RowSample(sql="SELECT c, d FROM t WHERE id=0", rows=(("a", None),)),
         RowSample(sql="SELECT c, d FROM t WHERE id=1", rows=(("b", "7"),)),
     ]
-    assert row_samples.mismatches(database(server), samples) == ()
+    assert answers.mismatches(database(server), samples) == ()
     assert server.statements == [
         "SELECT 0, one.* FROM (SELECT c, d FROM t WHERE id=0) AS one UNION ALL "
         "SELECT 1, one.* FROM (SELECT c, d FROM t WHERE id=1) AS one"
     ]
     other = samples[0].model_copy(update={"rows": (("c", None),)})
-    row_samples.mismatches(database(server), [other, samples[1]])
+    answers.mismatches(database(server), [other, samples[1]])
     assert len(server.statements) == 1 + 1 + 2, "what differs is asked by itself"
 
 
 def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
-    assert error_codes.is_of_connection(LOST)
-    assert not error_codes.is_of_connection(REFUSED)
-    assert (error_codes.number_of(REFUSED), error_codes.number_of(OperationalError("?"))) == (1227, 0)
+    assert is_connection_error(LOST)
+    assert not is_connection_error(REFUSED)
+    assert (error_number(REFUSED), error_number(OperationalError("?"))) == (1227, 0)
 
 
 def test_counters_that_a_server_does_not_report_count_nothing() -> None:
@@ -191,4 +184,61 @@ def test_the_way_to_a_server_is_that_of_its_fastest_answer(monkeypatch: pytest.M
     ],
 )
 def test_a_server_says_how_it_compresses(rows: list[tuple[str, str]], agreed: tuple[str, ...]) -> None:
-    assert compressions.read(database(FakeDatabase(*rows))) == agreed
+    assert server_facts.compressions(database(FakeDatabase(*rows))) == agreed
+
+
+@pytest.mark.parametrize("value", ["²", "१", "--1", "1e3", "", "9" * 5000, "1.5", None])
+def test_a_counter_that_is_no_number_is_left_out(value: str | None) -> None:
+    found = read_status(database(FakeDatabase(("Odd", value), ("Uptime", "12"), ("Down", "-3"))))
+    assert found == {"Uptime": 12, "Down": -3}
+
+
+def test_counters_of_another_shape_are_the_servers_fault() -> None:
+    with pytest.raises(MachineFault, match=r"counters could not be read \(an answer has 1 column where 2"):
+        read_status(database(FakeDatabase(("Uptime",))))
+
+
+def test_an_answer_has_the_shape_that_was_asked_for() -> None:
+    assert answers.row(database(FakeDatabase(("1", "2"))), "SELECT 1, 2", columns=2) == ("1", "2")
+    assert answers.column(database(FakeDatabase(("1", "2"), ("3", "4"))), "SHOW INDEX", place=1) == ["2", "4"]
+    with pytest.raises(Malformed, match="no row"):
+        answers.row(database(FakeDatabase()), "SELECT 1", columns=1)
+    with pytest.raises(Malformed, match="column 3"):
+        answers.column(database(FakeDatabase(("1", "2"))), "SHOW INDEX", place=2)
+    with pytest.raises(Malformed, match="where a number was expected"):
+        answers.number("twelve")
+
+
+def test_what_a_server_says_fits_a_sentence() -> None:
+    assert answers.message_of(OperationalError(1105, "one\ntwo\r\n  three")) == "one two three"
+    assert len(answers.message_of(OperationalError(1105, "x" * 10_000))) < 400
+    assert answers.message_of(OperationalError()) == "OperationalError"
+
+
+EVERYTHING = "SHOW GLOBAL STATUS"
+
+
+class Closing(FakeDatabase):
+    """A server with one session fewer each time somebody asks how many there are, down to one."""
+
+    def __init__(self, sessions: int) -> None:
+        super().__init__()
+        self._sessions = sessions
+
+    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
+        if self.statements[-1] == EVERYTHING:
+            return ("Threads_connected", str(self._sessions)), ("Com_select", "7")
+        self._sessions = max(1, self._sessions - 1)
+        return (("Threads_connected", str(self._sessions + 1)),)
+
+
+def test_everything_is_read_once_and_last() -> None:
+    server = Closing(4)
+    found = read_settled_status(database(server), 2)
+    assert found == {"Threads_connected": 1, "Com_select": 7}
+    assert server.statements == [*[f"{EVERYTHING} LIKE 'Threads_connected'"] * 3, EVERYTHING]
+
+
+def test_sessions_that_stay_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "_SETTLING_S", 0.01)
+    assert read_settled_status(database(Closing(1)), 0)["Com_select"] == 7

@@ -11,8 +11,8 @@ from tlstax.contract import Job, TcpEndpoint
 from tlstax.contract.job import Endpoint, UnixEndpoint
 from tlstax.observers.ports import read_ports
 from tlstax.plan.order import cases
-from tlstax.records.ports import PortUse
 from tlstax.records.trial import Trial
+from tlstax.records.window import PortUse
 from tlstax.study import load_study
 
 SOCKSTAT = "sockets: used 90\nTCP: inuse 5 orphan 0 tw 14116 alloc 7 mem 1\nUDP: inuse 1 mem 0\n"

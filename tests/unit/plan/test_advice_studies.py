@@ -9,11 +9,11 @@ from tlstax.plan.advice_studies import (
     ROWS_THERE,
     changes_like_it,
     changes_there,
+    stand_in_for,
     study_like_it,
     study_there,
 )
 from tlstax.plan.order import cases
-from tlstax.plan.stand_ins import stand_in_for
 from tlstax.plan.turns import takes_turns
 from tlstax.study.factors import CaseLevels
 

@@ -10,17 +10,17 @@ from tlstax.plan import at_work
 from tlstax.plan.admission import admit, beside_others, without_room
 from tlstax.plan.at_work import LEAST_PER_S, crowds, is_enough, load_case, steps_to, taken, words
 from tlstax.plan.elsewhere import Room
-from tlstax.records.external import AtWork, LoadStep
+from tlstax.records.beforehand import AtWork, AtWorkStep
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 
 OTHERS = 120.0
 
 
-def steps(*per_s: float, others: Sequence[float] = (), took_s: float = 0.5) -> list[LoadStep]:
+def steps(*per_s: float, others: Sequence[float] = (), took_s: float = 0.5) -> list[AtWorkStep]:
     """What 1, 2, 4 … connections brought."""
     return [
-        LoadStep(
+        AtWorkStep(
             connections=2**place,
             per_s=brought,
             others_per_s=others[place] if others else OTHERS,
@@ -54,8 +54,8 @@ def test_the_last_number_is_taken_that_still_brings_more(per_s: tuple[float, ...
 
 
 def test_fewer_connections_between_two_steps_are_asked_no_more_than_their_part() -> None:
-    four, five = LoadStep(connections=4, per_s=4000, others_per_s=OTHERS, took_s=0.5), 4000 * 1.125
-    last = LoadStep(connections=5, per_s=five, others_per_s=OTHERS, took_s=0.5)
+    four, five = AtWorkStep(connections=4, per_s=4000, others_per_s=OTHERS, took_s=0.5), 4000 * 1.125
+    last = AtWorkStep(connections=5, per_s=five, others_per_s=OTHERS, took_s=0.5)
     assert taken([four, last], OTHERS) == 5
     assert taken([four, last.model_copy(update={"per_s": five - 1})], OTHERS) == 4
 
@@ -95,7 +95,7 @@ def test_what_may_be_chance_is_no_crowding(
 
 
 def test_the_line_says_what_was_found_and_what_is_taken() -> None:
-    def said(found: list[LoadStep]) -> str:
+    def said(found: list[AtWorkStep]) -> str:
         return words(AtWork(others_per_s=OTHERS, most=8, taken=taken(found, OTHERS), steps=tuple(found)))
 
     beginning = "others run about 120 statements a second there; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import whole_tax
-from tlstax.plan.fitting import Fitting, Took
+from tlstax.plan.budget import Fitting, Took
 from tlstax.plan.order import cases
 from tlstax.study import override
 

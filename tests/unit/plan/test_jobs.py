@@ -30,7 +30,7 @@ from tlstax.plan.jobs import (
 )
 from tlstax.plan.timing import overhead_s, window_s
 from tlstax.records.trial import LibraryClaim, Trial
-from tlstax.run.gathering import _client_claim
+from tlstax.run.trial_evidence import _client_claim
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
@@ -102,7 +102,9 @@ def test_a_servers_key_is_asked_for_only_where_it_may_be() -> None:
 
 def _claimed(levels: dict[str, Level]) -> LibraryClaim | None:
     trial = Trial(block=0, position=0, case=Case(levels=levels, role="treatment"))
-    bench: Any = SimpleNamespace(client_claims={"openssl-3.0": CLAIM})
+    bench: Any = SimpleNamespace(
+        equipment=SimpleNamespace(libraries={"openssl-3.0": SimpleNamespace(claim=lambda: CLAIM)})
+    )
     return _client_claim(job_for(CaseLevels.of(levels), TERMS, sequence=0), trial, bench)
 
 

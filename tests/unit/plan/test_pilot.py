@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fake_trials import fake_header, whole_tax
-from tlstax.plan.cpu_shares import Core
-from tlstax.plan.pilot import MOST_CASES, pilot_cases, shared_by
-from tlstax.records.pilot import Pilot, PilotLoad
+from tlstax.plan.cpu_shares import MOST_CASES, Core, pilot_cases, shared_by
+from tlstax.records.beforehand import Pilot, PilotLoad
 from tlstax.records.trial import Machine
 from tlstax.study import Study, built_in_studies, load_study, override
 

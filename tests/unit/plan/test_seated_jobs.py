@@ -8,13 +8,12 @@ from typing import Any
 from tlstax.contract import Account, Job, Sequence, TcpEndpoint
 from tlstax.plan.jobs import job_for
 from tlstax.plan.order import blocks
-from tlstax.plan.seated_jobs import seated
-from tlstax.plan.sittings import WARMUP_S, Sitting, sittings
+from tlstax.plan.sittings import WARMUP_S, Sitting, seated, sittings
 from tlstax.records.trial import Trial
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.study.workloads.sysbench_oltp import LAST_ID
+from tlstax.study.workloads.statements import LAST_ID
 from tlstax.study.workloads.user_defined import UserWorkload
 
 TERMS = JobTerms(

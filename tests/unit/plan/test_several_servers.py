@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tlstax.plan.admission import admit, without_room
+from tlstax.plan.cpu_shares import pilot_cases
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits, Room
 from tlstax.plan.order import blocks, cases, plan
-from tlstax.plan.pilot import pilot_cases
 from tlstax.plan.sittings import Sitting, sittings
 from tlstax.plan.timing import SERVER_RESTART_S, block_s
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.run.external import check_external
 from tlstax.study import Study, load_study, override
 from tlstax.study.changes import at_external_servers

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from tlstax.contract import Account, FullLoad, Job, OpenLoop, Sequence, TcpEndpoint, TlsOff
-from tlstax.plan.jobs import job_for
-from tlstax.plan.shared_jobs import SEEDS_APART, LoadPlace, shared
+from tlstax.plan.jobs import SEEDS_APART, LoadPlace, job_for, shared
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
-from tlstax.study.workloads.sysbench_oltp import LAST_ID
+from tlstax.study.workloads.statements import LAST_ID
 
 TWO = (LoadPlace((0, 1), ("10.0.0.1", "10.0.0.2")), LoadPlace((0, 1, 2, 3)))
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tlstax.plan.order import cases
-from tlstax.plan.validation_mixes import FARTHEST_MS, NAME, NEAREST_MS, drawn, references, validation_study
+from tlstax.plan.prediction_studies import (
+    FARTHEST_MS,
+    NEAREST_MS,
+    VALIDATION,
+    drawn,
+    references,
+    validation_study,
+)
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
@@ -59,7 +66,7 @@ def test_the_study_measures_each_of_them_at_each_number_of_connections() -> None
     mixes = drawn(known(), 9, 3, with_distance=True)
     beside = references(known())
     study = validation_study(COMPONENTS, beside, mixes, 300)
-    assert (study.name, study.budget_s) == (NAME, 300)
+    assert (study.name, study.budget_s) == (VALIDATION, 300)
     measured = [case.levels for case in cases(study) if case.role != "control"]
     wanted = [(own.mix, own.rtt_ms, at_once) for at_once in (1, 4) for own in (*beside, *mixes)]
     assert sorted(map(str, ((Mix.of(case), case.rtt_ms, case.connections) for case in measured))) == sorted(

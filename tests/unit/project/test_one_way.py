@@ -50,27 +50,15 @@ PURE_ROOMS = (
     "report",
 )
 PURE_MODULES = {
-    "clients": ("clock_offset", "fleet_messages", "merging"),
+    "clients": ("fleet_messages", "merging"),
     "network.paths": ("route",),
-    "machines": ("cluster", "dispatch", "messages"),
-    "tools.probes.storms": ("limits", "search"),
-    "tools.probes.drivers": (
-        "listed_table",
-        "login_table",
-        "probe_costs",
-        "attack_table",
-        "attacked",
-        "probe_document",
-        "probe_reading",
-        "probe_table",
-        "probed",
-        "statements_sent",
-    ),
-    "tools.inspection": ("questions",),
-    "run": ("columns", "early_abort", "progress"),
-    "tools.librarybench": ("costs", "order", "records", "split", "subjects"),
-    "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text"),
-    "network.tap": ("commands", "handshake", "hellos", "listening", "names", "units"),
+    "machines": ("cluster", "dispatch"),
+    "tools.probes": ("storm_search",),
+    "tools.probes.drivers": ("probe_costs", "probe_reading", "probe_table", "probed"),
+    "run": ("early_abort", "progress"),
+    "tools.librarybench": ("costs", "records", "split", "subjects"),
+    "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),
+    "network.tap": ("commands", "handshake", "listening", "names", "units"),
 }
 """What is pure in rooms that act."""
 

@@ -16,3 +16,18 @@ def test_no_other_place_reads_the_product_from_a_version() -> None:
         if READ_FROM_A_VERSION.search(path.read_text(encoding="utf-8"))
     ]
     assert found == ["study/product.py"]
+
+
+COUNTERS_ELSEWHERE = {"mysql/": "asks the server", "records/server_counts.py": "reads what is stored"}
+COUNTERS = re.compile(r"""["'](?:Com_\w+|Innodb_rows_\w+|Handler_\w+|Ssl_\w+|Questions|Bytes_\w+)["']""")
+
+
+def test_no_other_place_reads_a_product_s_counters() -> None:
+    """A new product counts otherwise, or not at all: checks, statistics and reports ask for a `Count`."""
+    found = {
+        str(path.relative_to(LAB))
+        for path in LAB.rglob("*.py")
+        if COUNTERS.search(path.read_text(encoding="utf-8"))
+    }
+    assert [name for name in sorted(found) if not name.startswith(tuple(COUNTERS_ELSEWHERE))] == []
+    assert all(any(name.startswith(place) for name in found) for place in COUNTERS_ELSEWHERE)

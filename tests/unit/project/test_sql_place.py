@@ -29,18 +29,16 @@ SQL_ELSEWHERE = {
     "study/workloads": "what load clients say: the work that is measured",
     "external/conditions.py": "a line for an administrator to paste; nothing here says it",
     "external/sql_guard.py": "reads what users say; it says nothing itself",
+    "external/sql_text.py": "words by which statements of users are read",
     "external/sql_tree.py": "reads what users say; it says nothing itself",
-    "external/sql_words.py": "words by which statements of users are read",
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
-    "specimens/mariadb_server.py": "fed to a server's program before it has a socket, between its own files",
-    "specimens/mysql5_server.py": "fed to a server's program before it has a socket, between its own files",
-    "specimens/mysql_server.py": "carried out by a server's program before it takes a login",
+    "specimens/products.py": "carried out by a server's program before it has a socket or takes a login",
 }
 """Folders and files outside the room in which statements may stand, and why."""
 
 PYMYSQL_ELSEWHERE = {
-    "external/authentication.py": "proves a password to somebody else's server, which only they do",
+    "external/connection.py": "proves a password to somebody else's server, which only they do",
 }
 """Folders and files outside the room that may import pymysql, and why."""
 

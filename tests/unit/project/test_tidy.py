@@ -210,7 +210,6 @@ def test_every_module_is_used() -> None:
         "tlstax.clients.sysbench.__main__",
         "tlstax.clients.mysqlslap.__main__",
         "tlstax.network.distance.making",
-        "tlstax.observers.switching",
     }
     assert modules.keys() - imported - started_by_name == set()
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from fake_slices import slices_of
-from tlstax.records.slices import Slices
+from tlstax.records.window import Slices
 
 THREE = slices_of([(100, 1.0)] * 3, path=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fake_trials import fake_run
-from tlstax.records.pilot import Pilot, PilotLoad
+from tlstax.records.beforehand import Pilot, PilotLoad
 from tlstax.records.trial import StoredRun
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.facts import facts

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from tlstax.results.interval import Interval
+from tlstax.support.untrusted import printable
 from tlstax.topics.core.figures import (
     change,
     change_with_interval,
@@ -16,7 +17,6 @@ from tlstax.topics.core.figures import (
     quantity,
     significant,
 )
-from tlstax.topics.core.untrusted import printable
 
 
 def ratio(point: float, low: float | None = None, high: float | None = None) -> Interval:

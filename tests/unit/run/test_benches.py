@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from tlstax.observers.perf_events import INSTRUCTIONS
 from tlstax.plan.order import cases
 from tlstax.records.trial import Machine
 from tlstax.run import benches, external, tls_support
-from tlstax.run.bench import Needs
+from tlstax.run.bench import Equipment, Needs, PrivateBench
 from tlstax.run.benches import Benches, Specimens, left_out, obtain, open_benches
 from tlstax.run.tls_support import cut_to
 from tlstax.study import Study, load_study, override
@@ -33,6 +34,7 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.running = True
+        self.certificates = SimpleNamespace(ca_file=Path("ca.pem"), client=None)
 
     def pause(self) -> None:
         self.running = False
@@ -179,9 +181,11 @@ def startable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if wanted.build == "broken":
             raise MachineFault("it did not start: no such option")
         up.append(name)
-        terms = SimpleNamespace(model_copy=lambda update: update)
+        server: Any = FakeServer()
+        terms: Any = SimpleNamespace(model_copy=lambda update: update)
+        admin: Any = None
         try:
-            yield SimpleNamespace(server=FakeServer(), terms=terms)
+            yield PrivateBench(server, terms, MACHINE, admin)
         finally:
             up.remove(name)
 
@@ -324,19 +328,20 @@ def test_a_server_that_is_not_observed_is_a_process_of_its_own() -> None:
 def test_only_servers_that_are_observed_are_given_counters(
     startable: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[tuple[int, tuple[object, ...]]] = []
+    observed: list[bool] = []
     opened = benches.private_bench
 
-    def private_bench(session: Any, wanted: Any, *rest: Any) -> Any:
-        given.append((len(given), wanted.counted_events))
-        return opened(session, wanted, *rest)
+    def private_bench(session: Any, wanted: Any, equipment: Equipment, *rest: Any) -> Any:
+        assert equipment.counted_events == INSTRUCTIONS
+        observed.append(wanted.observed)
+        return opened(session, wanted, equipment, *rest)
 
     monkeypatch.setattr(benches, "private_bench", private_bench)
     monkeypatch.setattr(benches.countable, "usable_events", lambda: Usable(INSTRUCTIONS))
     builds: Any = {None: "mysql-9.7"}
     with open_benches(load_study("observers"), Specimens(builds, {}), NEEDS, lambda _: None):
         assert len(startable) == 4
-    assert given == [(0, ()), (1, INSTRUCTIONS), (2, ()), (3, INSTRUCTIONS)]
+    assert observed == [False, True, False, True]
 
 
 @pytest.mark.parametrize(

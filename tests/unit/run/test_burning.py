@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tlstax.records.burned import Burned
-from tlstax.run.burning import Burning
-from tlstax.specimens.burn_page import BurnPage
+from tlstax.records.window import Burned
+from tlstax.run.server_pages import Burning
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.shared_pages import BurnPage
 from tlstax.study.factors import CaseLevels
 
 WORDS = struct.Struct("Q56xQQQQ")
@@ -87,11 +87,10 @@ def test_a_turn_that_fails_is_none_and_its_amount_is_taken_away(page: BurnPage) 
 
 
 def test_where_nothing_is_planted_there_is_nothing_to_tell() -> None:
-    for served in (bench(None), type("Bench", (), {"server": object()})()):
-        burning = Burning(CaseLevels.of({}), served)
-        with burning.turn():
-            pass
-        assert burning.record() is None
+    burning = Burning(CaseLevels.of({}), bench(None))
+    with burning.turn():
+        pass
+    assert burning.record() is None
 
 
 def test_the_page_is_the_users_alone(page: BurnPage) -> None:

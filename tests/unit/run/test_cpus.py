@@ -8,9 +8,9 @@ import pytest
 
 from fake_trials import fake_run
 from tlstax.plan.cpu_shares import AskedCpus
-from tlstax.records.pilot import Pilot
+from tlstax.records.beforehand import Pilot
 from tlstax.records.trial import StoredRun
-from tlstax.run.cpus import machine_of
+from tlstax.run.pilot import machine_of
 from tlstax.support.errors import UserMistake
 
 EIGHT = frozenset(range(8))

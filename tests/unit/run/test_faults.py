@@ -10,12 +10,12 @@ from test_benches import fake_bench
 
 from fake_trials import fake_record, tax_truth
 from tlstax.checks import judge
-from tlstax.cli.specimens_command import table_text
+from tlstax.cli.machine_command import table_text
 from tlstax.plan.order import cases, plan
 from tlstax.records.trial import MappedLibrary, PlantedClaim, ServerClaim, Specimen, Trial, TrialRecord
 from tlstax.run import external
 from tlstax.run.benches import Benches, left_out
-from tlstax.specimens import catalogue, fault_recipes
+from tlstax.specimens import catalogue
 from tlstax.specimens.resolve import named_fault
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.stats.wording import subject_label
@@ -25,7 +25,7 @@ from tlstax.study.labels import full_label, label_levels
 from tlstax.study.level_names import FAULTS, VARIANTS
 from tlstax.study.needs import faults
 from tlstax.support.errors import MachineFault, UserMistake
-from tlstax.tools.probes import specimen_list
+from tlstax.tools.probes import specimen
 
 STUDY = load_study("auth-rng")
 NAME, VARIANT = "rand-per-byte", "groups-lifted"
@@ -33,7 +33,7 @@ FILE = MappedLibrary(path=f"/kept/libtlstax-fault-{NAME}.so", sha256="fa" * 32)
 
 
 def test_every_fault_that_a_study_may_name_can_be_compiled() -> None:
-    assert tuple(recipe.name for recipe in fault_recipes.FAULTS) == FAULTS
+    assert tuple(recipe.name for recipe in catalogue.FAULTS) == FAULTS
     assert {name for name in FAULTS if catalogue.RECIPES[name].kind == "variant"} == set(VARIANTS)
     assert all(catalogue.RECIPES[name].kind == "fault" for name in FAULTS if name not in VARIANTS)
 
@@ -65,7 +65,7 @@ def test_a_variant_is_called_one_and_never_a_fault() -> None:
     )
     assert label_levels({"fault": "none"}, by_variant) == "the server as it comes"
     shown = table_text(
-        specimen_list.Listing(specimens=(specimen_list.of_recipe(catalogue.RECIPES[VARIANT]),)),
+        specimen.Listing(specimens=(specimen.of_recipe(catalogue.RECIPES[VARIANT]),)),
         width=120,
         colour=False,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tlstax.clients.process import ClientFailure
-from tlstax.run import key_support
+from tlstax.run import tls_support
 from tlstax.study import Levels, load_study
 from tlstax.study.factors import CaseLevels, ServerChoice
 
@@ -35,13 +35,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[CaseLevels]:
         if case.server == "mysql-9.7" and case.fault == "none" and is_new:
             raise ClientFailure("the server ended TLS with alert 40 (handshake failure)", ())
 
-    monkeypatch.setattr(key_support, "_connect", connect)
+    monkeypatch.setattr(tls_support, "_connect", connect)
     return tried
 
 
 def test_what_is_refused_is_left_out_and_said(asked: list[CaseLevels]) -> None:
     study, said = load_study("identity"), list[str]()
-    found = key_support.accepted(study, Benches(), said.append)  # type: ignore[arg-type]
+    found = tls_support.accepted(study, Benches(), said.append)  # type: ignore[arg-type]
     before, after = list(study.included()), list(found.included())
     gone = [CaseLevels.of(levels) for levels in before if levels not in after]
     assert {(case.server, case.certificate) for case in gone} == {("mysql-9.7", "mldsa44")}
@@ -55,5 +55,5 @@ def test_what_is_refused_is_left_out_and_said(asked: list[CaseLevels]) -> None:
 
 def test_a_study_without_such_keys_asks_nobody(asked: list[CaseLevels]) -> None:
     study = load_study("pool-or-reconnect")
-    assert key_support.accepted(study, Benches(), print) is study  # type: ignore[arg-type]
+    assert tls_support.accepted(study, Benches(), print) is study  # type: ignore[arg-type]
     assert asked == []

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from tlstax.observers.symbols import Function, Symbols
-from tlstax.run.lock_counting import named
-from tlstax.specimens.lock_page import Site, Taken, between
+from tlstax.run.server_pages import named
+from tlstax.specimens.shared_pages import Site, Taken, taken_between
 
 FUNCTIONS = {
     1: Function("libcrypto.so.3", "CRYPTO_THREAD_read_lock"),
@@ -61,5 +61,5 @@ def test_between_two_readings_is_what_was_added() -> None:
     old, new, still = Site("mutex", (1,)), Site("mutex", (2,)), Site("mutex", (3,))
     before = {old: Taken(10, 1, 2), still: Taken(7, 0, 0)}
     after = {old: Taken(15, 1, 5), still: Taken(7, 0, 0), new: Taken(1, 0, 0)}
-    assert between(before, after) == {old: Taken(5, 0, 3), new: Taken(1, 0, 0)}
-    assert between(after, after) == {}
+    assert taken_between(before, after) == {old: Taken(5, 0, 3), new: Taken(1, 0, 0)}
+    assert taken_between(after, after) == {}

@@ -12,8 +12,8 @@ import pytest
 
 from fake_trials import fake_run, whole_tax
 from tlstax.observers.machine import describe_machine, physical_cores
-from tlstax.plan.pilot import pilot_cases
-from tlstax.records.pilot import PilotLoad
+from tlstax.plan.cpu_shares import pilot_cases
+from tlstax.records.beforehand import PilotLoad
 from tlstax.records.trial import Machine, Trial, TrialRecord
 from tlstax.records.window import ProcessUse, Window
 from tlstax.run import pilot
@@ -135,7 +135,6 @@ class Acting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, failing: tuple[str, ...] = ()) -> None:
         self.happened: list[str] = []
         self.failing = failing
-        self.bench = SimpleNamespace(revive=lambda failure, _: self.happened.append(failure or "alive"))
         monkeypatch.setattr(pilot, "run_trial", self._run_trial)
         monkeypatch.setattr(pilot, "pilot_job", lambda trial, *_: trial)
 
@@ -145,10 +144,13 @@ class Acting:
 
         @contextmanager
         def using(_: object) -> Iterator[Any]:
-            yield self.bench
+            yield None
+
+        def revive(_: object, failure: str, __: object) -> None:
+            self.happened.append(failure or "alive")
 
         try:
-            yield SimpleNamespace(using=using)
+            yield SimpleNamespace(using=using, revive=revive)
         finally:
             self.happened.append("stopped")
 

@@ -11,10 +11,10 @@ from tlstax.specimens import carried, manifest
 from tlstax.specimens.carried import Bundle, parsed, part_of
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.manifest import Part
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
-from tlstax.tools.bundle import archive
-from tlstax.tools.bundle.archive import Member
+from tlstax.tools import bundle as making
+from tlstax.tools.bundle import Member
 
 MARIADB = RECIPES["mariadb-11.8"]
 PARTS = (Part(name="mariadb-server-core", version="11.8.9", sha256="0" * 64),)
@@ -40,8 +40,8 @@ def root(tmp_path: Path) -> Path:
     part = bundle / part_of(MARIADB.name)
     part.parent.mkdir(parents=True)
     members = [Member(shelf / name, name) for name in (manifest.MANIFEST, manifest.DIGESTS)]
-    members += archive.members_below(shelf / manifest.TREE, f"{manifest.TREE}/")
-    archive.write_packed(members, part, lambda _: None)
+    members += making.members_below(shelf / manifest.TREE, f"{manifest.TREE}/")
+    making.write_packed(members, part, lambda _: None)
     (bundle / carried.CONTENTS).write_text(BUNDLE.text())
     digest = hashlib.sha256(part.read_bytes()).hexdigest()
     (bundle / carried.SUMS).write_text(f"{digest}  {part_of(MARIADB.name)}\n")

@@ -9,8 +9,7 @@ import pytest
 from tlstax.records.trial import Specimen
 from tlstax.specimens import loading
 from tlstax.specimens.loading import Loaded
-from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.tls_library import TlsLibrary
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary
 from tlstax.support.errors import MachineFault, UserMistake
 
 LIBC = "/root/libc.so.6"

@@ -1,8 +1,7 @@
-"""Building and starting specimens, as far as it needs no server: apt's words, logs, rows, certificates."""
+"""Building and starting specimens, as far as it needs no server: apt's words, logs, certificates."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,12 +10,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from tlstax.mysql import table
-from tlstax.mysql.database import TableContent
-from tlstax.mysql.layout import Row
-from tlstax.specimens import apt_command, apt_mirror, certificates, error_log, sessions
+from tlstax.specimens import certificates, sessions
 from tlstax.specimens.certificates import CertificateRequest
+from tlstax.specimens.processes import log_bytes, log_reason, log_tail
 from tlstax.specimens.server_build import loader_of
+from tlstax.specimens.sources import apt
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -46,7 +44,7 @@ APT_SAYS = [
 
 @pytest.mark.parametrize(("output", "meaning"), APT_SAYS)
 def test_apts_failures_are_understood(output: str, meaning: str) -> None:
-    error = apt_command.fault("apt-get update failed", "Hit:1 something\n" + output)
+    error = apt.fault("apt-get update failed", "Hit:1 something\n" + output)
     assert meaning in error.message
     assert error.remedy
     assert "\n" not in error.sentence()
@@ -57,8 +55,8 @@ def targets(monkeypatch: pytest.MonkeyPatch, fetched: str, configured: str, os_r
     def output_of(command: list[str]) -> str:
         return configured if "--no-release-info" in command else fetched
 
-    monkeypatch.setattr(apt_mirror, "_output_of", output_of)
-    monkeypatch.setattr(apt_mirror, "_os_release", os_release.splitlines)
+    monkeypatch.setattr(apt, "_output_of", output_of)
+    monkeypatch.setattr(apt, "_os_release", os_release.splitlines)
     monkeypatch.delenv("TLSTAX_APT_MIRROR", raising=False)
 
 
@@ -69,16 +67,16 @@ def test_the_archive_is_told_from_security_and_strangers(monkeypatch: pytest.Mon
         "Debian|bookworm|http://m.example/debian/\n"
     )
     targets(monkeypatch, fetched, "", "ID=debian")
-    assert apt_mirror._archive_of_apt() == "http://m.example/debian/"
+    assert apt._archive_of_apt() == "http://m.example/debian/"
 
 
 def test_the_archive_is_known_before_the_first_apt_get_update(monkeypatch: pytest.MonkeyPatch) -> None:
     configured = "$(ORIGIN)|trixie-security|http://m.example/s/\n$(ORIGIN)|trixie|http://m.example/d/\n"
     targets(monkeypatch, "", configured, "ID=debian\nVERSION_ID=13")
-    assert apt_mirror._archive_of_apt() == "http://m.example/d/"
+    assert apt._archive_of_apt() == "http://m.example/d/"
     targets(monkeypatch, "", configured, "ID=ubuntu\nID_LIKE=debian")
     with pytest.raises(MachineFault, match="no Debian archive") as caught:
-        apt_mirror._archive_of_apt()
+        apt._archive_of_apt()
     assert "TLSTAX_APT_MIRROR" in caught.value.remedy
 
 
@@ -86,22 +84,22 @@ def test_the_archive_is_known_before_the_first_apt_get_update(monkeypatch: pytes
 def test_a_mirror_that_is_no_uri_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TLSTAX_APT_MIRROR", value)
     with pytest.raises(UserMistake, match="TLSTAX_APT_MIRROR"):
-        apt_mirror.configured_mirror()
+        apt.configured_mirror()
 
 
 def test_removed_keys_are_not_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(apt_mirror, "KEYRINGS", tmp_path)
+    monkeypatch.setattr(apt, "KEYRINGS", tmp_path)
     with pytest.raises(MachineFault, match="no Debian archive keyring") as caught:
-        apt_mirror._keyrings()
+        apt._keyrings()
     assert "debian-archive-keyring" in caught.value.remedy
     (tmp_path / "debian-archive-removed-keys.gpg").touch()
     (tmp_path / "vendor.gpg").touch()
     with pytest.raises(MachineFault, match="no Debian archive keyring"):
-        apt_mirror._keyrings()
+        apt._keyrings()
     (tmp_path / "debian-archive-trixie-stable.gpg").touch()
-    assert apt_mirror._keyrings() == (tmp_path / "debian-archive-trixie-stable.gpg",)
+    assert apt._keyrings() == (tmp_path / "debian-archive-trixie-stable.gpg",)
     (tmp_path / "debian-archive-keyring.gpg").touch()
-    assert apt_mirror._keyrings() == (tmp_path / "debian-archive-keyring.gpg",)
+    assert apt._keyrings() == (tmp_path / "debian-archive-keyring.gpg",)
 
 
 MYSQL_LOG = """\
@@ -131,48 +129,16 @@ LOADER_LOG = "/r/mysqld: error while loading shared libraries: libaio.so.1: cann
 def test_the_telling_line_of_an_error_log(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "error.log"
     path.write_text(log, encoding="utf-8")
-    assert error_log.reason(path) == words
-    assert error_log.tail(path, 1) == (log.splitlines() or [""])[-1]
+    assert log_reason(path) == words
+    assert log_tail(path, 1) == (log.splitlines() or [""])[-1]
 
 
 def test_an_earlier_starts_errors_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "error.log"
     path.write_text(MYSQL_LOG, encoding="utf-8")
-    offset = error_log.size(path)
+    offset = log_bytes(path)
     path.write_text(MYSQL_LOG + MARIADB_LOG, encoding="utf-8")
-    assert "nonsense" in error_log.reason(path, offset)
-
-
-def rows(content: TableContent) -> list[Row]:
-    return [row for chunk in table.LAYOUTS[content.shape].chunks(content) for row in chunk]
-
-
-def test_rows_look_as_sysbench_makes_them() -> None:
-    drawn = rows(TableContent(rows=45_000, seed=3))
-    assert [row[0] for row in drawn] == list(range(1, 45_001))
-    assert all(1 <= int(row[1]) <= 45_000 for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){9}", str(row[2]), re.ASCII) for row in drawn)
-    assert all(re.fullmatch(r"\d{11}(-\d{11}){4}", str(row[3]), re.ASCII) for row in drawn)
-    assert len({row[2] for row in drawn}) == 45_000
-    assert set("".join(str(row[3]) for row in drawn[:100])) == set("0123456789-")
-
-
-def test_rows_follow_from_the_seed() -> None:
-    assert rows(TableContent(rows=50, seed=3)) == rows(TableContent(rows=50, seed=3))
-    assert rows(TableContent(rows=50, seed=3)) != rows(TableContent(rows=50, seed=4))
-
-
-def test_statements_stay_under_the_smallest_packet_limit() -> None:
-    statements = [
-        s for batch in table._transactions("t", TableContent(rows=21_000, seed=1), 1_000_000) for s in batch
-    ]
-    assert sum(statement.count("('") + statement.count(",'") // 2 for statement in statements) == 21_000
-    assert max(map(len, statements)) < 1_000_000
-
-
-def test_a_table_name_is_checked_before_it_stands_in_a_statement() -> None:
-    with pytest.raises(UserMistake, match="not a table name"):
-        table._check_name("a`; DROP TABLE b")
+    assert "nonsense" in log_reason(path, offset)
 
 
 def verify(files: certificates.Certificates, host: str, when: datetime | None = None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tlstax
-from tlstax.cli import specimens_command
+from tlstax.cli import machine_command
 from tlstax.cli.app import main
 from tlstax.specimens import added
 from tlstax.specimens.added import Added
@@ -26,7 +26,7 @@ from tlstax.specimens.recipe import (
     Recipe,
 )
 from tlstax.specimens.sources import apt
-from tlstax.tools.probes import specimen_list
+from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts, Handshake
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -132,7 +132,7 @@ def test_what_a_server_can_do_stands_in_its_line() -> None:
     assert Facts(tls_versions=("1.0",)).words() == "TLS 1.0"
     assert Facts(library="OpenSSL 3.6.3").words().startswith("no TLS")
     assert "it crashed" in Facts(unasked="it crashed").words()
-    one = specimen_list.Listed(
+    one = specimen.Listed(
         name="a",
         kind="server",
         title="A",
@@ -142,7 +142,7 @@ def test_what_a_server_can_do_stands_in_its_line() -> None:
         bytes=5_000_000,
         tls=server,
     )
-    text = specimens_command.table_text(specimen_list.Listing(specimens=(one,)), width=140, colour=False)
+    text = machine_command.table_text(specimen.Listing(specimens=(one,)), width=140, colour=False)
     assert "TLS 1.2–1.3 · TLS_AES_128_GCM_SHA256 · P-256 · resumes · OpenSSL 3.6.3" in text
     assert "1 of 1 are here (5 MB)" in text
 

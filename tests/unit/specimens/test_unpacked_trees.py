@@ -12,8 +12,8 @@ from tlstax.specimens.manifest import Part
 from tlstax.specimens.progress import Reporter, reporter
 from tlstax.specimens.recipe import AptPackages, Recipe
 from tlstax.specimens.server_recipes import MYSQL_8_0_33
-from tlstax.specimens.sources import apt, companions
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources import apt, archives
+from tlstax.specimens.sources.tool import Place
 from tlstax.support.errors import MachineFault
 
 
@@ -71,7 +71,7 @@ def companions_on(
     place = Place(folder / "tree", folder / "work", folder / "downloads")
     for directory in (place.tree, place.work, place.downloads):
         directory.mkdir()
-    parts = companions.fill(MYSQL_8_0_33, place, reporter(lambda _: None))
+    parts = archives.add_companions(MYSQL_8_0_33, place, reporter(lambda _: None))
     beside = place.tree / "companions"
     return [part.name for part in parts], sorted(f.name for f in beside.iterdir()) if beside.exists() else []
 

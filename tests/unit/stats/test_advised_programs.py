@@ -36,6 +36,8 @@ def test_programs_are_known_by_what_they_call_themselves() -> None:
     assert named("libmysql") == ["MySQL's C library and client"]
     assert named("MySQL Connector/J") == ["Connector/J 8.0 and 9"]
     assert named("Go-MySQL-Driver") == ["go-sql-driver/mysql"]
+    both = (program(1), program(2).model_copy(update={"client": "Go-MySQL-Driver"}))
+    assert {own.name for own in connected(both)} == {"MySQL's C library and client", "go-sql-driver/mysql"}
     assert named("") == []
     assert named("somebody else") == []
 

@@ -8,8 +8,9 @@ import pytest
 
 from tlstax.results.rows import Row
 from tlstax.stats.contrasts import CONTRASTED, contrasts, counterpart
-from tlstax.stats.series import Series, frozen
-from tlstax.study import Case, Contrast, Level, Study, load_study
+from tlstax.stats.series import Series
+from tlstax.study import Case, Contrast, Study, load_study
+from tlstax.study.factors import CaseLevels
 
 BY_KEY = Contrast(factor="certificate", baseline="rsa-2048", within={"workload": "reconnect"})
 TWIN = Contrast(factor="instance", baseline=1)
@@ -19,15 +20,17 @@ HALF = 6.20535 * 0.0057735
 """Half an interval of three blocks that wiggle so: t(2) at 97.5 % times their standard error."""
 
 
-def levels_of(certificate: str, *, instance: int = 1, workload: str = "reconnect") -> dict[str, Level]:
-    return {
-        "server": "a",
-        "instance": instance,
-        "tls": "1.3",
-        "certificate": certificate,
-        "workload": workload,
-        "connections": 8,
-    }
+def levels_of(certificate: str, *, instance: int = 1, workload: str = "reconnect") -> CaseLevels:
+    return CaseLevels.of(
+        {
+            "server": "a",
+            "instance": instance,
+            "tls": "1.3",
+            "certificate": certificate,
+            "workload": workload,
+            "connections": 8,
+        }
+    )
 
 
 BASE, LONGER = levels_of("rsa-2048"), levels_of("rsa-4096")
@@ -35,15 +38,15 @@ SECOND = levels_of("rsa-2048", instance=2)
 
 
 def series_of(
-    speeds: list[tuple[dict[str, Level], dict[int, float]]],
+    speeds: list[tuple[CaseLevels, dict[int, float]]],
     *,
     study: Study = STUDY,
     outcome: str = "ops_per_s",
 ) -> Series:
     return Series(
         study=study,
-        cases={frozen(levels): Case(levels=levels, role="treatment") for levels, _ in speeds},
-        values={frozen(levels): {b: {outcome: v} for b, v in blocks.items()} for levels, blocks in speeds},
+        cases={levels: Case(levels=levels, role="treatment") for levels, _ in speeds},
+        values={levels: {b: {outcome: v} for b, v in blocks.items()} for levels, blocks in speeds},
         controls={},
     )
 
@@ -55,7 +58,7 @@ def wiggling(point: float, blocks: int = 3) -> dict[int, float]:
 STEADY = {0: 1000.0, 1: 1000.0, 2: 1000.0, 3: 9.0}
 
 
-def of_keys(*speeds: tuple[dict[str, Level], dict[int, float]]) -> Row:
+def of_keys(*speeds: tuple[CaseLevels, dict[int, float]]) -> Row:
     (found,) = [each for each in contrasts(series_of(list(speeds))) if each.word("factor") == "certificate"]
     return found
 
@@ -116,9 +119,6 @@ def test_which_case_another_is_contrasted_with() -> None:
     both = series_of([(BASE, STEADY), (LONGER, STEADY)])
     assert counterpart(both, BY_KEY, LONGER) == BASE
     assert counterpart(both, BY_KEY, BASE) is None, "the baseline itself"
-    assert (
-        counterpart(both, BY_KEY, {name: level for name, level in LONGER.items() if name != "certificate"})
-        is None
-    )
+    assert counterpart(both, BY_KEY, LONGER.without("certificate")) is None
     assert counterpart(both, BY_KEY, levels_of("rsa-4096", workload="point-select")) is None
     assert counterpart(both, BY_KEY, levels_of("rsa-4096", instance=2)) is None, "its counterpart is not run"

@@ -7,10 +7,9 @@ from math import exp
 from intervals import known
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import nearest
-from tlstax.stats.series import frozen
-from tlstax.study import Levels
+from tlstax.study.factors import CaseLevels
 
-CASE: Levels = {"workload": "reconnect", "server": "mysql-9.7", "connections": 8}
+CASE = CaseLevels.of({"workload": "reconnect", "server": "mysql-9.7", "connections": 8})
 
 
 def known_to(half_width: float) -> Interval:
@@ -20,18 +19,18 @@ def known_to(half_width: float) -> Interval:
 ONE_BLOCK = known(1.0, None, None, 1)
 
 
-def with_levels(**levels: str | int) -> tuple[tuple[str, str | int], ...]:
-    return frozen({**CASE, **levels})
+def with_levels(**levels: str | int) -> CaseLevels:
+    return CASE | levels
 
 
 def test_its_own_control_is_the_nearest_however_small_its_floor() -> None:
     own, other = known_to(0.001), known_to(0.1)
-    assert nearest(CASE, {with_levels(connections=64): other, frozen(CASE): own}) is own
+    assert nearest(CASE, {with_levels(connections=64): other, CASE: own}) is own
 
 
 def test_another_that_shares_as_much_and_has_more_does_not_take_its_place() -> None:
     own, other = known_to(0.001), known_to(0.1)
-    assert nearest(CASE, {with_levels(tls_library="openssl-3.5.5"): other, frozen(CASE): own}) is own
+    assert nearest(CASE, {with_levels(tls_library="openssl-3.5.5"): other, CASE: own}) is own
 
 
 def test_of_two_alike_the_first_will_do() -> None:
@@ -66,10 +65,9 @@ def test_no_floor_is_carried_from_one_workload_to_another() -> None:
     assert nearest(CASE, elsewhere) is None
     assert nearest(CASE, {}) is None
     far = known_to(0.02)
-    same = {"workload": "reconnect", "server": "mariadb-11.8", "connections": 64}
-    assert nearest(CASE, {**elsewhere, frozen(same): far}) is far
+    assert nearest(CASE, {**elsewhere, with_levels(server="mariadb-11.8", connections=64): far}) is far
 
 
 def test_a_study_of_one_workload_needs_none_named() -> None:
     floor = known_to(0.01)
-    assert nearest({"server": "mysql-9.7"}, {with_levels(): floor}) is floor
+    assert nearest(CaseLevels.of({"server": "mysql-9.7"}), {with_levels(): floor}) is floor

@@ -6,11 +6,9 @@ from captured_runs import capture_of
 from fake_trials import crashed, fake_header, fake_record, histogram, tax_truth
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, PhaseWire
 from tlstax.plan.order import cases
-from tlstax.records.burned import Burned
 from tlstax.records.profiles.stacks import Profile
-from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Slices, Together, Window
 from tlstax.study import load_study
 from tlstax.topics.answer.export import ExportedTrial, exported
 

@@ -9,7 +9,7 @@ import pytest
 from fake_slices import in_turns, slices_of
 from fake_trials import TAX_TRUTHS, fake_run, whole_tax
 from tlstax.plan.at_work import words
-from tlstax.records.external import AtWork, ExternalServer, LoadStep
+from tlstax.records.beforehand import AtWork, AtWorkStep, ExternalServer
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.records.window import Window
 from tlstax.study import override
@@ -56,7 +56,7 @@ def test_fewer_connections_than_the_study_says_are_told() -> None:
 
 def test_what_others_did_before_and_meanwhile_is_told() -> None:
     steps = tuple(
-        LoadStep(connections=count, per_s=per_s, others_per_s=100, took_s=0.5)
+        AtWorkStep(connections=count, per_s=per_s, others_per_s=100, took_s=0.5)
         for count, per_s in ((1, 1000.0), (2, 1100.0))
     )
     seen = AtWork(others_per_s=100, most=4, taken=1, steps=steps)

@@ -9,8 +9,8 @@ from tlstax.stats.histograms import decode, merge, summary
 from tlstax.support.errors import MachineFault
 
 
-def encoded(*values_us: float, highest_us: float = 60e6) -> str:
-    counts = HdrHistogram(1, int(highest_us * 1000), 3)
+def encoded(*values_us: float, highest_us: float = 60e6, figures: int = 3) -> str:
+    counts = HdrHistogram(1, int(highest_us * 1000), figures)
     for us in values_us:
         counts.record_value(round(us * 1000))
     return str(counts.encode().decode())
@@ -64,6 +64,15 @@ def test_merging_loses_no_figure() -> None:
     merged = merge([encoded(1.001), encoded(1.003)])
     assert merged is not None
     assert merged.percentiles_us((0, 50, 100)) == (1.001, 1.001, 1.003)
+
+
+def test_histograms_of_fewer_figures_are_merged_by_their_values() -> None:
+    """To two figures, 1,001 ns counts as all from 1,000 to 1,007, of which the least is what is merged."""
+    merged = merge([encoded(1.001, 5_000, figures=2), encoded(1.001, 1.001)])
+    assert merged is not None
+    assert merged.count == 4
+    assert merged.percentiles_us((0, 25, 50, 100)) == pytest.approx((1.0, 1.0, 1.001, 5_000), rel=0.01)
+    assert merged.percentiles_us((25, 50)) == (1.0, 1.001)
 
 
 @pytest.mark.parametrize("ask", [decode, lambda text: merge([text]), lambda text: summary(text, (50.0,))])

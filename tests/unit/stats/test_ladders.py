@@ -9,8 +9,9 @@ import pytest
 
 from tlstax.results.rows import Row
 from tlstax.stats.contrasts import CONTRASTED, pooled_ratios, without_ladder
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Contrast, Level, load_study
+from tlstax.study.factors import CaseLevels
 
 STUDY = load_study("pool-or-reconnect").model_copy(
     update={
@@ -35,13 +36,13 @@ def series_of(
     values = {}
     for levels, log_speed in logs:
         wiggle = (0.0,) * 3 if levels["tls"] == "off" else WIGGLE
-        values[frozen(levels)] = {b: {"ops_per_s": exp(log_speed + wiggle[b])} for b in range(3)}
+        values[CaseLevels.of(levels)] = {b: {"ops_per_s": exp(log_speed + wiggle[b])} for b in range(3)}
     return Series(
         study=STUDY,
-        cases={frozen(levels): Case(levels=levels, role="treatment") for levels, _ in logs},
+        cases={CaseLevels.of(levels): Case(levels=levels, role="treatment") for levels, _ in logs},
         values=values,
         controls={
-            frozen(levels): {b: {"ops_per_s": exp(log_speed)} for b in range(3)}
+            CaseLevels.of(levels): {b: {"ops_per_s": exp(log_speed)} for b in range(3)}
             for levels, log_speed in controls or []
         },
     )

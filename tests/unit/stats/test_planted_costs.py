@@ -10,8 +10,8 @@ import pytest
 
 from fake_slices import SERVER_US, in_turns, slices_of
 from fake_trials import fake_header
-from tlstax.records.burned import Burned
 from tlstax.records.trial import StoredRun, Trial, TrialRecord, Verdict
+from tlstax.records.window import Burned
 from tlstax.study import Case, Role
 
 TEN_PER_CENT_NS = round(100 * SERVER_US)

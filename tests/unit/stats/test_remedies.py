@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.stats.remedies import (
-    FIRST,
-    REMEDIES,
-    TABLE,
-    Remedy,
-    entry_for,
-    reload_for,
-)
+from tlstax.results.inspection import Step
+from tlstax.stats.remedies import FIRST, REMEDIES, TABLE, Remedy, entry_for, reload_for
 from tlstax.study.product import product_of, release_of
 
 
@@ -49,14 +43,20 @@ def test_how_tls_is_required(version: str, words: str) -> None:
     assert ("PERSIST" in lines("require TLS", version)) == ("PERSIST" in words)
 
 
-def test_how_a_certificate_is_taken() -> None:
-    taken = {version: reload_for(version).lines[0] for version in ("8.0.16", "8.0.15", "10.4.1-MariaDB")}
-    assert taken == {
-        "8.0.16": "ALTER INSTANCE RELOAD TLS;",
-        "8.0.15": "restart the server",
-        "10.4.1-MariaDB": "FLUSH SSL;",
-    }
-    assert reload_for("10.4.0-MariaDB").lines == ("restart the server",)
+@pytest.mark.parametrize(
+    ("version", "step"),
+    [
+        ("8.0.16", Step(where="the server, as an administrator", lines=("ALTER INSTANCE RELOAD TLS;",))),
+        ("8.0.15", Step(where="then", lines=("restart the server",))),
+        ("10.4.1-MariaDB", Step(where="the server, as an administrator", lines=("FLUSH SSL;",))),
+        ("10.4.0-MariaDB", Step(where="then", lines=("restart the server",))),
+    ],
+)
+def test_how_a_certificate_is_taken(version: str, step: Step) -> None:
+    files = ("[mysqld]", "ssl_key = /path/to/server-key.pem", "ssl_cert = /path/to/server-cert.pem")
+    entry = entry_for("certificate", version)
+    assert entry.steps == (Step(where="the server's my.cnf", lines=files), step)
+    assert reload_for(version) == step
 
 
 def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:

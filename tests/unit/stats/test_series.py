@@ -13,17 +13,17 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.stats.series import (
     Series,
     difference,
-    frozen,
     pooled,
     seconds_of_a_block,
     series,
     valid_values,
 )
 from tlstax.study import Case, load_study, override
+from tlstax.study.factors import CaseLevels
 
 STUDY = override(override(load_study("tax"), "tls", ["1.3"]), "workload", ["reconnect"])
-PLAIN = {"server": "s", "tls": "off", "resumption": "off", "connections": 8}
-TLS = {**PLAIN, "tls": "1.3"}
+PLAIN = CaseLevels.of({"server": "s", "tls": "off", "resumption": "off", "connections": 8})
+TLS, OTHER = PLAIN | {"tls": "1.3"}, CaseLevels.of({"tls": "1.2"})
 
 
 def of(values: dict[int, dict[str, float]], controls: dict[int, dict[str, float]] | None = None) -> Series:
@@ -32,14 +32,9 @@ def of(values: dict[int, dict[str, float]], controls: dict[int, dict[str, float]
     return Series(
         study=STUDY,
         cases={},
-        values={frozen(PLAIN): plain, frozen(TLS): values},
-        controls={} if controls is None else {frozen(PLAIN): controls},
+        values={PLAIN: plain, TLS: values},
+        controls={} if controls is None else {PLAIN: controls},
     )
-
-
-def test_levels_are_frozen_in_the_order_of_their_names_less_some() -> None:
-    assert frozen({"b": 2, "a": 1, "c": 3}) == (("a", 1), ("b", 2), ("c", 3))
-    assert frozen({"b": 2, "a": 1, "c": 3}, "a", "c") == (("b", 2),)
 
 
 def test_logarithms_are_of_values_above_nothing() -> None:
@@ -47,15 +42,15 @@ def test_logarithms_are_of_values_above_nothing() -> None:
         {0: {"ops_per_s": e}, 1: {"ops_per_s": 0.0}, 2: {"latency_p50_us": 5.0}, 3: {"ops_per_s": 0.5}}
     )
     assert found.logs(TLS, "ops_per_s") == pytest.approx({0: 1.0, 3: -0.693147}, abs=1e-6)
-    assert found.logs({"tls": "1.2"}, "ops_per_s") == {}
+    assert found.logs(OTHER, "ops_per_s") == {}
 
 
 def test_ratios_are_of_blocks_that_both_have_in_their_order() -> None:
     found = of({2: {"ops_per_s": e**2}, 0: {"ops_per_s": e}, 9: {"ops_per_s": e}})
     assert found.log_ratios(TLS, PLAIN, "ops_per_s") == pytest.approx({0: 1.0, 2: 2.0})
     assert list(found.log_ratios(TLS, PLAIN, "ops_per_s")) == [0, 2]
-    assert found.log_ratios({"tls": "1.2"}, PLAIN, "ops_per_s") == {}
-    assert found.log_ratios(TLS, {"tls": "1.2"}, "ops_per_s") == {}
+    assert found.log_ratios(OTHER, PLAIN, "ops_per_s") == {}
+    assert found.log_ratios(TLS, OTHER, "ops_per_s") == {}
     assert difference({0: 5.0, 1: 1.0}, {1: 3.0, 2: 1.0}) == {1: -2.0}
 
 
@@ -63,13 +58,13 @@ def test_a_control_is_set_against_the_baseline_with_its_levels() -> None:
     found = of({}, controls={1: {"ops_per_s": e}, 7: {"ops_per_s": e}})
     assert found.control_logs(PLAIN, "ops_per_s") == pytest.approx({1: 1.0})
     assert of({}).control_logs(PLAIN, "ops_per_s") == {}
-    assert found.control_logs({"tls": "1.2"}, "ops_per_s") == {}
+    assert found.control_logs(OTHER, "ops_per_s") == {}
 
 
 def test_each_control_has_its_ratio_where_it_has_a_block_in_common_with_its_baseline() -> None:
     found = of({}, controls={0: {"ops_per_s": e}, 1: {"ops_per_s": e}}).control_ratios("ops_per_s")
-    assert found.keys() == {frozen(PLAIN)}
-    assert found[frozen(PLAIN)].point == pytest.approx(e)
+    assert found.keys() == {PLAIN}
+    assert found[PLAIN].point == pytest.approx(e)
     assert of({}, controls={7: {"ops_per_s": e}}).control_ratios("ops_per_s") == {}
 
 
@@ -88,22 +83,23 @@ def test_means_are_of_the_blocks_that_both_have() -> None:
 
 
 def test_its_own_baseline_differs_in_what_the_study_says() -> None:
-    levels = {**TLS, "resumption": "on"}
-    assert of({}).own_baseline(levels) == PLAIN
+    assert of({}).own_baseline(TLS | {"resumption": "on"}) == PLAIN
 
 
 def test_a_ladder_is_cases_that_differ_in_connections_alone() -> None:
-    steps = [{**TLS, "connections": number} for number in (1, 8, 64)]
-    planned = {frozen(levels): Case(levels=levels, role="treatment") for levels in [*steps, PLAIN]}
+    steps = [TLS | {"connections": number} for number in (1, 8, 64)]
+    planned = {levels: Case(levels=levels, role="treatment") for levels in [*steps, PLAIN]}
     ladders = Series(study=STUDY, cases=planned, values={}, controls={}).ladders()
-    assert ladders == {frozen(TLS, "connections"): steps, frozen(PLAIN, "connections"): [PLAIN]}
+    assert ladders == {
+        TLS.without("connections"): steps,
+        PLAIN.without("connections"): [PLAIN],
+    }
 
 
 def test_a_family_is_cases_that_have_the_factors_and_differ_in_them_alone() -> None:
-    steps = [{**TLS, "connections": number} for number in (1, 8)]
-    without = {name: level for name, level in TLS.items() if name != "connections"}
-    levels = [*steps, PLAIN, without]
-    planned = {frozen(each): Case(levels=each, role="treatment") for each in levels}
+    steps = [TLS | {"connections": number} for number in (1, 8)]
+    levels = [*steps, PLAIN, TLS.without("connections")]
+    planned = {each: Case(levels=each, role="treatment") for each in levels}
     series = Series(study=STUDY, cases=planned, values={}, controls={})
     assert series.families("connections") == [steps, [PLAIN]]
     assert series.families("no such factor") == []
@@ -129,9 +125,9 @@ def test_a_series_is_of_valid_trials_with_controls_apart() -> None:
     speed = {
         name: {block: outcomes["ops_per_s"] for block, outcomes in blocks.items()}
         for name, blocks in (
-            ("baseline", found.values[frozen(baseline)]),
-            ("treatment", found.values[frozen(treatment)]),
-            ("control", found.controls[frozen(baseline)]),
+            ("baseline", found.values[CaseLevels.of(baseline)]),
+            ("treatment", found.values[CaseLevels.of(treatment)]),
+            ("control", found.controls[CaseLevels.of(baseline)]),
         )
     }
     assert speed == {
@@ -139,8 +135,8 @@ def test_a_series_is_of_valid_trials_with_controls_apart() -> None:
         "treatment": {0: 3000.0, 1: 3000.0},
         "control": {0: 2000.0, 1: 2000.0},
     }
-    assert list(found.cases) == [frozen(case.levels) for case in cases(STUDY) if case.role != "control"]
-    assert found.cases[frozen(baseline)].role == "baseline"
+    assert list(found.cases) == [case.levels for case in cases(STUDY) if case.role != "control"]
+    assert found.cases[CaseLevels.of(baseline)].role == "baseline"
     assert found.study is STUDY
 
 
@@ -217,5 +213,5 @@ def test_a_case_that_took_turns_twice_in_a_block_has_both() -> None:
         in_turns(Trial(block=0, position=place, case=case), slices_of([(9, 1.0)] * 3, sitting=place))
         for place in range(2)
     ]
-    taken = series(STUDY, twice, valid_values(STUDY, twice)).turns[frozen(case.levels)][0]
+    taken = series(STUDY, twice, valid_values(STUDY, twice)).turns[case.levels][0]
     assert [each.sitting for each in (taken, *taken.elsewhere)] == [(0, 0), (0, 1)]

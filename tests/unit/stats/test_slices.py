@@ -8,9 +8,9 @@ import pytest
 from fake_slices import CLIENT_US, LATENCY_S, SERVER_US, SLICE_S, Done, in_turns, slices_of
 from fake_trials import fake_header, untrue
 from tlstax.plan.order import cases
-from tlstax.records.slices import Slices
 from tlstax.records.trial import StoredRun, Trial, TrialRecord
 from tlstax.records.way import PathObservation
+from tlstax.records.window import Slices
 from tlstax.stats.comparisons import compare
 from tlstax.stats.estimates import Estimate, estimates
 from tlstax.stats.outcomes import log_ratio_between, outcome, outcomes
@@ -18,6 +18,7 @@ from tlstax.stats.series import series, valid_values
 from tlstax.stats.slices import alone, log_ratio, log_ratio_of_totals, together, turns
 from tlstax.stats.stopping import decide
 from tlstax.study import Case, Contrast, Published, Statement, Study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.caveats import Busy, of_finding
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.export import exported
@@ -280,7 +281,7 @@ def test_a_case_is_compared_with_the_baseline_and_its_control() -> None:
         role = "control" if known.is_control else "treatment"
         assert log(known.now.point) == pytest.approx(logs[role])
     measured = series(STUDY, records, valid_values(STUDY, records))
-    off, tls = {"tls": "off"}, {"tls": "1.3"}
+    off, tls = CaseLevels.of({"tls": "off"}), CaseLevels.of({"tls": "1.3"})
     assert measured.log_ratios(tls, off, "ops_per_s") == pytest.approx({0: log(0.5), 1: 0.0})
     assert measured.log_ratios(off, tls, "ops_per_s") == pytest.approx({0: log(2), 1: 0.0})
     assert measured.log_ratios(off, off, "ops_per_s") == pytest.approx({0: 0.0, 1: 0.0})
@@ -299,7 +300,7 @@ def test_a_control_is_set_against_its_baseline_by_neighbours() -> None:
         if case.role in done
     ]
     measured = series(STUDY, records, valid_values(STUDY, records))
-    assert measured.control_logs({"tls": "off"}, "ops_per_s") == pytest.approx({0: log(1.2)})
+    assert measured.control_logs(CaseLevels.of({"tls": "off"}), "ops_per_s") == pytest.approx({0: log(1.2)})
 
 
 def test_a_control_that_is_not_valid_is_no_reference() -> None:

@@ -9,8 +9,8 @@ from fake_slices import in_turns
 from simulated_slices import KINDS, Sitting, blocks_of, closed_loop, costs, totals_of
 from simulated_studies import Array, Design, run
 from tlstax.plan.order import cases
-from tlstax.records.slices import Slices
 from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.window import Slices
 from tlstax.stats.estimates import estimates
 from tlstax.stats.slices import FEWEST_OPERATIONS
 from tlstax.stats.stopping import Stop, decide

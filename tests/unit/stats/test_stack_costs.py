@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sampled_trials import INVALID, measured, profile, run_of, sampled
-from tlstax.stats.stack_costs import mean_costs, stack_costs, valid_by_block
+from tlstax.stats.stack_costs import in_kernel_percent, mean_costs, stack_costs, valid_by_block
 from tlstax.study import Case
 
 PLAIN = Case(levels={"tls": "off"}, role="baseline")
@@ -55,6 +55,13 @@ def test_a_block_that_lacks_anything_of_it_is_left_out_and_later_ones_are_not() 
 def test_the_mean_counts_a_stack_that_a_block_never_saw_as_nothing() -> None:
     assert mean_costs([{"a": 4.0, "b": 3.0}, {"a": 2.0}, {}, {"c": 8.0}]) == {"a": 1.5, "b": 0.75, "c": 2.0}
     assert mean_costs([]) == {}
+
+
+def test_what_the_kernel_takes_of_a_cost() -> None:
+    assert in_kernel_percent({"main;[kernel]": 9.0, "main;read [kernel]": 3.0, "a [kernel];b": 1.0}) == (
+        pytest.approx(100 * 3 / 13)
+    )
+    assert in_kernel_percent({"main": 2.0}) == 0
 
 
 def test_valid_trials_of_a_case_by_their_block() -> None:

@@ -7,8 +7,9 @@ from math import exp, expm1
 import pytest
 
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Contrast, Level, Statement, load_study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.statements import (
     CASE,
     PLAINTEXT,
@@ -55,11 +56,13 @@ def series_of(
     values = {}
     for levels, log_speed in speeds:
         wiggle = WIGGLE if levels["tls_library"] == "new" else (0.0,) * 3
-        values[frozen(levels)] = {b: {outcome: exp(log_speed + wiggle[b])} for b in range(blocks)}
+        values[CaseLevels.of(levels)] = {b: {outcome: exp(log_speed + wiggle[b])} for b in range(blocks)}
     return Series(
         study=STUDY.model_copy(update={"statements": (statement,)}),
         cases={
-            frozen(levels): Case(levels=levels, role="baseline" if levels["tls"] == "off" else "treatment")
+            CaseLevels.of(levels): Case(
+                levels=levels, role="baseline" if levels["tls"] == "off" else "treatment"
+            )
             for levels, _ in speeds
         },
         values=values,
@@ -229,7 +232,7 @@ def test_only_cases_that_it_is_said_of_bear_on_a_statement() -> None:
     assert [case.case["workload"] for case in found([*LADDER, *other], said)] == ["v"]
     nameless = {name: level for name, level in levels_of("old").items() if name != "tls_library"}
     bare = series_of(LADDER)
-    cases = {**bare.cases, frozen(nameless): Case(levels=nameless, role="treatment")}
+    cases = {**bare.cases, CaseLevels.of(nameless): Case(levels=nameless, role="treatment")}
     series = Series(study=bare.study, cases=cases, values=bare.values, controls={})
     assert len(of(CASE, series)) == 1, "a case without the factor has no side"
 

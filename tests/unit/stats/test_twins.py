@@ -7,8 +7,9 @@ from math import exp, expm1, sqrt
 import pytest
 
 from tlstax.stats.contrasts import Floor, Twins, twins
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Level, load_study
+from tlstax.study.factors import CaseLevels
 
 STUDY = load_study("pool-or-reconnect")
 OUTCOME = "ops_per_s"
@@ -36,8 +37,8 @@ def series_of(logs: dict[tuple[int, str, int], float], **changes: str) -> Series
     for (instance, tls, connections), log_speed in logs.items():
         levels = levels_of(instance, tls, connections, **changes)
         role = "baseline" if tls == "off" else "treatment"
-        cases[frozen(levels)] = Case(levels=levels, role=role)  # type: ignore[arg-type]
-        values[frozen(levels)] = {block: {OUTCOME: exp(log_speed)} for block in range(3)}
+        cases[CaseLevels.of(levels)] = Case(levels=levels, role=role)  # type: ignore[arg-type]
+        values[CaseLevels.of(levels)] = {block: {OUTCOME: exp(log_speed)} for block in range(3)}
     return Series(study=STUDY, cases=cases, values=values, controls={})
 
 
@@ -99,6 +100,12 @@ def test_to_its_own_baseline_a_processs_luck_cancels() -> None:
     assert own.relative == pytest.approx(expm1(2 * 0.02))
     both = twins(found, OUTCOME).floor(levels_of(1, "1.3", 1))
     assert both.relative == pytest.approx(expm1(2 * sqrt((0.05**2 + 0.07**2) / 2)))
+
+
+def test_a_case_that_names_no_workload_has_the_default_ones_floor() -> None:
+    found = twins(series_of(LADDER, workload="point-select"), OUTCOME)
+    nameless = CaseLevels.of(levels_of(1, "1.3", 8)).without("workload")
+    assert found.floor(nameless) == Floor(pytest.approx(expm1(0.04)), "the twins of a")
 
 
 def test_a_server_without_a_twin_takes_the_largest_floor_of_the_others() -> None:

@@ -16,8 +16,8 @@ from fake_trials import fake_run
 from profiled_runs import profiled_run
 from report_runs import exact_run, guest, hostile, noisy_run
 from tlstax.contract import Account, ErrorEvent, Frozen, TcpEndpoint, TlsOn
-from tlstax.records.external import ExternalServer
-from tlstax.records.public_fields import Public, open_fields, types_below
+from tlstax.records.beforehand import ExternalServer
+from tlstax.records.public_texts import Public, open_fields, types_below
 from tlstax.records.trial import Changes, LoadMachines, Specimen, StoredRun, Verdict
 from tlstax.store import anonymise
 from tlstax.store.anonymise import anonymous

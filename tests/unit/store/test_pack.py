@@ -14,7 +14,7 @@ from kept_runs import sentence_of
 from tlstax.records.trial import StoredRun
 from tlstax.store import Store
 from tlstax.store.pack import opened, packed
-from tlstax.store.rows import MOST_BYTES
+from tlstax.store.schema import MOST_BYTES
 from tlstax.support.errors import MachineFault, UserMistake
 
 RUN = fake_run(number_of_blocks=2)

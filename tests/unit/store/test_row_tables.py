@@ -12,7 +12,7 @@ import pytest
 
 from fake_trials import fake_header
 from kept_runs import NAME, RUN, keep, sentence_of
-from tlstax.cli.runs_command import write_missing, write_rows
+from tlstax.cli.streams import tell
 from tlstax.report.run_tables import TABLES, Tabulated
 from tlstax.store import Store, row_tables
 from tlstax.store.writer import this_process
@@ -37,7 +37,7 @@ def all_of(path: Path, view: str) -> list[tuple[Any, ...]]:
 def filled(store: Store) -> Store:
     keep(store, in_turns_and_watched())
     store.finish(NAME, "complete", "done")
-    write_rows(store, store.load(NAME))
+    row_tables.write(store, NAME, row_tables.rows_of(store.load(NAME)))
     return store
 
 
@@ -68,9 +68,9 @@ def test_a_run_that_goes_on_has_no_rows_until_it_ends(filled: Store) -> None:
     filled.resume(NAME)
     assert asked(filled.path, "SELECT count(*) FROM trials") == [(0,)]
     assert asked(filled.path, "SELECT run, status FROM runs") == [(NAME, "running")]
-    assert filled.without_rows() == []
+    assert row_tables.missing(filled) == []
     filled.finish(NAME, "interrupted", "")
-    assert filled.without_rows() == [NAME]
+    assert row_tables.missing(filled) == [NAME]
 
 
 def test_rows_are_written_whole_or_not_at_all(filled: Store) -> None:
@@ -78,20 +78,20 @@ def test_rows_are_written_whole_or_not_at_all(filled: Store) -> None:
     twice = {name: list(Tabulated(filled.load(NAME)).rows(name)) for name in TABLES}
     twice["trials"] *= 2
     with pytest.raises(MachineFault, match="cannot be used"):
-        filled.tabulate(NAME, twice)
+        row_tables.write(filled, NAME, twice)
     assert asked(filled.path, "SELECT * FROM trials") == before
 
 
 def test_rows_of_another_definition_are_written_again(
     filled: Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert filled.without_rows() == []
+    assert row_tables.missing(filled) == []
     monkeypatch.setattr(row_tables, "DEFINITION", "another")
     with Store.open(path) as later:
+        assert row_tables.missing(later) == [NAME]
         assert asked(path, "SELECT count(*) > 0 FROM trials") == [(1,)]
-        assert later.without_rows() == [NAME]
-        assert write_missing(later) == 1
-        assert later.without_rows() == []
+        assert row_tables.write_missing(later, tell) == 1
+        assert row_tables.missing(later) == []
 
 
 @pytest.mark.usefixtures("filled")
@@ -101,7 +101,8 @@ def test_a_column_that_came_later_is_added_to_what_is_there(path: Path) -> None:
         connection.execute("ALTER TABLE trial_rows DROP COLUMN ops_per_s")
         connection.execute("UPDATE row_definition SET definition = 'an older one'")
         connection.commit()
-    with Store.open(path):
+    with Store.open(path) as store:
+        row_tables.missing(store)
         assert asked(path, "SELECT count(ops_per_s), count(*) > 0 FROM trials") == [(0, 1)]
 
 
@@ -114,7 +115,7 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_get_their_rows(
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("UPDATE kept_trials SET record = x'00' WHERE run LIKE '%aaaa'")
         connection.commit()
-    assert write_missing(store) == 1
+    assert row_tables.write_missing(store, tell) == 1
     assert "run 20260101-000000-aaaa is damaged" in capsys.readouterr().err
     assert asked(store.path, "SELECT run FROM runs WHERE valid_trials > 0") == [("20260102-000000-bbbb",)]
 
@@ -125,7 +126,7 @@ def test_a_store_of_2fe8867_opens_and_gets_rows(tmp_path: Path) -> None:
     with Store.open(path) as store:
         (summary,) = store.runs()
         assert (summary.study, summary.status, summary.valid) == ("tax", "complete", 6)
-        assert write_missing(store) == 1
+        assert row_tables.write_missing(store, tell) == 1
         stored = store.load("last")
     assert len(stored.trials) == 6
     assert asked(path, "SELECT count(*) FROM trials WHERE verdict = 'valid' AND ops_per_s > 0") == [(6,)]
@@ -149,8 +150,9 @@ def test_a_store_to_which_an_older_program_is_writing_is_left_alone(tmp_path: Pa
     assert asked(path, "SELECT count(*) FROM runs") == [(1,)]
 
 
-def test_views_are_there_before_there_is_a_run(store: Store) -> None:
+def test_views_are_there_once_rows_were_asked_for(store: Store) -> None:
     store.begin(fake_header())
+    assert row_tables.missing(store) == []
     assert asked(store.path, "SELECT study, status, valid_trials FROM runs") == [("tax", "running", None)]
 
 

@@ -15,9 +15,10 @@ from full_store import until_full
 from kept_runs import NAME, RUN, keep, sentence_of
 from tlstax.contract import Account
 from tlstax.records.trial import RunHeader, TrialRecord
-from tlstax.store import Store, new_run_id
+from tlstax.store import Store, new_run_id, row_tables
 from tlstax.store.writer import Writer, this_process
 from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.topics.answer.export import export_text
 
 
 def test_a_run_comes_back_as_it_went_in(store: Store, path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_password_never_reaches_the_file(store: Store) -> None:
     kept = store.load(NAME).trials[0]
     assert kept.job is not None
     assert kept.job.account.password == ""
-    assert secret not in store.export(NAME)
+    assert secret not in export_text(store.load(NAME))
 
 
 def test_the_file_is_its_owners_alone(store: Store, path: Path) -> None:
@@ -128,7 +129,7 @@ def test_the_file_is_its_owners_alone(store: Store, path: Path) -> None:
 def test_an_export_has_everything_of_every_trial(store: Store) -> None:
     keep(store, RUN)
     store.finish(NAME, "complete", "")
-    raw = json.loads(store.export("last"))
+    raw = json.loads(export_text(store.load("last")))
     assert (raw["schema"], raw["run"], raw["study"]["name"], raw["seed"]) == (1, NAME, "tax", 7)
     assert len(raw["trials"]) == len(RUN.trials)
     measured = next(
@@ -189,7 +190,7 @@ def test_a_writer_is_known_by_its_lock_and_not_by_a_number(store: Store, path: P
                 elsewhere.delete(NAME)
             with pytest.raises(UserMistake, match="is still working on run"):
                 elsewhere.resume(NAME)
-            assert elsewhere.without_rows() == []
+            assert row_tables.missing(elsewhere) == []
     store.add_trials(NAME, RUN.trials[:1])
     store.close()
     with Store.open(path) as later:

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from kept_runs import NAME, RUN, keep, sentence_of
-from tlstax.store import Store, rows, schema
+from tlstax.store import Store, schema
 from tlstax.store.store import UnreadableRun
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
@@ -190,9 +190,9 @@ def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
     (listed,) = store.listed()
     assert isinstance(listed, UnreadableRun)
     assert said in listed.why
-    for read in (lambda: store.load(NAME), lambda: store.export("last")):
+    for name in (NAME, "last"):
         with pytest.raises(MachineFault) as caught:
-            read()
+            store.load(name)
         sentence = sentence_of(MachineFault, caught)
         assert f"run {NAME} is not in the form that this version of tlstax writes ({said}" in sentence
         assert f"delete run {NAME}" in sentence
@@ -203,14 +203,14 @@ def test_a_row_that_is_not_ours_is_named_and_can_be_deleted(
 def test_a_record_without_end_is_not_unpacked(path: Path, store: Store) -> None:
     """A few kilobytes of this would take all of the memory."""
     keep(store, RUN)
-    bomb = zlib.compress(bytes(6 * rows.MOST_BYTES))
+    bomb = zlib.compress(bytes(6 * schema.MOST_BYTES))
     assert len(bomb) < 250_000
     change(path, "UPDATE kept_trials SET record = ? WHERE block = 0 AND position = 3", bomb)
     tracemalloc.start()
     try:
         with pytest.raises(MachineFault) as caught:
             store.load(NAME)
-        assert tracemalloc.get_traced_memory()[1] < 3 * rows.MOST_BYTES
+        assert tracemalloc.get_traced_memory()[1] < 3 * schema.MOST_BYTES
     finally:
         tracemalloc.stop()
     assert f"run {NAME} is damaged" in sentence_of(MachineFault, caught)

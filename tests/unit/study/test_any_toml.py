@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tlstax.plan.order import plan
 from tlstax.study import parse_study, study_toml
-from tlstax.study.workload_files import parse_workload
+from tlstax.study.files import parse_workload
 from tlstax.study.workloads.user_defined import as_workload
 from tlstax.support.errors import UserMistake
 

@@ -8,8 +8,7 @@ import zlib
 import pytest
 
 from tlstax.contract import Statement, Workload
-from tlstax.mysql.body_rows import BODIES
-from tlstax.mysql.database import TableContent
+from tlstax.mysql.table_rows import BODIES, TableContent
 from tlstax.study import load_study, override
 from tlstax.study.case_workload import sets_values
 from tlstax.study.factors import CaseLevels
@@ -22,8 +21,7 @@ from tlstax.study.workloads import (
     is_built_in,
     table_of,
 )
-from tlstax.study.workloads.bulk import VALUE_BYTES, Inserted, Rows, Sent
-from tlstax.study.workloads.sessions import Session
+from tlstax.study.workloads.sized import VALUE_BYTES, Inserted, Rows, Sent, Session
 from tlstax.support.errors import UserMistake
 
 

@@ -9,8 +9,7 @@ from left_out import why_left_out
 from tlstax.contract import ClosedLoop, OpenLoop
 from tlstax.plan.order import plan
 from tlstax.study import load_study, override
-from tlstax.study.client_kinds.driver import kind_of_driver
-from tlstax.study.client_kinds.known import KINDS
+from tlstax.study.client_kinds import KINDS, kind_of_driver
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import UserMistake

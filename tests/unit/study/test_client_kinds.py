@@ -8,9 +8,7 @@ from tlstax.clients import choice
 from tlstax.contract import ClosedLoop
 from tlstax.study import Level, load_study, override
 from tlstax.study.case_workload import CaseWorkload
-from tlstax.study.client_kinds import known
-from tlstax.study.client_kinds.kind import Wanted
-from tlstax.study.client_kinds.known import client_words
+from tlstax.study.client_kinds import KINDS, PROGRAMS, Wanted, client_words, kind_of
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.needs import has_one_thread, only_tls_version, server_choices
@@ -18,14 +16,14 @@ from tlstax.support.errors import UserMistake
 
 
 def test_each_client_is_a_level_and_has_a_way_to_be_obtained() -> None:
-    assert FACTORS["client"].levels == tuple(known.KINDS)
-    assert set(choice.PROGRAMS) == {kind.name for kind in known.PROGRAMS}
-    assert set(known.KINDS) - set(choice.PROGRAMS) == set(DRIVERS)
-    assert all(kind.is_driver == (name in DRIVERS) for name, kind in known.KINDS.items())
+    assert FACTORS["client"].levels == tuple(KINDS)
+    assert set(choice.PROGRAMS) == {kind.name for kind in PROGRAMS}
+    assert set(KINDS) - set(choice.PROGRAMS) == set(DRIVERS)
+    assert all(kind.is_driver == (name in DRIVERS) for name, kind in KINDS.items())
 
 
 def test_a_client_of_a_record_from_elsewhere_is_a_driver() -> None:
-    kind = known.kind_of("driver-of-theirs-3")
+    kind = kind_of("driver-of-theirs-3")
     assert kind.is_driver
     assert kind.words == client_words("driver-of-theirs-3") == "driver-of-theirs-3"
 
@@ -53,7 +51,7 @@ def test_clients_in_words() -> None:
 def test_what_the_floor_cannot_do_is_said(levels: dict[str, Level], words: str) -> None:
     def why_not(client: str) -> str:
         case = CaseLevels.of({"workload": "point-select", **levels, "client": client})
-        return known.kind_of(client).why_not(Wanted(case, CaseWorkload.of(case, {}), ClosedLoop()))
+        return kind_of(client).why_not(Wanted(case, CaseWorkload.of(case, {}), ClosedLoop()))
 
     assert words in why_not("floor")
     assert why_not("engine") == ""

@@ -73,6 +73,11 @@ def test_a_ping_reads_nothing(name: str, *, makes: bool) -> None:
     assert named.statements == 1
 
 
+@pytest.mark.parametrize(("name", "makes"), [("reconnect", True), ("storm", True), ("point-select", False)])
+def test_storms_and_what_reconnects_make_connections(name: str, *, makes: bool) -> None:
+    assert CaseWorkload(name, "default", None).makes_connections is makes
+
+
 def test_keys_of_a_table_that_is_there_are_read_and_nothing_else() -> None:
     own = existing_table.workloads(TableKey("my{orders", "id"), KeyRange(-5, 900))
     keeping, making = (

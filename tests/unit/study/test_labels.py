@@ -9,8 +9,7 @@ from tlstax.records.trial import Trial, TrialRecord
 from tlstax.stats.wording import always_hello_retry, negotiated, subject_label
 from tlstax.study import Case, Level, load_study, override, parse_study
 from tlstax.study.labels import full_label, group_label, label, label_levels
-from tlstax.study.level_names import PATHS
-from tlstax.study.level_words import path_words
+from tlstax.study.level_names import PATHS, path_words
 
 CASES = cases(whole_tax())
 BOTH_13 = "TLSv1.3 TLS_AES_128_GCM_SHA256 secp256r1"

@@ -16,7 +16,7 @@ from tlstax.study import Study, built_in_studies, load_study, override, parse_st
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import lacking
 from tlstax.study.server_abilities import CATALOGUED
-from tlstax.tools.probes import specimen, specimen_list
+from tlstax.tools.probes import specimen
 from tlstax.tools.probes.specimen import Facts
 
 
@@ -40,7 +40,7 @@ def percona(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def answered(name: str, facts: Facts) -> None:
-    place = specimen_list.added_facts(name)
+    place = specimen.added_facts(name)
     place.mkdir(parents=True)
     specimen.write(place, facts)
 

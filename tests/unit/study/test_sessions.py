@@ -7,13 +7,13 @@ import zlib
 import pytest
 
 from tlstax.contract import UniformInt
-from tlstax.mysql.answer_rows import answers_of, chunks
+from tlstax.mysql.table_rows import ANSWERS, answers_of
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix
 from tlstax.study.needs import data_needs
 from tlstax.study.workloads import built_in, changes_data, in_words, table_of
-from tlstax.study.workloads.sessions import Session, ids_of
+from tlstax.study.workloads.sized import Session, ids_of
 from tlstax.support.errors import UserMistake
 
 
@@ -43,7 +43,7 @@ def test_each_select_returns_a_row_of_exactly_so_many_random_digits(wanted: int)
     (asked,) = statement.parameters.values()
     assert isinstance(asked, UniformInt)
     held = answers_of((wanted,), seed=1)
-    rows = [row for chunk in chunks(held) for row in chunk]
+    rows = [row for chunk in ANSWERS.chunks(held) for row in chunk]
     assert len(rows) == held.rows
     assert [row[0] for row in rows] == list(range(asked.low, asked.high + 1))
     answers = [str(row[1]) for row in rows]
@@ -70,7 +70,7 @@ def test_statements_are_long_enough_to_be_compressed() -> None:
 
 def test_a_statement_that_fills_the_table_is_no_longer_than_servers_take() -> None:
     held = answers_of((1, 120, 65_536, 1 << 20), seed=1)
-    for chunk in chunks(held):
+    for chunk in ANSWERS.chunks(held):
         assert len(chunk) == 1 or sum(len(str(row[1])) for row in chunk) <= 400_000
 
 

@@ -16,6 +16,12 @@ def test_a_study_that_is_shown_can_be_saved_and_run(name: str) -> None:
     assert parse_study(study_toml(study), where="saved.toml") == study
 
 
+def test_a_mistake_in_a_workload_names_it_where_cases_are_left_out_by_what_workloads_do() -> None:
+    text = study_toml(load_study("tax")).replace('"point-select"', '"point-s elect"')
+    with pytest.raises(UserMistake, match="did you mean 'point-select'"):
+        parse_study(text, where="my.toml")
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

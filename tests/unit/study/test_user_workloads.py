@@ -9,8 +9,8 @@ import pytest
 
 from tlstax.contract import Digits, Offset, Sequence, UniformInt
 from tlstax.study import Study, load_study, override, parse_study, study_toml
+from tlstax.study.files import load_workload, parse_workload
 from tlstax.study.needs import data_needs
-from tlstax.study.workload_files import load_workload, parse_workload
 from tlstax.study.workloads.user_defined import as_workload, with_table
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.case_choice import chosen_case

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from tlstax.contract import Offset, Sequence, Transaction, Workload
-from tlstax.mysql.database import TableContent
-from tlstax.mysql.word_rows import chunks
+from tlstax.mysql.table_rows import WORDS, TableContent
 from tlstax.study import workloads
 
 ROWS = 1000
@@ -112,7 +111,7 @@ def test_the_word_is_inserted_as_it_was_published() -> None:
 
 
 def test_words_are_alike_and_have_ids_from_one_on() -> None:
-    rows = [row for chunk in chunks(TableContent(rows=20_001, seed=3, shape="words")) for row in chunk]
+    rows = [row for chunk in WORDS.chunks(TableContent(rows=20_001, seed=3, shape="words")) for row in chunk]
     assert (rows[0], rows[-1], len(rows)) == ((1, "123"), (20_001, "123"), 20_001)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tlstax.cli.study_command import changed
-from tlstax.clients.mysqlslap import words as mysqlslap
-from tlstax.clients.sysbench import failures as sysbench
+from tlstax.clients.mysqlslap import events as mysqlslap
+from tlstax.clients.sysbench import messages as sysbench
 from tlstax.mysql.connection_log import _schema
 from tlstax.observers import cgroup, machine, ports, processors, wire
 from tlstax.observers.far_process import SshHost, _use_of, parsed
-from tlstax.observers.threads import read_threads
-from tlstax.plan.stand_ins import stand_in_for
+from tlstax.observers.process import read_threads
+from tlstax.plan.advice_studies import stand_in_for
 from tlstax.records.trial import Changes
 from tlstax.study import load_study
 from tlstax.study.configuration import _plain

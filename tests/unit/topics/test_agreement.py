@@ -19,9 +19,10 @@ from tlstax.report.formats.terminal import terminal
 from tlstax.report.page.html import html
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, by_label
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.stats.slices import turns
 from tlstax.study import Case, Levels, Study, load_study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.agreement import CLUE, CLUE_TO, COST, OUTSIDE, TAX, client_of, rows, sentences
 from tlstax.topics.agreement import TAXED as CPU
 from tlstax.topics.answer.document import document
@@ -325,11 +326,11 @@ def measured(
     def blocks(of: Sequence[float | None]) -> dict[int, dict[str, float]]:
         return {block: {outcome: value} for block, value in enumerate(of) if value is not None}
 
-    planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
+    planned = {case.levels: case for case in cases(study) if case.role != "control"}
     of_case = {
         at: values.get((str(case.levels["client"]), str(case.levels["tls"]))) for at, case in planned.items()
     }
-    controls = {frozen(case.levels): blocks(control) for case in cases(study)[1:2] if control}
+    controls = {case.levels: blocks(control) for case in cases(study)[1:2] if control}
     return Series(study, planned, {at: blocks(of) for at, of in of_case.items() if of}, controls)
 
 
@@ -404,8 +405,8 @@ def test_plaintext_of_a_study_with_resumption_is_without_it() -> None:
     for client, plaintext, resumed in (("engine", 10.0, 12.0), ("sysbench", 20.0, 24.0)):
         for tls, resumption, cost in (("off", "off", plaintext), ("1.3", "on", resumed)):
             levels = {**SHARED, "client": client, "tls": tls, "resumption": resumption}
-            planned[frozen(levels)] = Case(levels=levels, role="treatment")
-            values[frozen(levels)] = {0: {CPU: cost}, 1: {CPU: cost}}
+            planned[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
+            values[CaseLevels.of(levels)] = {0: {CPU: cost}, 1: {CPU: cost}}
     tax = compared(Series(STUDY, planned, values, {}))[-1]
     assert (tax.role, tax.case["resumption"], tax.judgement) == (TAX, "on", "alike")
     assert (tax.value, tax.baseline_value) == pytest.approx((1.2, 1.2))
@@ -487,15 +488,15 @@ def test_drivers_left_to_themselves_are_not_expected_to_agree(tls: str) -> None:
         )
         for client in ("engine", "sysbench")
     ]
-    values = {frozen(case.levels): {0: {CPU: 8.0}} for case in planned}
-    series = Series(STUDY, {frozen(case.levels): case for case in planned}, values, {})
+    values = {case.levels: {0: {CPU: 8.0}} for case in planned}
+    series = Series(STUDY, {case.levels: case for case in planned}, values, {})
     assert not compared(series)
 
 
 def test_cases_without_a_client_are_in_no_comparison() -> None:
     series = measured(plain(8.0, 8.0, sysbench=[8.0, 8.0]))
     bare = Case(levels={**SHARED, "tls": "off"}, role="treatment")
-    assert one(Series(STUDY, {frozen(bare.levels): bare, **series.cases}, series.values, {}))
+    assert one(Series(STUDY, {bare.levels: bare, **series.cases}, series.values, {}))
 
 
 def counted(levels: Levels, statements: int) -> TrialRecord:

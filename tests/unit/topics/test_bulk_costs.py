@@ -11,8 +11,9 @@ import pytest
 
 import golden
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Level, load_study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.bulk import (
     MIB,
     MIB_PER_S,
@@ -66,8 +67,8 @@ def series() -> Series:
     for workload, payload in SIZES.items():
         for tls in UNDER_TLS:
             levels = levels_of(workload, tls)
-            cases[frozen(levels)] = Case(levels=levels, role="treatment")
-            values[frozen(levels)] = {
+            cases[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
+            values[CaseLevels.of(levels)] = {
                 block: {
                     "ops_per_s": 1e6 / cost_us(payload, tls) * exp(wiggle),
                     "server_cpu_us_per_op": cost_us(payload, tls) * exp(wiggle),
@@ -152,9 +153,9 @@ def test_a_size_without_a_valid_trial_does_not_count() -> None:
             del some.values[key]  # type: ignore[attr-defined]
     cases = dict(some.cases)
     more = levels_of("rows-1x524288", "off")
-    cases[frozen(more)] = Case(levels=more, role="treatment")
+    cases[CaseLevels.of(more)] = Case(levels=more, role="treatment")
     costs = {block: {"server_cpu_us_per_op": cost_us(1 << 19, "off")} for block in range(3)}
-    values = {**some.values, frozen(more): costs}
+    values = {**some.values, CaseLevels.of(more): costs}
     found = curves(Series(study=STUDY, cases=cases, values=values, controls={}))
     wanted = ("off", "received", None)
     (curve,) = (own for own in found if (own.rows[0].case["tls"], *own.kind) == wanted)
@@ -195,10 +196,12 @@ def test_what_is_compressed_in_the_clear_is_compared_as_well() -> None:
     packed: dict[str, Level] = {**levels_of("rows-1x1024", "off"), "compression": "zlib"}
     plain = {**packed, "compression": "off"}
     values = {
-        frozen(levels): {block: {"ops_per_s": 100.0, "server_cpu_us_per_op": cost} for block in range(3)}
+        CaseLevels.of(levels): {
+            block: {"ops_per_s": 100.0, "server_cpu_us_per_op": cost} for block in range(3)
+        }
         for levels, cost in ((packed, 30.0), (plain, 10.0))
     }
-    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in (packed, plain)}
+    cases = {CaseLevels.of(levels): Case(levels=levels, role="treatment") for levels in (packed, plain)}
     both = curves(Series(load_study("compression"), cases, values, {}))
     of_packing = {curve.rows[0].case["compression"]: of(curve, TO_PLAINTEXT) for curve in both}
     assert of_packing == {"off": [], "zlib": [pytest.approx(3)]}
@@ -245,9 +248,9 @@ def connected(names: Sequence[str], factor: Mapping[str, float] | None = None) -
     for name in names:
         for tls in MIB_US:
             levels: dict[str, Level] = {"workload": name, "tls": tls, "resumption": "off", "connections": 1}
-            cases[frozen(levels)] = Case(levels=levels, role="treatment")
+            cases[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
             us = connection_us(RESULTS[name], tls) * (factor or {}).get(tls, 1.0)
-            values[frozen(levels)] = {
+            values[CaseLevels.of(levels)] = {
                 block: {
                     "ops_per_s": 100.0,
                     "server_cpu_us_per_op": us * exp(wiggle),

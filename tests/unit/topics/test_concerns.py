@@ -437,24 +437,24 @@ def test_few_statements_a_connection_come_first() -> None:
 
 
 BEFORE = {
-    "Uptime": 100,
-    "Connections": 50,
-    "Questions": 1000,
-    "Bytes_received": 10_000,
-    "Bytes_sent": 20_000,
-    "Aborted_connects": 1,
-    "Ssl_finished_accepts": 40,
-    "Ssl_session_cache_hits": 4,
+    "uptime_s": 100,
+    "connections": 50,
+    "statements": 1000,
+    "received_bytes": 10_000,
+    "sent_bytes": 20_000,
+    "aborted_connects": 1,
+    "handshakes": 40,
+    "session_lookups": 4,
 }
 AFTER = {
-    "Uptime": 110,
-    "Connections": 70,
-    "Questions": 1100,
-    "Bytes_received": 10_500,
-    "Bytes_sent": 21_000,
-    "Aborted_connects": 2,
-    "Ssl_finished_accepts": 50,
-    "Ssl_session_cache_hits": 9,
+    "uptime_s": 110,
+    "connections": 70,
+    "statements": 1100,
+    "received_bytes": 10_500,
+    "sent_bytes": 21_000,
+    "aborted_connects": 2,
+    "handshakes": 50,
+    "session_lookups": 9,
 }
 
 
@@ -482,26 +482,26 @@ def test_what_was_asked_to_find_out_does_not_count() -> None:
     found = use(BEFORE, AFTER, 10.0, 20)
     assert found is not None
     assert (found.statements_per_s, found.statements_per_connect) == (8.0, 4.0)
-    idle = use(BEFORE, {**BEFORE, "Uptime": 110, "Questions": 1001}, 10.0, 2)
+    idle = use(BEFORE, {**BEFORE, "uptime_s": 110, "statements": 1001}, 10.0, 2)
     assert idle is not None
     assert idle.statements_per_s == 0.0, "a server may count the last one late"
 
 
 def test_what_is_not_counted_is_none() -> None:
-    found = use({}, {"Uptime": 10, "Connections": 20}, 10.0)
+    found = use({}, {"uptime_s": 10, "connections": 20}, 10.0)
     assert found is not None
     assert (found.connects_per_s, found.statements_per_s, found.tls_share) == (2.0, None, None)
 
 
 def test_without_connections_there_are_no_shares() -> None:
-    idle = use(BEFORE, {**BEFORE, "Uptime": 110}, 10.0)
+    idle = use(BEFORE, {**BEFORE, "uptime_s": 110}, 10.0)
     assert idle is not None
     assert (idle.connects_per_s, idle.statements_per_connect, idle.tls_share) == (0.0, None, None)
 
 
 def test_of_a_server_that_was_started_anew_nothing_is_known() -> None:
-    assert use(BEFORE, {**AFTER, "Uptime": 5}, 10.0) is None
-    assert use(BEFORE, {**AFTER, "Questions": 7}, 10.0) is None, "somebody reset the counters"
-    assert use({}, {"Uptime": 1}, 1.0) is None
+    assert use(BEFORE, {**AFTER, "uptime_s": 5}, 10.0) is None
+    assert use(BEFORE, {**AFTER, "statements": 7}, 10.0) is None, "somebody reset the counters"
+    assert use({}, {"uptime_s": 1}, 1.0) is None
     assert use({}, AFTER, 0.0) is None
     assert use({}, AFTER, 0.5) is not None

@@ -12,8 +12,9 @@ from tlstax.contract import Negotiated, TlsView
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Window
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.drivers.defaults import (
     COMMAND,
     DEFAULT,
@@ -76,8 +77,8 @@ def test_cases_are_observed_apart_and_a_control_with_its_baseline() -> None:
     again = old.model_copy(update={"role": "control"})
     found = observed([record(LEFT_ALONE, NEWER), record(old, None), record(again, None)])
     assert {at: (seen.encrypts, seen.trials) for at, seen in found.items()} == {
-        frozen(LEFT_ALONE.levels): ("always", 1),
-        frozen(old.levels): ("never", 2),
+        LEFT_ALONE.levels: ("always", 1),
+        old.levels: ("never", 2),
     }
 
 
@@ -114,8 +115,8 @@ def test_only_what_was_watched_counts() -> None:
 def series_of(*cases: Case, values: Mapping[int, Mapping[str, float]]) -> Series:
     return Series(
         study=STUDY,
-        cases={frozen(case.levels): case for case in cases},
-        values={frozen(cases[0].levels): values} if values else {},
+        cases={case.levels: case for case in cases},
+        values={CaseLevels.of(cases[0].levels): values} if values else {},
         controls={},
     )
 
@@ -124,7 +125,7 @@ SEEN = Observed("always", ("TLSv1.3 X",), trials=3, commands_per_op={"insert": 1
 
 
 def told(series: Series) -> list[Row]:
-    return list(rows(series, {frozen(LEFT_ALONE.levels): SEEN}))
+    return list(rows(series, {LEFT_ALONE.levels: SEEN}))
 
 
 def test_a_default_is_told_with_what_was_counted() -> None:
@@ -147,7 +148,7 @@ def test_a_default_is_told_with_what_was_counted() -> None:
 
 def test_a_driver_in_the_clear_negotiated_plaintext() -> None:
     clear = Observed("never", (), trials=1)
-    (row,) = rows(series_of(LEFT_ALONE, values={}), {frozen(LEFT_ALONE.levels): clear})
+    (row,) = rows(series_of(LEFT_ALONE, values={}), {LEFT_ALONE.levels: clear})
     assert (row.negotiated, row.word("encrypts")) == ("plaintext", "never")
     assert list(sentences([row], STUDY)) == ["Connector/J 8.0.16 does not encrypt by default"]
 
@@ -175,7 +176,7 @@ def test_what_no_valid_trial_counted_is_left_open() -> None:
 
 def test_options_and_another_workload_are_named() -> None:
     case = driver_case(NEW, useSSL="false", workload="words-execute")
-    (default,) = rows(series_of(case, values={}), {frozen(case.levels): SEEN})
+    (default,) = rows(series_of(case, values={}), {case.levels: SEEN})
     assert list(sentences([default], STUDY)) == [], "with options of its own it is not as it is"
     assert default.label == "Connector/J 8.0.16 with useSSL=false, words-execute"
 
@@ -184,7 +185,7 @@ def test_defaults_are_of_drivers_left_alone_that_were_observed_in_the_plans_orde
     told, engine = driver_case(NEW, tls="off"), driver_case("engine")
     off, old = driver_case(NEW, useSSL="false"), driver_case(OLD)
     planned = series_of(told, off, engine, LEFT_ALONE, old, values={})
-    seen = {frozen(case.levels): SEEN for case in (old, told, engine, off)}
+    seen = {case.levels: SEEN for case in (old, told, engine, off)}
     assert [row.case for row in rows(planned, seen) if row.role == DEFAULT] == [off.levels, old.levels]
 
 

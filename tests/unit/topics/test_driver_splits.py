@@ -8,7 +8,7 @@ import pytest
 
 from fake_driver_cases import NEW, OLD, OTHER, STUDY, driver_case
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Published, Study
 from tlstax.topics.drivers.defaults import Observed
 from tlstax.topics.drivers.splits import (
@@ -46,17 +46,17 @@ HALF = 6.20535 / 3**0.5
 
 def series_of(*measured: Measured, study: Study = STUDY) -> Series:
     values = {
-        frozen(case.levels): {
+        case.levels: {
             block: {"ops_per_s": int(case.levels["connections"]) * 1e6 / us} for block, us in enumerate(times)
         }
         for case, _, times in measured
     }
-    cases = {frozen(case.levels): case for case, _, _ in measured}
+    cases = {case.levels: case for case, _, _ in measured}
     return Series(study=study, cases=cases, values=values, controls={})
 
 
 def seen_in(*measured: Measured) -> dict[tuple[tuple[str, object], ...], Observed]:
-    return {frozen(case.levels): Observed(encrypts, (), trials=3) for case, encrypts, _ in measured}
+    return {case.levels: Observed(encrypts, (), trials=3) for case, encrypts, _ in measured}
 
 
 def splits(*measured: Measured, study: Study = STUDY) -> list[Split]:
@@ -138,8 +138,8 @@ def test_only_blocks_that_the_whole_chain_has_count() -> None:
     longer = [(case, how, (*us, 1000.0) if case in (BASELINE, OFF) else us) for case, how, us in CHAIN]
     assert only(*longer) == only(*CHAIN)
     apart = {
-        frozen(BASELINE.levels): {9: {"ops_per_s": 1.0}},
-        frozen(UPGRADED.levels): {0: {"ops_per_s": 1.0}},
+        BASELINE.levels: {9: {"ops_per_s": 1.0}},
+        UPGRADED.levels: {0: {"ops_per_s": 1.0}},
     }
     planned = series_of(*CHAIN[:2]).cases
     clear = dict.fromkeys(planned, Observed("never", (), trials=1))
@@ -241,7 +241,7 @@ def test_a_whole_that_may_be_nothing_has_no_shares() -> None:
 
 def test_the_time_of_an_operation_is_that_on_each_connection() -> None:
     def times(case: Case, values: Mapping[int, Mapping[str, float]]) -> dict[int, float]:
-        return us_per_op(Series(STUDY, {}, {frozen(case.levels): values}, {}), case)
+        return us_per_op(Series(STUDY, {}, {case.levels: values}, {}), case)
 
     counted = {0: {"ops_per_s": 1000.0}, 1: {"ops_per_s": 0.0}, 2: {"total_s": 1.0}, 3: {"ops_per_s": 0.5}}
     assert times(UPGRADED, counted) == {0: 1000.0, 3: 2e6}

@@ -31,8 +31,9 @@ from tlstax.report.formats.terminal import terminal
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Study, load_study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -56,9 +57,9 @@ def found_in(
         number = len(next(iter(of.values())))
         return {block: {name: each[block] for name, each in of.items()} for block in range(number)}
 
-    planned = {frozen(case.levels): case for case in cases(study) if case.role != "control"}
-    measured = {frozen(case.levels): blocks(of) for case, of in values}
-    controls = {frozen(cases(study)[0].levels): blocks(control)} if control else {}
+    planned = {case.levels: case for case in cases(study) if case.role != "control"}
+    measured = {case.levels: blocks(of) for case, of in values}
+    controls = {CaseLevels.of(cases(study)[0].levels): blocks(control)} if control else {}
     return TOPIC.told(run_of(Series(study, planned, measured, controls), measured=records))
 
 

@@ -7,7 +7,7 @@ import pytest
 import golden
 from report_runs import one_workload_one_level
 from shared_runs import shared_run
-from tlstax.records.load import LoadStep
+from tlstax.records.beforehand import LoadStep
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told

@@ -11,8 +11,8 @@ import golden
 from fake_trials import fake_run
 from tlstax.cli.documents import PRINTED, schema_of
 from tlstax.plan.order import cases
-from tlstax.records.locks import LockCounts, LockSite
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.window import LockCounts, LockSite
 from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told, ToldOfRun

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.plan.calibration_study import CELLS, calibration_study
+from tlstax.plan.prediction_studies import CELLS, calibration_study
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import PROCESSES
 from tlstax.stats.series import BlockRow

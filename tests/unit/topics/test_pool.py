@@ -13,8 +13,9 @@ from tlstax.records.trial import StoredRun
 from tlstax.report.overview import page_sections
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Levels, Study, load_study, override, parse_study, study_toml
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.topics.answer.document import document
 from tlstax.topics.answer.headline import headline
@@ -48,8 +49,8 @@ def series_of(
     cases, values = {}, {}
     for (workload, tls, connections), us in prices_us.items():
         levels: Levels = levels_of(workload, tls, connections)
-        cases[frozen(levels)] = Case(levels=dict(levels), role="treatment")
-        values[frozen(levels)] = {
+        cases[CaseLevels.of(levels)] = Case(levels=dict(levels), role="treatment")
+        values[CaseLevels.of(levels)] = {
             block: {"server_cpu_us_per_op": us * exp(WIGGLE[block] if workload == MADE else 0.0)}
             for block in range(blocks)
         }
@@ -144,8 +145,8 @@ def test_a_study_of_one_number_of_connections_and_no_tls_names_neither() -> None
     cases, values = {}, {}
     for at, case in whole.cases.items():
         fewer = {name: level for name, level in case.levels.items() if name not in {"connections", "tls"}}
-        cases[frozen(fewer)] = Case(levels=fewer, role="treatment")
-        values[frozen(fewer)] = whole.values[at]
+        cases[CaseLevels.of(fewer)] = Case(levels=fewer, role="treatment")
+        values[CaseLevels.of(fewer)] = whole.values[at]
     worth, needed = rows(Series(study=STUDY, cases=cases, values=values, controls={}))
     assert worth.value == pytest.approx(4.0)
     assert (worth.word("pooled_connections"), needed.outcome) == ("1", "operations_needed")

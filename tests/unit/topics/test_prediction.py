@@ -6,7 +6,7 @@ import pytest
 
 from fake_trials import fake_header
 from planted_parts import cost_of
-from tlstax.plan.validation_mixes import DrawnMix
+from tlstax.plan.prediction_studies import DrawnMix
 from tlstax.results.interval import Interval
 from tlstax.stats.series import BlockRow
 from tlstax.study import Level, load_study
@@ -117,6 +117,17 @@ def test_cpu_time_is_that_of_a_busy_server_and_time_that_of_one_alone() -> None:
     assert value(found, TIME) == pytest.approx(cost(NEW) * 3)
     assert value(found, FIRST_ROW) == pytest.approx(cost(NEW.but(statements=1)) * 3)
     assert ends(found, SERVER_CPU).blocks == 3
+
+
+def test_every_row_has_its_outcome_and_unit() -> None:
+    found = prediction(model(), THROUGH, connects_per_s=200)
+    assert {own.outcome for own in found.rows if own.role == "part"} == {SERVER_CPU}
+    assert {own.unit for own in found.rows if own.role == "ratio"} == {"1"}
+    assert {own.outcome: own.unit for own in found.of("connection").values()} == {
+        **dict.fromkeys((SERVER_CPU, CLIENT_CPU, PATH_CPU, TIME, FIRST_ROW), "us"),
+        **dict.fromkeys((SENT, RECEIVED), "bytes"),
+        **dict.fromkeys((ROUND_TRIPS, CORES), "1"),
+    }
 
 
 def test_a_round_trip_takes_as_long_as_the_distance_says() -> None:

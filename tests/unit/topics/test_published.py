@@ -12,8 +12,9 @@ import golden
 from fake_trials import Truth, fake_header, fake_run, reconnecting
 from tlstax.records.trial import StoredRun
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Contrast, Level, Published, Study, load_study, parse_study, study_toml
+from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.topics.answer.document import document
@@ -74,9 +75,9 @@ def figures(
 ) -> list[Shown]:
     series = Series(
         study=study.model_copy(update={"published": told}),
-        cases={frozen(levels): Case(levels=levels, role="treatment") for levels, _ in measured},
+        cases={CaseLevels.of(levels): Case(levels=levels, role="treatment") for levels, _ in measured},
         values={
-            frozen(levels): {block: {outcome: value} for block, value in enumerate(values)}
+            CaseLevels.of(levels): {block: {outcome: value} for block, value in enumerate(values)}
             for levels, values in measured
             if values
         },

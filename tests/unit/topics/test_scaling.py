@@ -10,8 +10,9 @@ import pytest
 import golden
 from tlstax.contract import OpenLoop
 from tlstax.results.rows import Row, Told
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Level, Study, load_study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.core.table import Table
 from tlstax.topics.scaling import FEWEST_SIZES, MISFIT, OVER, PEAK, TOPIC, Law, fitted
 from told_runs import run_of, shown
@@ -40,8 +41,8 @@ def series_of(
     for tls, law in laws.items():
         for size in SIZES:
             levels = levels_of(size, tls=tls)
-            cases[frozen(levels)] = Case(levels=levels, role="treatment")
-            values[frozen(levels)] = {
+            cases[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
+            values[CaseLevels.of(levels)] = {
                 block: {"ops_per_s": law.at(size) * exp(WIGGLE[block])}
                 for block in range(3)
                 if (block, size) != without
@@ -114,7 +115,7 @@ def test_a_block_that_lacks_a_size_has_no_law() -> None:
 
 def test_how_far_a_ladder_is_off_its_law_is_told() -> None:
     series = series_of({"1.3": PLANTED})
-    place = frozen(levels_of(8))
+    place = CaseLevels.of(levels_of(8))
     bent = {block: {"ops_per_s": 0.8 * one["ops_per_s"]} for block, one in series.values[place].items()}
     ((single, *_),) = laws(Series(STUDY, series.cases, {**series.values, place: bent}, {}))
     assert 0.1 < (single.number(MISFIT) or 0) < 0.2
@@ -131,8 +132,8 @@ def test_processors_are_a_ladder_too() -> None:
     cases, values = {}, {}
     for size in (1, 2, 4, 8):
         levels = levels_of(64, server_cpus=size)
-        cases[frozen(levels)] = Case(levels=levels, role="treatment")
-        values[frozen(levels)] = {block: {"ops_per_s": PLANTED.at(size)} for block in range(3)}
+        cases[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
+        values[CaseLevels.of(levels)] = {block: {"ops_per_s": PLANTED.at(size)} for block in range(3)}
     ((_, contention, _),) = laws(Series(STUDY, cases, values, {}))
     assert (contention.more[OVER], contention.more["sizes"]) == ("server_cpus", (1, 2, 4, 8))
     assert contention.case["connections"] == 64
@@ -144,12 +145,12 @@ def test_an_open_loop_and_a_storm_have_no_law() -> None:
     assert laws(series_of({"1.3": PLANTED}, study=study)) == []
     series = series_of({"1.3": PLANTED})
     storms = {
-        frozen({**case.levels, "workload": "storm"}): Case(
+        CaseLevels.of({**case.levels, "workload": "storm"}): Case(
             levels={**case.levels, "workload": "storm"}, role="treatment"
         )
         for case in series.cases.values()
     }
-    values = {frozen({**dict(at), "workload": "storm"}): one for at, one in series.values.items()}
+    values = {CaseLevels.of({**dict(at), "workload": "storm"}): one for at, one in series.values.items()}
     assert laws(Series(STUDY, storms, values, {})) == []
 
 

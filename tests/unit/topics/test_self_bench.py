@@ -12,7 +12,6 @@ from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row
 from tlstax.stats.outcomes import is_of_load_client
-from tlstax.stats.series import frozen
 from tlstax.study import Case, Study, load_study, override
 from tlstax.study.changes import over_client_library
 from tlstax.topics.agreement import rows as agreement_rows
@@ -169,5 +168,5 @@ def test_a_ratio_has_as_many_digits_as_it_needs(value: float, text: str) -> None
 
 
 def test_cells_differ_in_what_is_asked_and_in_nothing_else() -> None:
-    cells = {frozen(case, "client", "resumption") for case in STUDY.included()}
+    cells = {case.without("client", "resumption") for case in STUDY.included()}
     assert len(cells) == 2 * 2 * 2, "two workloads, two TLS levels, slices and windows"

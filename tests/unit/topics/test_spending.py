@@ -1,4 +1,4 @@
-"""What cases take, which make connections, which kept ones belong to them, and how both are told: by hand."""
+"""What cases take, which kept ones belong to those that make connections, and how both are told: by hand."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from math import log
 import pytest
 
 from intervals import known
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Level, load_study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.topics.distance import spending
 
 STUDY = load_study("tunnels").model_copy(
@@ -33,42 +32,23 @@ def levels_of(**more: Level) -> CaseLevels:
     return PLAIN | more
 
 
-def own(reconnect: bool) -> UserWorkload:
-    statement = {"sql": "SELECT 1", "parameters": {}}
-    told = {"name": "mine", "transactions": [{"statements": [statement]}], "reconnect": reconnect}
-    return UserWorkload.model_validate(told)
-
-
-@pytest.mark.parametrize(
-    ("workload", "makes"), [("reconnect", True), ("storm", True), ("point-select", False), ("mine", False)]
-)
-def test_which_workloads_make_connections(workload: str, *, makes: bool) -> None:
-    assert spending.makes_connections(levels_of(workload=workload), STUDY) is makes
-
-
-@pytest.mark.parametrize("reconnect", [True, False])
-def test_a_users_own_workload_says_so_itself(*, reconnect: bool) -> None:
-    study = STUDY.model_copy(update={"workloads": {"mine": own(reconnect)}})
-    assert spending.makes_connections(levels_of(workload="mine"), study) is reconnect
-
-
 def test_twins_tell_nothing_of_their_own() -> None:
     nameless = PLAIN.without("instance")
     all_levels = [PLAIN, levels_of(instance=2), nameless, levels_of(tls="1.3")]
-    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in all_levels}
+    cases = {levels: Case(levels=levels, role="treatment") for levels in all_levels}
     series = Series(study=STUDY, cases=cases, values={}, controls={})
     assert list(spending.first_processes(series)) == [PLAIN, nameless, levels_of(tls="1.3")]
 
 
 def test_a_place_is_what_neighbours_share_whatever_they_do() -> None:
     more = levels_of(rounds=3, queries=5, protocol="text", rtt_ms=45)
-    assert spending.place_of(more, STUDY) == (("rtt_ms", 45), ("server", "a"))
-    assert spending.place_of(PLAIN, STUDY) == (("server", "a"),)
+    assert spending.place_of(more, STUDY) == {"server": "a", "rtt_ms": 45}
+    assert spending.place_of(PLAIN, STUDY) == {"server": "a"}
 
 
 def test_a_treatment_is_what_may_differ_from_the_baseline() -> None:
-    few = {name: level for name, level in PLAIN.items() if name != "certificate"}
-    assert spending.treatment_of(few, STUDY) == (("instance", 1), ("path", "direct"), ("tls", "off"))
+    few = spending.treatment_of(PLAIN.without("certificate"), STUDY)
+    assert few == {"tls": "off", "path": "direct", "instance": 1}
 
 
 def test_a_treatment_is_called_by_what_is_not_usual() -> None:
@@ -77,7 +57,7 @@ def test_a_treatment_is_called_by_what_is_not_usual() -> None:
     assert spending.treatment_label(levels_of(tls="1.3"), STUDY) == "TLS 1.3, RSA 2048 certificate"
     by_path = STUDY.model_copy(update={"baseline": {"path": "direct"}})
     assert spending.treatment_label(PLAIN, by_path) == "the baseline"
-    twin = spending.treatment_label({**first, "instance": 2}, STUDY)
+    twin = spending.treatment_label(first | {"instance": 2}, STUDY)
     assert twin != "TLS 1.3, RSA 4096 certificate, through HAProxy", "a second process is not usual"
 
 
@@ -88,8 +68,8 @@ def test_the_round_trip_time_is_that_asked_for() -> None:
 KEPT = levels_of(workload="point-select")
 
 
-def kept(**more: Level) -> dict[str, Level]:
-    return {**KEPT, **more}
+def kept(**more: Level) -> CaseLevels:
+    return KEPT | more
 
 
 def test_the_kept_case_beside_has_the_same_treatment_and_as_many_connections() -> None:
@@ -111,16 +91,16 @@ def test_what_bears_on_the_handshake_alone_may_differ_where_nothing_is_alike() -
 
 
 def test_a_study_of_one_number_of_connections_names_none() -> None:
-    made = {name: level for name, level in PLAIN.items() if name != "connections"}
+    made = PLAIN.without("connections")
     one, two = kept(connections=1), kept(connections=2)
     assert spending.kept_beside(made, [two, one], STUDY) is one
-    bare = {name: level for name, level in KEPT.items() if name != "connections"}
+    bare = KEPT.without("connections")
     assert spending.kept_beside(levels_of(connections=1), [bare, kept(connections=0)], STUDY) is bare
     assert spending.kept_beside(levels_of(connections=9), [kept(connections=2), bare], STUDY) is bare
 
 
 def test_arithmetic_goes_block_by_block() -> None:
-    values = {frozen(PLAIN): {0: {"ops_per_s": 5.0}, 1: {"other": 1.0}, 2: {"ops_per_s": 7.0}}}
+    values = {CaseLevels.of(PLAIN): {0: {"ops_per_s": 5.0}, 1: {"other": 1.0}, 2: {"ops_per_s": 7.0}}}
     series = Series(study=STUDY, cases={}, values=values, controls={})
     assert spending.column(series, PLAIN, "ops_per_s") == {0: 5.0, 2: 7.0}
     assert spending.column(series, KEPT, "ops_per_s") == {}
@@ -162,6 +142,7 @@ def test_a_number_has_as_many_digits_as_its_interval_deserves(
     [
         (2.0, 1.96, 2.04, 0.0, "2.00 [1.96 … 2.04]", "2.00"),
         (0.01, -0.04, 0.06, 0.0, "? 0.01 [−0.04 … 0.06]", "? 0.01"),
+        (-0.001, -0.004, 0.004, 0.0, "? 0.00", "? 0.00"),
         (-25.0, -25.06, -24.94, 0.0, "−25.00 [−25.06 … −24.94]", "−25.0"),
         (1.5, 1.4, 1.6, 1.0, "1.50× [1.40 … 1.60]", "1.50×"),
         (1.5, 0.9, 2.1, 1.0, "? 1.5× [0.9 … 2.1]", "? 1.5×"),

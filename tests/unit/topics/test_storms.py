@@ -11,10 +11,10 @@ import golden
 from counted_runs import storm_run
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.checks import judge
-from tlstax.cli.external_servers import external_among
 from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.run_command import study_of
+from tlstax.cli.target_servers import external_among
 from tlstax.plan.jobs import rounds_of
 from tlstax.plan.order import cases
 from tlstax.plan.timing import counted_s
@@ -74,6 +74,7 @@ def numbers(row: Row) -> tuple[object, object, float | None, float | None]:
 def published(stored: StoredRun) -> list[tuple[str, object, float | None, str]]:
     """Which rate stands beside which case."""
     found = TOPIC.told(Run(stored)).of(role=PUBLISHED)
+    assert {(row.outcome, row.unit) for row in found} <= {("connections_per_s", "1/s")}
     return [(row.label, row.case["tls"], row.value, row.word("source")) for row in found]
 
 

@@ -9,8 +9,9 @@ import pytest
 from fake_trials import VALID, Truth, fake_record, untrue
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.results.rows import Row
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Column, Level, Part, TimeRow, TimeTable, load_study
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.tables.differences import reading
 from tlstax.topics.tables.measured import Measured, Shown, time_rows
 
@@ -66,7 +67,7 @@ def lost(made: TrialRecord) -> TrialRecord:
 
 def found(*records: TrialRecord, table: TimeTable = TABLE, controls: tuple[float, ...] = ()) -> list[Row]:
     """The table; controls are so many times as slow as the plain case."""
-    at = frozen(levels_of("off"))
+    at = CaseLevels.of(levels_of("off"))
     series = Series(
         study=STUDY,
         cases={},

@@ -25,11 +25,11 @@ from report_runs import (
     one_block,
     one_case_lost,
 )
-from tlstax.cli.kept import open_store
 from tlstax.cli.report_command import report_command
 from tlstax.records.trial import StoredRun
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
+from tlstax.store import open_store
 from tlstax.study.outcomes import OUTCOMES
 from tlstax.support.errors import UserMistake
 from tlstax.topics.tracked import TrackedFormat, metric_name, tracked, tracked_rows

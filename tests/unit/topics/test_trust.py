@@ -11,8 +11,9 @@ import golden
 from tlstax.records.trial import TrustFile
 from tlstax.results.rows import Told
 from tlstax.specimens.certificates import issue, requested, write_authorities
-from tlstax.stats.series import Series, frozen
+from tlstax.stats.series import Series
 from tlstax.study import Case, Level, load_study, override
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.trust import AUTHORITY_BYTES, CLIENT_CPU, READS, TIME, TOPIC, rows, sentences
 from told_runs import run_of
 
@@ -38,8 +39,8 @@ def series() -> Series:
     for client, reads in READ_TIMES.items():
         for trust in (1, 16, 128):
             levels = levels_of(client, trust)
-            cases[frozen(levels)] = Case(levels=levels, role="treatment")
-            values[frozen(levels)] = {
+            cases[CaseLevels.of(levels)] = Case(levels=levels, role="treatment")
+            values[CaseLevels.of(levels)] = {
                 block: {
                     "latency_mean_us": 2000 + reads * EACH_US * trust + off,
                     "client_cpu_us_per_op": 900 + reads * EACH_US * trust + off,
@@ -113,13 +114,15 @@ def test_a_file_of_the_users_own_stands_beside_what_is_needed_of_it() -> None:
     with_all = levels_of("pymysql-1.2", 16)
     read = {2: 2_000.0, 16: 2_000.0 + 1.5 * 50_000}
     values = {
-        frozen(levels): {
+        CaseLevels.of(levels): {
             block: {TIME: 2000.0 + 10 * size + off, "client_read_bytes_per_op": read[size]}
             for block, off in enumerate(WIGGLE)
         }
         for size, levels in ((2, with_two), (16, with_all), (16, alone))
     }
-    cases = {frozen(levels): Case(levels=levels, role="treatment") for levels in (with_two, with_all, alone)}
+    cases = {
+        CaseLevels.of(levels): Case(levels=levels, role="treatment") for levels in (with_two, with_all, alone)
+    }
     found = TOPIC.told(run_of(replace(series(), cases=cases, values=values), trust=own))
     (row,) = found.rows
     assert (row.case, row.baseline) == (with_all, with_two)
@@ -140,7 +143,7 @@ def test_a_connect_is_alike_within_the_studys_margin_of_its_own_time(more_us: fl
     levels = {size: levels_of("pymysql-1.2", size) for size in (1, 128)}
     scatter = (-60.0, 0.0, 60.0) if judgement == "inconclusive" else WIGGLE
     values = {
-        frozen(own): {
+        CaseLevels.of(own): {
             block: {
                 TIME: 2000.0 + (more_us + off if size > 1 else 0.0),
                 CLIENT_CPU: 900.0,
@@ -149,19 +152,34 @@ def test_a_connect_is_alike_within_the_studys_margin_of_its_own_time(more_us: fl
         }
         for size, own in levels.items()
     }
-    cases = {frozen(own): Case(levels=own, role="treatment") for own in levels.values()}
+    cases = {CaseLevels.of(own): Case(levels=own, role="treatment") for own in levels.values()}
     time, cpu = told(replace(series(), cases=cases, values=values)).rows
     assert (time.judgement, cpu.judgement) == (judgement, "")
 
 
 def test_only_blocks_that_both_have_count_and_what_else_differs_is_named() -> None:
     known = series()
-    at = frozen(levels_of("libmariadb-3.4", 128))
+    at = CaseLevels.of(levels_of("libmariadb-3.4", 128))
     values = {**known.values, at: {block: own for block, own in known.values[at].items() if block}}
-    assert {row.blocks for row in told(replace(known, values=values)).rows if frozen(row.case) == at} == {2}
+    assert {
+        row.blocks for row in told(replace(known, values=values)).rows if CaseLevels.of(row.case) == at
+    } == {2}
     study = override(override(STUDY, "connections", ["1", "8"]), "client", list(READ_TIMES))
     labels = {row.label for row in told(replace(known, study=study)).rows}
     assert "PyMySQL 1.2.4, 1 connection" in labels
+    both = override(study, "tls", ["1.2", "1.3"])
+    labels = {row.label for row in told(replace(known, study=both)).rows}
+    assert "PyMySQL 1.2.4, TLS 1.3, 1 connection" in labels
+
+
+def test_a_case_that_names_no_client_is_the_engines() -> None:
+    known = series()
+    few, many = (CaseLevels.of(levels_of("pymysql-1.2", trust)) for trust in (1, 128))
+    nameless = {at.without("client"): at for at in (few, many)}
+    cases = {at: Case(levels=at, role="treatment") for at in nameless}
+    values = {at: known.values[named] for at, named in nameless.items()}
+    labels = {row.label for row in told(replace(known, cases=cases, values=values)).rows}
+    assert labels == {"the engine"}
 
 
 def test_without_the_factor_there_is_nothing() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from fake_trials import Truth, fake_header, fake_record, untrue
 from tlstax.plan.order import blocks
-from tlstax.plan.validation_mixes import DrawnMix, validation_study
-from tlstax.records.predicted import PredictedCase, Predictions, Scaling
+from tlstax.plan.prediction_studies import DrawnMix, validation_study
+from tlstax.records.beforehand import PredictedCase, Predictions, Scaling
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told

@@ -4,10 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use tlstax_contract::{
-    Compression, Endpoint, Job, Tls, TlsLibrary, TlsSettings, TlsVersion, Verify,
+    AuthMethod, Compression, Endpoint, Job, PostgresTerms, Server, SslNegotiation, Tls, TlsLibrary,
+    TlsSettings, TlsVersion, Verify,
 };
 use tlstax_tls::{Config, Context, Library, Version};
 use tlstax_wire::{Algorithm, LoginConfig, ServerIdentity};
+use tlstax_wire_pg as pg;
 
 use crate::failure::Failure;
 use crate::open_files::allow_open_files;
@@ -27,6 +29,18 @@ pub struct TlsTerms {
     pub resumption: bool,
 }
 
+/// The name by which TLS agrees on PostgreSQL's protocol (ALPN).
+pub const POSTGRES_ALPN: &str = "postgresql";
+
+/// Whom connections log in as, in the protocol that the server speaks.
+#[derive(Debug, Clone)]
+pub enum LoginTerms {
+    /// MySQL's or MariaDB's.
+    MySql(Arc<LoginConfig>),
+    /// `PostgreSQL`'s.
+    Postgres(Arc<pg::LoginConfig>),
+}
+
 /// The way to the server that all connections of a job take.
 #[derive(Debug)]
 pub struct Access {
@@ -35,7 +49,7 @@ pub struct Access {
     /// Where they come from, in turn.
     pub sources: Vec<IpAddr>,
     /// Whom they log in as.
-    pub login: Arc<LoginConfig>,
+    pub login: LoginTerms,
     /// How they are encrypted; none in the clear.
     pub tls: Option<TlsTerms>,
     /// The TLS library of this job; in the clear it is loaded only when the server wants a password
@@ -63,7 +77,7 @@ impl Access {
         Ok(Self {
             target,
             sources: job.source_addresses.clone(),
-            login: Arc::new(login(job, tls.is_some(), local_socket)),
+            login: login_terms(job, tls.is_some(), local_socket),
             tls,
             library,
         })
@@ -71,14 +85,19 @@ impl Access {
 
     /// The way to a server of this process: in the clear, with the job's account.
     pub fn within_process(job: &Job, address: SocketAddr) -> Self {
-        let login = LoginConfig {
-            compression: None,
-            ..login(job, false, false)
-        };
         Self {
             target: Target::Tcp(address),
             sources: Vec::new(),
-            login: Arc::new(login),
+            login: match login_terms(job, false, false) {
+                LoginTerms::MySql(config) => LoginTerms::MySql(Arc::new(LoginConfig {
+                    compression: None,
+                    ..LoginConfig::clone(&config)
+                })),
+                LoginTerms::Postgres(config) => LoginTerms::Postgres(Arc::new(pg::LoginConfig {
+                    methods: pg::AuthMethods::ANY,
+                    ..pg::LoginConfig::clone(&config)
+                })),
+            },
             tls: None,
             library: OnceLock::new(),
         }
@@ -122,7 +141,29 @@ fn check(job: &Job) -> Result<(), Failure> {
              says nothing between rounds",
         ));
     }
-    Ok(())
+    match &job.server {
+        Server::Mysql {} => Ok(()),
+        Server::Postgresql(terms) => check_postgres(job, terms),
+    }
+}
+
+/// Refuses what `PostgreSQL` does not have.
+fn check_postgres(job: &Job, terms: &PostgresTerms) -> Result<(), Failure> {
+    let resumes = matches!(&job.tls, Tls::On(settings) if settings.resumption);
+    let encrypts = matches!(job.tls, Tls::On(_));
+    let local = matches!(job.endpoint, Endpoint::Unix { .. });
+    let refused = if job.compression != Compression::Off {
+        "job field compression must be off: PostgreSQL's protocol has no compression"
+    } else if resumes {
+        "job field tls.resumption must be false: PostgreSQL's server issues no session that could be resumed"
+    } else if encrypts && local {
+        "job field tls must be off: PostgreSQL's server has no TLS on a Unix socket"
+    } else if !encrypts && terms.ssl_negotiation == SslNegotiation::Direct {
+        "job field server.ssl_negotiation must be request where tls is off: there is nothing to begin directly"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Refused(refused))
 }
 
 fn check_resumption(job: &Job) -> Result<(), Failure> {
@@ -135,7 +176,49 @@ fn check_resumption(job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// The job's account, over this kind of channel.
+/// Whom the job logs in as, over this kind of channel.
+fn login_terms(job: &Job, tls: bool, local_socket: bool) -> LoginTerms {
+    match &job.server {
+        Server::Mysql {} => LoginTerms::MySql(Arc::new(login(job, tls, local_socket))),
+        Server::Postgresql(terms) => {
+            LoginTerms::Postgres(Arc::new(postgres_login(job, terms, tls)))
+        }
+    }
+}
+
+fn postgres_login(job: &Job, terms: &PostgresTerms, tls: bool) -> pg::LoginConfig {
+    let method = |method: &AuthMethod| match method {
+        AuthMethod::None => pg::AuthMethod::Trust,
+        AuthMethod::Password => pg::AuthMethod::Password,
+        AuthMethod::Md5 => pg::AuthMethod::Md5,
+        AuthMethod::ScramSha256 => pg::AuthMethod::ScramSha256,
+        AuthMethod::ScramSha256Plus => pg::AuthMethod::ScramSha256Plus,
+    };
+    let required = terms.require_auth.iter().map(method);
+    let methods = match terms.require_auth[..] {
+        [] => pg::AuthMethods::ANY,
+        _ => required.fold(pg::AuthMethods::NONE, pg::AuthMethods::with),
+    };
+    pg::LoginConfig {
+        user: job.account.user.clone(),
+        password: job.account.password.clone(),
+        database: job.account.database.clone(),
+        parameters: job.attributes.clone().into_iter().collect(),
+        tls: match (tls, terms.ssl_negotiation) {
+            (false, _) => pg::TlsStart::Off,
+            (true, SslNegotiation::Request) => pg::TlsStart::Request,
+            (true, SslNegotiation::Direct) => pg::TlsStart::Direct,
+        },
+        server: match &job.tls {
+            Tls::On(settings) if settings.verify != Verify::None => pg::ServerIdentity::Verified,
+            _ => pg::ServerIdentity::Unknown,
+        },
+        methods,
+        ..pg::LoginConfig::default()
+    }
+}
+
+/// The job's account at MySQL or MariaDB, over this kind of channel.
 fn login(job: &Job, tls: bool, local_socket: bool) -> LoginConfig {
     LoginConfig {
         user: job.account.user.clone(),
@@ -167,7 +250,10 @@ fn terms(job: &Job, loaded: &OnceLock<Library>) -> Result<Option<TlsTerms>, Fail
         return Ok(None);
     };
     let library = Library::load(settings.library.as_deref())?;
-    let config = config(settings);
+    let mut config = config(settings);
+    if !job.server.is_mysql() {
+        config.alpn.push(POSTGRES_ALPN.to_owned());
+    }
     // One is made in any case, so that what is refused is known before anybody connects.
     let context = Context::new(library, &config)?;
     let host = match &job.endpoint {
@@ -202,6 +288,7 @@ fn config(settings: &TlsSettings) -> Config {
         key_file: settings.key_file.clone(),
         resumption: settings.resumption,
         weak_dh: settings.weak_dh,
+        alpn: Vec::new(),
         keylog_file: settings.keylog_file.clone(),
         observe_messages: true,
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use tlstax_contract::{ErrorEvent, ErrorKind, Fault, JobError, OrderError};
 use tlstax_tls::TlsError;
 use tlstax_wire::{ServerError, WireError};
+use tlstax_wire_pg as pg;
 
 /// A failure of one connection, or of the whole job. Each displays as one sentence for a person.
 #[derive(Debug, Error)]
@@ -121,6 +122,18 @@ pub enum Failure {
     /// The protocol failed, or the server refused the login.
     #[error(transparent)]
     Wire(#[from] WireError),
+    /// A `PostgreSQL` server's answer to a statement, after which the connection can go on.
+    #[error(transparent)]
+    PostgresStatement(pg::ServerError),
+    /// `PostgreSQL`'s protocol failed, or the server refused the login.
+    #[error(transparent)]
+    Postgres(#[from] pg::WireError),
+    /// A server took TLS that began at once without naming the protocol.
+    #[error(
+        "the server took TLS without agreeing on the protocol postgresql (ALPN), as direct negotiation demands: it \
+         is older than PostgreSQL 17, or something else answers"
+    )]
+    ProtocolNotNamed,
     /// The TLS library failed, or the handshake did.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -161,6 +174,11 @@ impl Failure {
         matches!(self, Self::Unreachable(error) if error.raw_os_error() == Some(libc::EAGAIN))
     }
 
+    /// Whether it is the server's answer to a statement, after which the connection can go on.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Statement(_) | Self::PostgresStatement(_))
+    }
+
     /// Which of the contract's kinds it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -184,6 +202,9 @@ impl Failure {
             Self::Silent(_) => ErrorKind::Timeout,
             Self::Statement(refusal) => kind_of_refusal(refusal),
             Self::Wire(error) => kind_of_wire(error),
+            Self::PostgresStatement(refusal) => kind_of_postgres_refusal(refusal),
+            Self::Postgres(error) => kind_of_postgres(error),
+            Self::ProtocolNotNamed => ErrorKind::TlsHandshake,
             Self::Tls(error) => kind_and_fault_of_tls(error).0,
             Self::ThreadDied | Self::Mistake(_) => ErrorKind::Internal,
         }
@@ -210,7 +231,16 @@ impl Failure {
             | Self::ThreadDied
             | Self::Mistake(_) => Fault::Client,
             Self::Unreachable(_) | Self::Broken(_) => Fault::Network,
-            Self::Closed { .. } | Self::Silent(_) | Self::Statement(_) => Fault::Server,
+            Self::Closed { .. }
+            | Self::Silent(_)
+            | Self::Statement(_)
+            | Self::PostgresStatement(_)
+            | Self::ProtocolNotNamed => Fault::Server,
+            Self::Postgres(error) => match error.fault() {
+                pg::Fault::Server => Fault::Server,
+                pg::Fault::Job => Fault::Job,
+                pg::Fault::Client => Fault::Client,
+            },
             Self::Wire(error) => match error.fault() {
                 tlstax_wire::Fault::Server => Fault::Server,
                 tlstax_wire::Fault::Job => Fault::Job,
@@ -220,7 +250,7 @@ impl Failure {
         }
     }
 
-    /// MySQL error number or errno.
+    /// MySQL error number, SQLSTATE of `PostgreSQL` as a number in base 36, or errno.
     pub fn code(&self) -> Option<i32> {
         match self {
             Self::OutOf { source, .. } | Self::Unreachable(source) | Self::Broken(source) => {
@@ -228,6 +258,10 @@ impl Failure {
             }
             Self::Statement(refusal) | Self::Wire(WireError::Server(refusal)) => {
                 Some(i32::from(refusal.code))
+            }
+            Self::PostgresStatement(refusal) | Self::Postgres(pg::WireError::Server(refusal)) => {
+                let state = refusal.sqlstate?;
+                i32::from_str_radix(state.as_str(), 36).ok()
             }
             _ => None,
         }
@@ -275,6 +309,38 @@ fn kind_of_wire(error: &WireError) -> ErrorKind {
         WireError::Misuse { .. } => ErrorKind::Internal,
         WireError::NulByte { .. } => ErrorKind::BadJob,
         WireError::Protocol(_) | WireError::ServerTooOld { .. } => ErrorKind::Protocol,
+    }
+}
+
+fn kind_of_postgres_refusal(refusal: &pg::ServerError) -> ErrorKind {
+    if refusal.refuses_account() {
+        ErrorKind::AccessDenied
+    } else {
+        ErrorKind::ServerError
+    }
+}
+
+fn kind_of_postgres(error: &pg::WireError) -> ErrorKind {
+    match error {
+        pg::WireError::Server(refusal) => kind_of_postgres_refusal(refusal),
+        pg::WireError::CleartextRefused { .. }
+        | pg::WireError::MethodNotAllowed { .. }
+        | pg::WireError::UnsupportedMethod { .. }
+        | pg::WireError::NoPassword { .. }
+        | pg::WireError::ChannelNotBound(_)
+        | pg::WireError::ScramRefused(_) => ErrorKind::AccessDenied,
+        pg::WireError::NotPostgres { .. } => ErrorKind::NotMysql,
+        pg::WireError::TlsNotOffered | pg::WireError::ErrorInsteadOfTls => ErrorKind::NoTls,
+        pg::WireError::MessageTooLarge { .. } | pg::WireError::TooManyIterations { .. } => {
+            ErrorKind::Limits
+        }
+        pg::WireError::Copy
+        | pg::WireError::NulByte { .. }
+        | pg::WireError::CommandTooLong { .. } => ErrorKind::BadJob,
+        pg::WireError::ColumnType(_) | pg::WireError::Misuse { .. } => ErrorKind::Internal,
+        pg::WireError::Protocol(_)
+        | pg::WireError::BytesBeforeTls
+        | pg::WireError::ServerNotProven => ErrorKind::Protocol,
     }
 }
 
@@ -376,6 +442,34 @@ mod tests {
             None,
             "a TLS session was offered to another context than the one that it was made with",
         );
+    }
+
+    #[test]
+    fn a_sqlstate_is_a_number_of_base_36() {
+        let refusal = |state: &[u8]| pg::ServerError {
+            severity: pg::Severity::Error,
+            sqlstate: pg::SqlState::new(state),
+            message: "no".into(),
+            unasked: false,
+        };
+        check(
+            &Failure::Postgres(refusal(b"28P01").into()),
+            ErrorKind::AccessDenied,
+            Fault::Server,
+            Some(3_764_881),
+            "the server answered with ERROR 28P01: no",
+        );
+        check(
+            &Failure::PostgresStatement(refusal(b"40P01")),
+            ErrorKind::ServerError,
+            Fault::Server,
+            Some(6_750_865),
+            "the server answered with ERROR 40P01: no",
+        );
+        let highest = Failure::PostgresStatement(refusal(b"ZZZZZ"));
+        assert_eq!(highest.code(), Some(36_i32.pow(5) - 1));
+        let none = Failure::PostgresStatement(refusal(b"odd"));
+        assert_eq!(none.code(), None);
     }
 
     #[test]

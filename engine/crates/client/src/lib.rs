@@ -11,7 +11,7 @@ mod open_files;
 mod ports;
 mod socket;
 
-pub use access::{Access, TlsTerms};
+pub use access::{Access, LoginTerms, POSTGRES_ALPN, TlsTerms};
 pub use cpus::{pin, pin_to};
 pub use failure::Failure;
 pub use socket::{Target, TcpInfo, connect_result, tcp_info};

@@ -203,7 +203,7 @@ pub struct ErrorEvent {
     pub fatal: bool,
     /// One sentence.
     pub message: String,
-    /// MySQL error number or errno.
+    /// MySQL error number, SQLSTATE of `PostgreSQL` in base 36, or errno.
     pub code: Option<i32>,
     /// How often.
     pub count: u64,

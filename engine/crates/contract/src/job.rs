@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::compression::Compression;
 use crate::full_load::FullLoad;
 use crate::limits::{HIGHEST_RATE_PER_S, LONGEST_S, MOST_CONNECTIONS};
+use crate::server::Server;
 use crate::workload::Workload;
 
 /// The version of the protocol that this crate speaks.
@@ -77,7 +78,7 @@ pub struct Account {
     pub user: String,
     /// Password; empty for none.
     pub password: String,
-    /// Schema to use.
+    /// Schema to use; of `PostgreSQL` the database.
     #[serde(default)]
     pub database: Option<String>,
 }
@@ -253,6 +254,9 @@ pub struct Job {
     pub schema: u32,
     /// Where the server is.
     pub endpoint: Endpoint,
+    /// What kind of server it is; left out where it is MySQL's.
+    #[serde(default, skip_serializing_if = "Server::is_mysql")]
+    pub server: Server,
     /// Whom to log in as.
     pub account: Account,
     /// Encryption.
@@ -299,7 +303,7 @@ pub struct Job {
     /// How many results are kept for checking.
     #[serde(default = "default_row_samples")]
     pub row_samples: u32,
-    /// Connection attributes sent at login.
+    /// Connection attributes sent at login; of `PostgreSQL` parameters of `StartupMessage`.
     #[serde(default)]
     pub attributes: BTreeMap<String, String>,
     /// What a driver is told; the engine is none and refuses it.

@@ -12,6 +12,7 @@ mod full_load;
 mod job;
 mod limits;
 mod order;
+mod server;
 mod workload;
 
 pub use compression::{CompressedBytes, Compression, CompressionAgreed, ServerCompression};
@@ -26,4 +27,5 @@ pub use job::{
     TlsVersion, Verify,
 };
 pub use order::{Order, OrderError};
+pub use server::{AuthMethod, PostgresTerms, Server, SslNegotiation};
 pub use workload::{Parameter, Parameters, Protocol, Statement, Transaction, Workload};

@@ -86,10 +86,10 @@ pub struct Transaction {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// `COM_QUERY`.
+    /// `COM_QUERY`; of `PostgreSQL` the simple query.
     #[default]
     Text,
-    /// `COM_STMT_PREPARE` once a connection, `COM_STMT_EXECUTE` each time.
+    /// `COM_STMT_PREPARE` once a connection, `COM_STMT_EXECUTE` each time; of `PostgreSQL` the extended query.
     Prepared,
 }
 

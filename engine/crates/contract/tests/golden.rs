@@ -58,9 +58,10 @@ fn what_most_clients_do_not_know_is_left_out_where_it_is_not_asked() {
         let written = serde_json::to_value(&job).expect("a job can be written");
         let asks = |field: &str| match field {
             "lingering" => path.ends_with("job-lingering.json"),
+            "server" => path.ends_with("job-postgresql.json"),
             _ => path.ends_with("job-full-load.json"),
         };
-        for field in ["full_load", "measure_overhead", "lingering"] {
+        for field in ["full_load", "measure_overhead", "lingering", "server"] {
             assert_eq!(written.get(field).is_some(), asks(field), "{path}: {field}");
         }
     }
@@ -274,6 +275,25 @@ fn a_workload_only_reads_if_every_statement_is_a_select() {
     assert!(only_reads(&["SELECT 1", " select 2"]));
     assert!(!only_reads(&["SELECT 1", "DELETE FROM t"]));
     assert!(!only_reads(&["SEL\u{e9}CT"]));
+}
+
+#[test]
+fn a_server_of_another_kind_is_refused_by_its_name() {
+    let kind = refusal(|job| job["server"] = json!({"kind": "oracle"}));
+    assert!(kind.contains("server") && kind.contains("oracle"), "{kind}");
+    let postgresql = |terms: Value| {
+        refusal(|job| {
+            job["server"] = json!({"kind": "postgresql"});
+            let all = terms.as_object().expect("terms").clone();
+            job["server"].as_object_mut().expect("a server").extend(all);
+        })
+    };
+    let method = postgresql(json!({"require_auth": ["gss"]}));
+    assert!(method.contains("gss"), "{method}");
+    let mode = postgresql(json!({"ssl_negotiation": "late"}));
+    assert!(mode.contains("late"), "{mode}");
+    let foreign = refusal(|job| job["server"] = json!({"kind": "mysql", "require_auth": []}));
+    assert!(foreign.contains("require_auth"), "{foreign}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn open(crew: &mut Crew, job: &Job) -> Result<Proof, Trouble> {
             text(&version.told["rows"][0][0]).clone_into(&mut proof.server_version);
         }
         let tells_resumption = !proof.server_version.contains("MariaDB");
-        let server = proof::server_view(&rows(&status)?, tells_resumption);
+        let server = tlstax_load::server_view(&rows(&status)?, tells_resumption);
         check(crew, job, server.as_ref())?;
         let own = Negotiated {
             connections: 1,

@@ -3,8 +3,7 @@
 use fastrand::Rng;
 use serde::Serialize;
 use tlstax_contract::{Job, Protocol};
-use tlstax_load::{Sequences, Slots, Supply, Template, Values};
-use tlstax_wire::command::Param;
+use tlstax_load::{Bound, Dialect, Sequences, Slots, Supply, Template, Values};
 
 use crate::trouble::Trouble;
 
@@ -160,7 +159,7 @@ impl Drawing {
                 &mut true,
                 &mut fields,
             )?;
-            template.render(&self.values, &mut sql);
+            template.render(&self.values, Dialect::MySql, &mut sql);
             drawn.push(DrawnCall {
                 fields,
                 sql: String::from_utf8_lossy(&sql).into_owned(),
@@ -186,15 +185,14 @@ fn append(
     };
     if !as_values {
         let start = separate(body);
-        template.render(values, body);
+        template.render(values, Dialect::MySql, body);
         return check(&body[start..]);
     }
     for value in template.params(values) {
         let start = separate(body);
         match value {
-            Param::Int(number) => body.extend_from_slice(number.to_string().as_bytes()),
-            Param::Text(text) => body.extend_from_slice(text.as_bytes()),
-            Param::Null | Param::Bytes(_) => {}
+            Bound::Int(number) => body.extend_from_slice(number.to_string().as_bytes()),
+            Bound::Text(text) => body.extend_from_slice(text.as_bytes()),
         }
         check(&body[start..])?;
     }

@@ -141,10 +141,11 @@ fn check(job: &Job) -> Result<(), Failure> {
     let more = !workload.on_connect.is_empty() || job.operations.is_some();
     let resumes = matches!(&job.tls, tlstax_contract::Tls::On(settings) if settings.resumption);
     let packs = job.compression != Compression::Off;
+    let other = !job.server.is_mysql();
     let shared_out = job.threads > 1 || job.schedule != (Schedule::Closed {});
-    if shared_out || !one_statement || more || resumes || packs {
+    if shared_out || !one_statement || more || resumes || packs || other {
         return Err(refused(
-            "the floor is one thread, one statement again and again for a time, a closed loop, full handshakes and no compression",
+            "the floor is one thread, one statement again and again for a time, a closed loop, full handshakes, no compression and MySQL's protocol",
         ));
     }
     Ok(())

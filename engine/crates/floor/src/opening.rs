@@ -2,12 +2,13 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use tlstax_client::Access;
+use tlstax_client::{Access, LoginTerms};
 use tlstax_tls::{Connection, HandshakeStatus};
 use tlstax_wire::{Capabilities, Login, LoginStep};
 
 use crate::failure::Failure;
 use crate::line::Line;
+use crate::refused;
 
 /// Where a connection stands on its way.
 enum Stage {
@@ -35,7 +36,7 @@ impl Opening {
     pub fn new(access: &Access) -> Result<Self, Failure> {
         Ok(Self {
             stage: Stage::Closed,
-            login: Login::new(access.login.clone())?,
+            login: login(access)?,
             capabilities: None,
             out: Vec::new(),
             line: None,
@@ -163,5 +164,12 @@ impl Opening {
         )?));
         self.stage = Stage::Handshaking;
         Ok(())
+    }
+}
+
+fn login(access: &Access) -> Result<Login, Failure> {
+    match &access.login {
+        LoginTerms::MySql(config) => Ok(Login::new(config.clone())?),
+        LoginTerms::Postgres(_) => Err(refused("the floor speaks MySQL's protocol alone")),
     }
 }

@@ -11,7 +11,7 @@ use tlstax_contract::Job;
 use tlstax_wire::{append_packet, command};
 
 use crate::dispatch::Stage;
-use crate::null_server::{Filling, NullServer};
+use crate::null_server::{Filling, MySql, NullServer};
 use crate::overhead::worker_at;
 use crate::worker::Worker;
 
@@ -48,7 +48,7 @@ impl ByteRate {
     /// # Errors
     /// No port, descriptor or thread, or a job that is none.
     pub fn new(filling: Filling) -> Result<Self, Failure> {
-        let server = NullServer::start(filling).map_err(Failure::connecting)?;
+        let server = NullServer::start::<MySql>(filling).map_err(Failure::connecting)?;
         let job = Job::from_json(JOB)?;
         let mut worker = worker_at(&server, &job, 1)?;
         worker.set_up()?;

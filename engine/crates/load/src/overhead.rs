@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tlstax_client::clock::{now_ns, thread_cpu_ns};
 use tlstax_client::{Access, Failure};
-use tlstax_contract::{Job, Overhead};
+use tlstax_contract::{Job, Overhead, Server};
 
 use crate::barrier::Barrier;
 use crate::dispatch::Stage;
-use crate::null_server::{Filling, NullServer, USUAL_ROW_BYTES};
+use crate::null_server::{Filling, MySql, NullServer, Postgres, USUAL_ROW_BYTES};
 use crate::script::{Resumption, Script};
 use crate::shared::Shared;
 use crate::supply::Supply;
@@ -34,7 +34,12 @@ pub fn measure(job: &Job) -> Option<Overhead> {
 
 fn against(job: &Job, rows: usize) -> Result<Option<Overhead>, Failure> {
     let row_bytes = USUAL_ROW_BYTES;
-    let server = NullServer::start(Filling { rows, row_bytes }).map_err(Failure::connecting)?;
+    let filling = Filling { rows, row_bytes };
+    let server = match job.server {
+        Server::Mysql {} => NullServer::start::<MySql>(filling),
+        Server::Postgresql(_) => NullServer::start::<Postgres>(filling),
+    };
+    let server = server.map_err(Failure::connecting)?;
     let count = MOST_CONNECTIONS.min(job.connections as usize);
     let mut worker = worker_at(&server, job, count)?;
     worker.set_up()?;
@@ -84,8 +89,13 @@ mod tests {
     use super::*;
 
     fn job(workload: &str) -> Job {
+        job_for("mysql", workload)
+    }
+
+    fn job_for(server: &str, workload: &str) -> Job {
         let text = format!(
             r#"{{"schema": 2, "endpoint": {{"kind": "unix", "path": "/nowhere"}},
+                "server": {{"kind": "{server}"}},
                 "account": {{"user": "u", "password": "p", "database": "d"}},
                 "tls": {{"mode": "off"}}, "workload": {workload},
                 "connections": 40, "duration_s": 1, "seed": 1}}"#
@@ -112,6 +122,24 @@ mod tests {
         for protocol in ["text", "prepared"] {
             for reconnect in [false, true] {
                 cost_us(&workload(reconnect, protocol, 2), ROWS);
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_workload_has_an_overhead_in_postgresql_too() {
+        let insert = r#"{"sql": "INSERT INTO t VALUES ({id})", "parameters": {
+            "id": {"kind": "sequence", "first": 1, "last": 2}}}"#;
+        for protocol in ["text", "prepared"] {
+            for reconnect in [false, true] {
+                let mix = format!(
+                    r#"{{"reconnect": {reconnect}, "protocol": "{protocol}", "on_connect": ["SET x=1"],
+                        "mix": [{{"bracketed": true, "statements": [{insert}, {{"sql": "SELECT 1"}}]}}]}}"#
+                );
+                for workload in [workload(reconnect, protocol, 2), mix] {
+                    let found = against(&job_for("postgresql", &workload), ROWS).unwrap();
+                    assert!(found.unwrap().operations > 0, "{workload}");
+                }
             }
         }
     }

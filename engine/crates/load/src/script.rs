@@ -6,7 +6,7 @@ use tlstax_contract::{Protocol, Transaction, Workload};
 
 use crate::statement::{Sequences, Slots, Template};
 use crate::supply::{Reservation, Span, Supply};
-use crate::values::{Generator, Values};
+use crate::values::{Dialect, Generator, Values};
 
 /// More steps than all operations that make sense have together; each is kept in memory.
 const MOST_STEPS: usize = 100_000;
@@ -107,7 +107,7 @@ pub fn rehearse(workload: &Workload, seed: u64) -> Result<usize, Failure> {
             let template = &script.templates[number];
             values.draw(&template.generators, &mut rng);
             sql.clear();
-            template.render(&values, &mut sql);
+            template.render(&values, Dialect::MySql, &mut sql);
             longest = longest.max(sql.len());
         }
     }

@@ -13,6 +13,7 @@ use crate::full_load::Meter;
 use crate::lingering::Lingering;
 use crate::recorder::Recorder;
 use crate::script::Script;
+use crate::session::ScramKeys;
 use crate::supply::Supply;
 
 /// What all connections of a job have in common.
@@ -73,6 +74,8 @@ pub struct ThreadState {
     pub next_sample_at: u64,
     /// Memory that the results kept so far take.
     pub sample_bytes: usize,
+    /// What SCRAM has hashed of the account's password so far.
+    pub scram_keys: ScramKeys,
     /// What was closed and the server has not yet; none where that is of no interest.
     pub lingering: Option<Lingering>,
 }

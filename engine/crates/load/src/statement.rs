@@ -1,10 +1,9 @@
 //! Statements with placeholders, compiled once and filled in without allocating.
 
 use tlstax_contract::{Parameter, Parameters, Protocol, Statement};
-use tlstax_wire::command::Param;
 
 use crate::supply::{Reservation, Span};
-use crate::values::{DigitText, Generator, Values, append_literal};
+use crate::values::{Bound, Dialect, DigitText, Generator, Values, append_literal};
 
 /// A statement that can become longer than this, with the longest of its values filled in, is refused: a
 /// server takes less unless it is told otherwise (`max_allowed_packet`).
@@ -153,15 +152,21 @@ impl Template {
         })
     }
 
-    /// The text to prepare, with a question mark for each parameter.
-    pub fn prepared_sql(&self) -> String {
-        self.pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Literal(text) => text.as_str(),
-                Piece::Value(_) => "?",
-            })
-            .collect()
+    /// The text to prepare, with a placeholder for each parameter.
+    pub fn prepared_sql(&self, dialect: Dialect) -> String {
+        let (mut sql, mut place) = (String::new(), 0);
+        for piece in &self.pieces {
+            match (piece, dialect) {
+                (Piece::Literal(text), _) => sql.push_str(text),
+                (Piece::Value(_), Dialect::MySql) => sql.push('?'),
+                (Piece::Value(_), Dialect::Postgres) => {
+                    place += 1;
+                    sql.push('$');
+                    sql.push_str(itoa::Buffer::new().format(place));
+                }
+            }
+        }
+        sql
     }
 
     /// The texts around the values: before the first, between two, behind the last.
@@ -193,16 +198,16 @@ impl Template {
     pub fn params<'v>(
         &'v self,
         values: &'v Values,
-    ) -> impl ExactSizeIterator<Item = Param<'v>> + Clone {
-        self.bound.iter().map(|slot| values.param(*slot))
+    ) -> impl ExactSizeIterator<Item = Bound<'v>> + Clone {
+        self.bound.iter().map(|slot| values.bound(*slot))
     }
 
     /// Appends the text with `values` filled in.
-    pub fn render(&self, values: &Values, sql: &mut Vec<u8>) {
+    pub fn render(&self, values: &Values, dialect: Dialect, sql: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(text) => sql.extend_from_slice(text.as_bytes()),
-                Piece::Value(slot) => append_literal(sql, values.param(*slot)),
+                Piece::Value(slot) => append_literal(sql, values.bound(*slot), dialect),
             }
         }
     }
@@ -286,7 +291,7 @@ mod tests {
     fn rendered(template: &Template, rng: &mut Rng) -> String {
         let (mut values, mut sql) = (Values::default(), Vec::new());
         values.draw(&template.generators, rng);
-        template.render(&values, &mut sql);
+        template.render(&values, Dialect::MySql, &mut sql);
         String::from_utf8(sql).unwrap()
     }
 
@@ -301,7 +306,12 @@ mod tests {
                 "{text}"
             );
         }
-        assert_eq!(template.prepared_sql(), "?, '{x}' + ? + ?");
+        for (dialect, expected) in [
+            (Dialect::MySql, "?, '{x}' + ? + ?"),
+            (Dialect::Postgres, "$1, '{x}' + $2 + $3"),
+        ] {
+            assert_eq!(template.prepared_sql(dialect), expected);
+        }
     }
 
     #[test]
@@ -336,7 +346,7 @@ mod tests {
         let (mut values, mut rng, mut sql) = (Values::default(), Rng::with_seed(1), Vec::new());
         values.draw_shared(&slots.into_generators(), &mut rng);
         values.draw(&template.generators, &mut rng);
-        template.render(&values, &mut sql);
+        template.render(&values, Dialect::MySql, &mut sql);
         assert_eq!(String::from_utf8(sql).unwrap(), "3 2 12");
     }
 

@@ -7,9 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tlstax_client::{Failure, TcpInfo, tcp_info};
 use tlstax_contract::CompressedBytes;
 use tlstax_tls::{Connection, HandshakeStatus, ReadStatus, WriteStatus};
-use tlstax_wire::Algorithm;
 
-use crate::compressed::Compressed;
+use crate::session::Compressed;
 
 /// What carries the bytes.
 #[derive(Debug)]
@@ -85,12 +84,8 @@ impl Transport {
     }
 
     /// Has everything from here on compressed, within TLS where there is TLS.
-    ///
-    /// # Errors
-    /// No memory for it.
-    pub fn compress(&mut self, algorithm: Algorithm) -> Result<(), Failure> {
-        self.compressed = Some(Box::new(Compressed::new(algorithm)?));
-        Ok(())
+    pub fn compress(&mut self, layer: Compressed) {
+        self.compressed = Some(Box::new(layer));
     }
 
     /// Takes the handshake as far as it goes without waiting; a bare socket has none to make.

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use fastrand::Rng;
-use tlstax_wire::command::Param;
 
 /// How a value is made.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,6 +96,24 @@ impl DigitText {
     }
 }
 
+/// A value, to be bound to a prepared statement or written into a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound<'v> {
+    /// A number.
+    Int(i64),
+    /// A text.
+    Text(&'v str),
+}
+
+/// Whose SQL it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// MySQL's and MariaDB's.
+    MySql,
+    /// `PostgreSQL`'s.
+    Postgres,
+}
+
 /// A value, as it is kept.
 #[derive(Debug)]
 enum Value {
@@ -142,12 +159,12 @@ impl Values {
         }
     }
 
-    /// A slot's value, to be bound to a prepared statement.
+    /// A slot's value.
     #[inline]
-    pub fn param(&self, slot: usize) -> Param<'_> {
+    pub fn bound(&self, slot: usize) -> Bound<'_> {
         match &self.slots[slot] {
-            Value::Int(value) => Param::Int(*value),
-            Value::Text(range) => Param::Text(&self.texts[range.clone()]),
+            Value::Int(value) => Bound::Int(*value),
+            Value::Text(range) => Bound::Text(&self.texts[range.clone()]),
         }
     }
 
@@ -180,17 +197,20 @@ impl Values {
     }
 }
 
-/// Appends a value as SQL has it. A backslash in a quoted literal means one thing or another, by the
-/// session's `sql_mode` (`NO_BACKSLASH_ESCAPES`), so a text that has one is written in hexadecimal.
-pub fn append_literal(sql: &mut Vec<u8>, value: Param<'_>) {
+/// Appends a value as SQL has it. A backslash in a quoted literal means one thing or another, by a setting of the
+/// session: MySQL's `sql_mode` (`NO_BACKSLASH_ESCAPES`), so that a text that has one is written in hexadecimal;
+/// PostgreSQL's `standard_conforming_strings`, so that it is written as `E'…'`, where two are one.
+pub fn append_literal(sql: &mut Vec<u8>, value: Bound<'_>, dialect: Dialect) {
     let text = match value {
-        Param::Int(number) => {
+        Bound::Int(number) => {
             return sql.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
         }
-        Param::Text(text) => text,
-        Param::Null | Param::Bytes(_) => return sql.extend_from_slice(b"NULL"),
+        Bound::Text(text) => text,
     };
     if text.contains('\\') {
+        if dialect == Dialect::Postgres {
+            return append_escaped(sql, text);
+        }
         sql.extend_from_slice(b"_utf8mb4 0x");
         for byte in text.bytes() {
             let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
@@ -208,22 +228,37 @@ pub fn append_literal(sql: &mut Vec<u8>, value: Param<'_>) {
     sql.push(b'\'');
 }
 
+fn append_escaped(sql: &mut Vec<u8>, text: &str) {
+    sql.extend_from_slice(b"E'");
+    for byte in text.bytes() {
+        if matches!(byte, b'\'' | b'\\') {
+            sql.push(byte);
+        }
+        sql.push(byte);
+    }
+    sql.push(b'\'');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn literal(value: Param<'_>) -> String {
+    fn literal(value: Bound<'_>, dialect: Dialect) -> String {
         let mut sql = Vec::new();
-        append_literal(&mut sql, value);
+        append_literal(&mut sql, value, dialect);
         String::from_utf8(sql).unwrap()
     }
 
     #[test]
     fn a_literal_means_its_text_whatever_the_sql_mode() {
-        assert_eq!(literal(Param::Int(-7)), "-7");
-        assert_eq!(literal(Param::Text("")), "''");
-        assert_eq!(literal(Param::Text("it's 'so'")), "'it''s ''so'''");
-        assert_eq!(literal(Param::Text("a\\'")), "_utf8mb4 0x615c27");
+        for dialect in [Dialect::MySql, Dialect::Postgres] {
+            assert_eq!(literal(Bound::Int(-7), dialect), "-7");
+            assert_eq!(literal(Bound::Text(""), dialect), "''");
+            assert_eq!(literal(Bound::Text("it's 'so'"), dialect), "'it''s ''so'''");
+        }
+        let text = Bound::Text("a\\'");
+        assert_eq!(literal(text, Dialect::MySql), "_utf8mb4 0x615c27");
+        assert_eq!(literal(text, Dialect::Postgres), "E'a\\\\'''");
     }
 
     #[test]
@@ -267,8 +302,8 @@ mod tests {
                 one_of(),
             ];
             values.draw(&own, &mut rng);
-            let found: Vec<_> = (0..5).map(|slot| values.param(slot)).collect();
-            let (int, text) = (Param::Int, Param::Text("x"));
+            let found: Vec<_> = (0..5).map(|slot| values.bound(slot)).collect();
+            let (int, text) = (Bound::Int, Bound::Text("x"));
             assert_eq!(found, [int(41), text, int(expected), int(43), text]);
         }
     }

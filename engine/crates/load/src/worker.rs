@@ -20,6 +20,7 @@ use crate::lingering::{self, Lingering};
 use crate::pace::Pace;
 use crate::recorder::{Phase, Recorder};
 use crate::schedule::OpenSchedule;
+use crate::session::ScramKeys;
 use crate::shared::{Shared, ThreadState};
 
 /// Connections of one thread that are set up at the same time; more would only queue at the server.
@@ -107,6 +108,7 @@ impl Worker {
                 samples_wanted: samples,
                 next_sample_at: 0,
                 sample_bytes: 0,
+                scram_keys: ScramKeys::kept(),
                 lingering,
             },
             events: vec![none; EVENTS],
@@ -524,11 +526,9 @@ impl Worker {
         if data.u64() == ALARM {
             return None;
         }
-        let readable = flags
-            .intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         // The data is the index that this worker gave when it registered the socket.
         let index = usize::try_from(data.u64()).unwrap_or_default();
-        let advance = self.connections[index].proceed(readable, &mut self.thread);
+        let advance = self.connections[index].proceed(flags, &mut self.thread);
         Some((index, advance))
     }
 }

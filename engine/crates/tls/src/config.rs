@@ -90,6 +90,9 @@ pub struct Config {
     /// Whether Diffie-Hellman groups of any size are taken, down to the 512 bits below which OpenSSL
     /// itself cannot go.
     pub weak_dh: bool,
+    /// Names of application protocols, in order of preference (ALPN, RFC 7301); a server that knows none
+    /// of them may go on without or end the handshake. Empty: nothing is offered.
+    pub alpn: Vec<String>,
     /// File that secrets are appended to in the format of `SSLKEYLOGFILE`, created with mode 0600.
     pub keylog_file: Option<PathBuf>,
     /// Whether hello retry requests are noticed and round trips counted. Costs an indirect call for

@@ -10,7 +10,7 @@ use crate::config::Verify;
 use crate::context::{Context, c_string};
 use crate::error::TlsError;
 use crate::ffi::{ConnectionHandle, ErrorQueue, KeyLog, SessionHandle, Stop};
-use crate::negotiated::{Negotiated, PeerCertificate};
+use crate::negotiated::{EndPointHash, Negotiated, PeerCertificate};
 
 /// How far the handshake has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,6 +259,19 @@ impl Connection {
     /// connections that are asked, not for each.
     pub fn peer_certificate(&self) -> Option<PeerCertificate> {
         self.handle.peer_certificate()
+    }
+
+    /// The hash of the server's certificate that binds a channel to it (`tls-server-end-point`, RFC 5929,
+    /// section 4.1): by the hash of the certificate's signature, SHA-256 in place of MD5 and SHA-1.
+    /// `None` where that signature has none, and before the handshake is complete.
+    pub fn end_point_hash(&self) -> Option<EndPointHash> {
+        self.handle.end_point_hash()
+    }
+
+    /// The application protocol that the server chose of those offered (ALPN); `None` where it chose
+    /// none.
+    pub fn alpn(&self) -> Option<String> {
+        self.handle.agreement().alpn()
     }
 
     /// Whether the client proved itself by a certificate of its own; `None` where the library does not

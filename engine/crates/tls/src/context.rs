@@ -115,7 +115,28 @@ fn set_algorithms(handle: &mut ContextHandle, config: &Config) -> Result<(), Tls
         let list = c_string("groups", list.as_bytes())?;
         handle.set_groups(&list).map_err(refused("groups"))?;
     }
-    Ok(())
+    if config.alpn.is_empty() {
+        return Ok(());
+    }
+    let names = protocol_names(&config.alpn)?;
+    handle.set_alpn(&names).map_err(refused("alpn"))
+}
+
+/// Names of protocols as they travel: each behind its length in one byte (RFC 7301, section 3.1).
+fn protocol_names(names: &[String]) -> Result<Vec<u8>, TlsError> {
+    let mut wire = Vec::new();
+    for name in names {
+        let length = u8::try_from(name.len()).unwrap_or_default();
+        if length == 0 {
+            return Err(TlsError::Setting {
+                field: "alpn",
+                reason: "a protocol's name has between 1 and 255 bytes".to_owned(),
+            });
+        }
+        wire.push(length);
+        wire.extend_from_slice(name.as_bytes());
+    }
+    Ok(wire)
 }
 
 fn set_trust(handle: &mut ContextHandle, config: &Config) -> Result<(), TlsError> {
@@ -200,4 +221,24 @@ pub(crate) fn c_string(field: &'static str, text: &[u8]) -> Result<CString, TlsE
 /// Puts the field's name before OpenSSL's reason.
 fn refused(field: &'static str) -> impl FnOnce(String) -> TlsError {
     move |reason| TlsError::Setting { field, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocol_names_travel_behind_their_lengths() {
+        let wire = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            protocol_names(&names)
+        };
+        // The example of RFC 7301, section 6, in its names.
+        let two = wire(&["spdy/1", "http/1.1"]).unwrap();
+        assert_eq!(two, b"\x06spdy/1\x08http/1.1");
+        for refused in ["", &"x".repeat(256)] {
+            let error = wire(&["postgresql", refused]).unwrap_err();
+            assert!(error.to_string().contains("alpn"), "{error}");
+        }
+    }
 }

@@ -49,5 +49,5 @@ pub use error::TlsError;
 pub use exchange::KeyExchange;
 pub use library::{Library, VersionNumber};
 pub use memory::{MemoryBuffer, MemoryContext, MemoryEnd, MemorySession};
-pub use negotiated::{Negotiated, PeerCertificate};
+pub use negotiated::{EndPointHash, Negotiated, PeerCertificate};
 pub use signing::SigningKey;

@@ -31,3 +31,28 @@ pub struct PeerCertificate {
     /// where it sends none.
     pub sent: Option<u32>,
 }
+
+/// A hash of the server's certificate, which binds what is said over a channel to that channel: the
+/// channel binding `tls-server-end-point` (RFC 5929, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndPointHash {
+    bytes: [u8; Self::MOST_BYTES],
+    length: usize,
+}
+
+impl EndPointHash {
+    /// As many bytes as the longest hash has.
+    pub(crate) const MOST_BYTES: usize = 64;
+
+    /// The first `length` of the bytes.
+    pub(crate) fn new(bytes: [u8; Self::MOST_BYTES], length: usize) -> Self {
+        let length = length.min(Self::MOST_BYTES);
+        Self { bytes, length }
+    }
+}
+
+impl AsRef<[u8]> for EndPointHash {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}

@@ -4,17 +4,21 @@
 //! are the two ends of a connection that the measuring side has to the server: which process holds the
 //! server's end is the server, whatever it is called.
 //!
-//! First it says `watching PID PROCESSORS NAME`, or `error: …` and ends with 1. Then it answers each `clock` with
+//! First it says `watching PID PROCESSORS NAME`, or `error: …` and ends with 1. Where the server starts processes
+//! that execute its program, it is the first of them that is named, all of them are what is read, and it says
+//! `watching group PID PROCESSORS NAME`, or `ticks` in place of `group`: what tells their CPU time (see `tree`).
+//! Then it answers each `clock` with
 //! the nanoseconds of CPU time that all threads of the process have used, each `memory` with its resident bytes,
 //! each `use` with the words below, and anything else, like a process that is gone, with `error: …`.
 //!
 //! `use` is everything so far on one line: `clock=NANOSECONDS user=TICKS system=TICKS faults=N`, for each thread
 //! `switches.ID=N`, and for each event that the kernel lets it count `NAME=TIMES/ENABLED/RUNNING`, counted from the
-//! first such question on.
+//! first such question on. Of several processes it is their sum, with `processes=N`: how many there are.
 
 mod counters;
 mod process;
 mod sockets;
+mod tree;
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -48,7 +52,7 @@ fn found(arguments: &[String], proc: &Path) -> Result<Watched, String> {
         return Err(USAGE.to_owned());
     };
     let connection = Connection::parsed(client, port).ok_or_else(|| USAGE.to_owned())?;
-    Watched::holding(connection.inode(proc)?, proc)
+    Watched::holding(connection.inode(proc)?, &connection.listening(proc), proc)
 }
 
 /// Answers questions until there are no more.

@@ -7,6 +7,9 @@ use std::path::Path;
 /// The state of a connection that is open (`TCP_ESTABLISHED` in the kernel's `tcp_states.h`).
 const ESTABLISHED: &str = "01";
 
+/// The state of a socket that takes connections (`TCP_LISTEN` there).
+const LISTENING: &str = "0A";
+
 /// A connection, by the client's address and port as the server sees them, and the server's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
@@ -21,6 +24,27 @@ impl Connection {
             client: client.parse().ok()?,
             port: port.parse().ok()?,
         })
+    }
+
+    /// The inodes of the sockets that listen at the server's port, at whichever address.
+    pub fn listening(&self, proc: &Path) -> Vec<u64> {
+        ["net/tcp", "net/tcp6"]
+            .iter()
+            .filter_map(|list| fs::read_to_string(proc.join(list)).ok())
+            .flat_map(|text| {
+                let lines = text.lines().skip(1);
+                lines
+                    .filter_map(|line| self.listener_in(line))
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// The inode in a line of the list, where that listens at the server's port.
+    fn listener_in(&self, line: &str) -> Option<u64> {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = *fields.get(3)? == LISTENING && address(fields.get(1)?)?.port() == self.port;
+        fields.get(9)?.parse().ok().filter(|_| is_it)
     }
 
     /// The inode of the server's socket. An error where this machine has no such connection.
@@ -91,6 +115,17 @@ mod tests {
         assert_eq!(known("127.0.0.3:41394", "3306"), None);
         assert_eq!(known("127.0.0.2:41394", "3307"), None);
         assert_eq!(known("[::ffff:127.0.0.2]:41394", "3306"), Some(55123));
+    }
+
+    #[test]
+    fn what_listens_at_the_servers_port_is_known() {
+        let own = Connection::parsed("127.0.0.2:41394", "3306").expect("an address");
+        assert_eq!(own.listener_in(LINE), None);
+        assert_eq!(own.listener_in(&LINE.replace(" 01 ", " 0A ")), Some(55123));
+        assert_eq!(
+            own.listener_in(&LINE.replace(" 01 ", " 0A ").replace(":0CEA", ":0CEB")),
+            None
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ def print_names(kinds: Iterable[str]) -> int:
 def _runs() -> list[str]:
     path = data_dir() / "store.sqlite"
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
-        found = connection.execute("SELECT run, study FROM runs ORDER BY started_at DESC LIMIT ?", (MOST,))
+        found = connection.execute(
+            "SELECT run, study FROM kept_runs ORDER BY started_at DESC LIMIT ?", (MOST,)
+        )
         return [f"{run}\t{study}" for run, study in found]
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from tlstax.clients.adapter import (
     Failed,
+    Laboratory,
+    LaboratoryGone,
     failure,
     has_ended,
     job_of,
@@ -22,12 +24,10 @@ from tlstax.clients.adapter import (
     served,
     take_limits,
 )
-from tlstax.clients.laboratory import Laboratory, LaboratoryGone
 from tlstax.clients.mysqlslap import demand
 from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
 from tlstax.clients.mysqlslap.events import Measured, done_event, ready_event
-from tlstax.clients.mysqlslap.query_file import QueryFile, query_file
-from tlstax.clients.mysqlslap.statements import Written, only_reads
+from tlstax.clients.mysqlslap.statements import QueryFile, Written, only_reads, query_file
 from tlstax.contract import CpuTime, Job, TlsOn
 from tlstax.observers.process import cpu_between
 

@@ -18,10 +18,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.clients.adapter import Failed, failure, has_begun, settled_cpu
-from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
-from tlstax.clients.mysqlslap import words
-from tlstax.clients.mysqlslap.words import Report
+from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, has_begun, settled_cpu
+from tlstax.clients.mysqlslap.events import Report, death, failure_in, report_in
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
 
@@ -126,9 +124,9 @@ class Mysqlslap:
         """What it prints at its end, once it has ended; its clocks can still be read then. Failed."""
         self._listen(lambda: len(self._over) == len(self._pipes), END_S, "end")
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        found = words.report_in(self._printed)
+        found = report_in(self._printed)
         if found is None or ended is None or ended.si_status != 0:
-            raise Failed(words.death(self._process.wait(), self._log))
+            raise Failed(death(self._process.wait(), self._log))
         return found
 
     def settled_cpu(self) -> CpuReading:
@@ -148,7 +146,7 @@ class Mysqlslap:
         while not reached():
             if self._process.stdout in self._over:
                 self._read_last_words()
-                raise Failed(words.death(self._process.wait(), self._log))
+                raise Failed(death(self._process.wait(), self._log))
             ready = self._select(deadline)
             if not ready:
                 message = f"mysqlslap did not {doing} within {within_s:g} s"
@@ -178,7 +176,7 @@ class Mysqlslap:
         else:
             os.write(STANDARD_ERROR, data)
             self._log = (self._log + data.decode(errors="replace"))[-LOG_CHARACTERS:]
-            event = words.failure_in(self._log.rpartition("\n")[0])
+            event = failure_in(self._log.rpartition("\n")[0])
             if event is not None:
                 raise Failed(event)
 

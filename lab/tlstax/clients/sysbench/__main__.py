@@ -13,6 +13,8 @@ import sys
 
 from tlstax.clients.adapter import (
     Failed,
+    Laboratory,
+    LaboratoryGone,
     failure,
     has_begun,
     has_ended,
@@ -21,8 +23,7 @@ from tlstax.clients.adapter import (
     served,
     take_limits,
 )
-from tlstax.clients.laboratory import Laboratory, LaboratoryGone
-from tlstax.clients.sysbench import messages, program, tls_files
+from tlstax.clients.sysbench import demand, messages, program
 from tlstax.clients.sysbench.child import Launch, Sysbench
 from tlstax.clients.sysbench.demand import arguments, demand_of, password_line, version_is_asked_for
 from tlstax.clients.sysbench.messages import Reported
@@ -78,11 +79,11 @@ def _start(
     environment = {**found.environment(wanted.script.stock), "OPENSSL_CONF": os.devnull}
     if isinstance(job.tls, TlsOn):
         try:
-            tls_files.lay_out(directory, job.tls)
+            demand.lay_out(directory, job.tls)
         except OSError as error:
             text = f"{error.filename} cannot be read ({error.strerror})"
             raise Failed(failure("certificate", "job", text)) from None
-        environment["OPENSSL_CONF"] = str(directory / tls_files.OPENSSL_CONF)
+        environment["OPENSSL_CONF"] = str(directory / demand.OPENSSL_CONF)
     address = _numeric(job.endpoint) if isinstance(job.endpoint, TcpEndpoint) else None
     launch = Launch(
         program=found,

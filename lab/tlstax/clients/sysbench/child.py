@@ -16,10 +16,8 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
-from tlstax.clients.adapter import Failed, failure, settled_cpu
-from tlstax.clients.laboratory import STANDARD_INPUT, Laboratory
-from tlstax.clients.sysbench import failures
-from tlstax.clients.sysbench.messages import MESSAGE, Reported
+from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, settled_cpu
+from tlstax.clients.sysbench.messages import MESSAGE, Reported, death, failure_in, has_failed
 from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
@@ -154,12 +152,12 @@ class Sysbench:
     def _take_log(self) -> None:
         """Pass on what sysbench prints; when it gives up, learn why."""
         if not self._read_log():
-            raise Failed(failures.death(self._process.wait(), self._log))
-        if failures.has_failed(self._log):
+            raise Failed(death(self._process.wait(), self._log))
+        if has_failed(self._log):
             for _ in self._last_words():
                 self._read_log()
-            event = failures.failure_in(self._log)
-            raise Failed(event or failures.death(self._process.wait(), self._log))
+            event = failure_in(self._log)
+            raise Failed(event or death(self._process.wait(), self._log))
 
     def _read_log(self) -> bool:
         """Keep and pass on some of the log; False at its end."""
@@ -180,7 +178,7 @@ class Sysbench:
         if not data:
             while self._read_log():
                 pass
-            raise Failed(failures.death(self._process.wait(), self._log))
+            raise Failed(death(self._process.wait(), self._log))
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             try:

@@ -1,7 +1,7 @@
-"""The program that delays packets where the kernel cannot: `tlstax-tools link`, built with the engine.
+"""`tlstax-tools link`, built with the engine: delays packets where the kernel cannot, measures round trips.
 
 It runs on the client's processors. There it takes time from the client alone, which is waiting for packets
-anyway; on the server's it would take it from what is measured.
+anyway; on the server's it would take it from what is measured. No clock is read here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from tlstax.clients.engine import tool_command
-from tlstax.records.way import LinkUse
-from tlstax.specimens import processes
+from tlstax.plan.addresses import CLOSED_PORT, FAR_ADDRESS
+from tlstax.records.way import LinkUse, RoundTripTime
+from tlstax.specimens.processes import Launch, mortal, put_first, start
 from tlstax.specimens.sessions import Session
 from tlstax.study.factors import Distance
 from tlstax.support.errors import MachineFault
+from tlstax.support.plain_words import reason
 
 NAME = "tlstax-tools link"
 
@@ -99,10 +102,10 @@ class Link:
             listening.bind(str(path))
             listening.listen(1)
             command = [*link_command(), "carry", f"--socket={path}"]
-            launch = processes.Launch(command, log, dict(os.environ), self._cpus)
-            self._child = processes.start(launch, self._session.record)
+            launch = Launch(command, log, dict(os.environ), self._cpus)
+            self._child = start(launch, self._session.record)
             # A wire waits for nobody; a network card interrupts whoever runs.
-            processes.put_first(self._child.pid)
+            put_first(self._child.pid)
             listening.settimeout(ANSWER_TIMEOUT_S)
             try:
                 control, _ = listening.accept()
@@ -131,3 +134,41 @@ class Link:
 def _end_of(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     return lines[-1] if lines else ""
+
+
+SAMPLES = 9
+SAMPLES_WITH_JITTER = 49
+
+GRACE_S = 10.0
+
+_FOUND: TypeAdapter[RoundTripTime] = TypeAdapter(RoundTripTime)
+
+
+def measure_round_trip(entering: Sequence[str], distance: Distance) -> RoundTripTime:
+    """The round trip time from the place that is entered so. MachineFault where the far one is silent."""
+    samples = SAMPLES_WITH_JITTER if distance.jitter_ms else SAMPLES
+    timeout_s = GRACE_S + 2 * distance.rtt_ms / 1000
+    words = [
+        "rtt",
+        f"--to={FAR_ADDRESS}",
+        f"--port={CLOSED_PORT}",
+        f"--samples={samples}",
+        f"--timeout-s={timeout_s}",
+    ]
+    command = mortal([*entering, *link_command(), *words])
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            put_first(child.pid)
+            try:
+                out, err = child.communicate(timeout=timeout_s + GRACE_S)
+            finally:
+                child.kill()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineFault(f"the round trip could not be measured ({reason(error)})") from error
+    if child.returncode:
+        said = err.decode(errors="replace").strip().removeprefix(f"{NAME}: ")
+        raise MachineFault(f"the round trip could not be measured ({said or f'status {child.returncode}'})")
+    try:
+        return _FOUND.validate_json(out)
+    except ValidationError as error:
+        raise MachineFault("the round trip could not be measured (what was printed is not a time)") from error

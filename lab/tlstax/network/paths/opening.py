@@ -1,31 +1,39 @@
-"""Starts a path by its name: the programs between client and server, ready to carry connections."""
+"""Starts a path by its name: brought up until it carries, asked about each trial, and stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
-from tlstax.network.paths.design import Design
-from tlstax.network.paths.ends import Ends
+from tlstax.contract import TcpEndpoint
+from tlstax.network.paths.design import Design, Ends, Laid, Ports, Program
+from tlstax.network.paths.exchange import Exchange, exchange
 from tlstax.network.paths.haproxy import Haproxy
 from tlstax.network.paths.route import RunningPath
 from tlstax.network.paths.router import MODES, Router
-from tlstax.network.paths.running import Running
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
 from tlstax.records.trial import Specimen
-from tlstax.specimens import path_recipes, resolve, shelf
+from tlstax.records.way import PathObservation, PathPart
+from tlstax.specimens import catalogue, resolve, shelf
+from tlstax.specimens.manifest import Kept
+from tlstax.specimens.processes import free_ports
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.recipe import Recipe
-from tlstax.study.path_tls import SSH_CIPHERS
+from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
+from tlstax.support.here import LOOPBACK
 
 KINDS: dict[str, tuple[Recipe, Callable[[], Design]]] = {
-    **{name: (path_recipes.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
-    "stunnel": (path_recipes.STUNNEL, Stunnel),
-    "haproxy": (path_recipes.HAPROXY, lambda: Haproxy(tls=False)),
-    "haproxy-tls": (path_recipes.HAPROXY, lambda: Haproxy(tls=True)),
-    **{name: (path_recipes.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
+    **{name: (catalogue.OPENSSH, lambda name=name: Ssh(name)) for name in SSH_CIPHERS},  # type: ignore[misc]
+    "stunnel": (catalogue.STUNNEL, Stunnel),
+    "haproxy": (catalogue.HAPROXY, lambda: Haproxy(tls=False)),
+    "haproxy-tls": (catalogue.HAPROXY, lambda: Haproxy(tls=True)),
+    **{name: (catalogue.MYSQL_ROUTER, lambda name=name: Router(name)) for name in MODES},  # type: ignore[misc]
 }
 """What each level of `path` is made of; `direct` and `unix-socket` have no program."""
 
@@ -49,3 +57,137 @@ def open_path(name: str, ends: Ends) -> Iterator[RunningPath]:
         yield running
     finally:
         running.stop()
+
+
+STARTS = 3
+"""A port that was free a moment ago may be taken by now."""
+
+CARRIES_WITHIN_S = 15.0
+POLL_S = 0.05
+GREETING_BYTES = 5
+PROTOCOL_VERSION = 10
+"""The first byte of a server's greeting, behind a header of four bytes (MySQL Client/Server Protocol,
+HandshakeV10)."""
+
+
+class Running:
+    """A `RunningPath`. `start` it once; `stop` may be called twice."""
+
+    def __init__(self, name: str, kept: Kept, design: Callable[[], Design], ends: Ends) -> None:
+        self._name = name
+        self._kept = kept
+        self._new_design = design
+        self._design = design()
+        self._ends = ends
+        self._programs: list[Program] = []
+        self._directory: Path | None = None
+        self._laid: Laid | None = None
+        self._ports = Ports(0, 0, 0)
+
+    @property
+    def entry(self) -> TcpEndpoint:
+        """Where clients connect to, as seen from the client's place."""
+        return TcpEndpoint(host=self._laid.entry_host if self._laid else LOOPBACK, port=self._ports.entry)
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """All processes that carry its bytes."""
+        return tuple(pid for program in self._programs for pid in program.pids())
+
+    def start(self) -> None:
+        """Bring it up, and see it carry a server's greeting. MachineFault with what its log says."""
+        why = ""
+        for _ in range(STARTS):
+            try:
+                self._bring_up()
+            except MachineFault as fault:
+                why = fault.message
+                self.stop()
+            else:
+                return
+        raise MachineFault(f"the path {self._name} did not come up: {why}")
+
+    def stop(self) -> None:
+        """End its programs and remove its keys and logs."""
+        for program in reversed(self._programs):
+            program.stop()
+        self._programs = []
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
+
+    def restart(self, server_port: int) -> None:
+        """Start it again, towards this port of the server's. MachineFault when it does not come up."""
+        self.stop()
+        self._ends = replace(self._ends, server_port=server_port)
+        self._design = self._new_design()
+        self.start()
+
+    def begin(self) -> None:
+        """A trial begins: from now on its connections are counted. MachineFault when a program has died."""
+        parts = self._parts()
+        for part in parts:
+            if not part.alive:
+                raise MachineFault(f"{part.program} of the path {self._name} is no longer running")
+        self._design.connections(self._programs)
+
+    def observe(self) -> PathObservation:
+        """What it showed since `begin`."""
+        parts = self._parts()
+        connections = self._design.connections(self._programs) if self.is_alive() else None
+        broken = not all(part.alive for part in parts)
+        return PathObservation(
+            name=self._name,
+            specimen=self._kept.manifest.recipe.name,
+            version=self._kept.manifest.version,
+            parts=parts,
+            protection=self._design.protection,
+            said_by=self._design.said_by,
+            connections=connections,
+            entry_port=self._ports.entry,
+            server_port=self._ends.server_port,
+            log="\n".join(program.tail() for program in self._programs) if broken else "",
+        )
+
+    def is_alive(self) -> bool:
+        """Whether all its programs run."""
+        return bool(self._programs) and all(program.is_alive() for program in self._programs)
+
+    def _parts(self) -> tuple[PathPart, ...]:
+        return tuple(program.part() for program in self._programs)
+
+    def _bring_up(self) -> None:
+        self._directory = self._ends.session.new_directory()
+        # In another place nobody but us takes any.
+        self._ports = Ports(*free_ports(3))
+        laid = self._design.lay(self._directory, self._kept, self._ends, self._ports)
+        self._laid = laid
+        for place, plan in enumerate(laid.plans):
+            log = self._directory / f"{place}.log"
+            self._programs.append(Program(plan, self._kept, self._ends.session, log))
+            if laid.banner is not None and place == 0:
+                between = Exchange(self._ends.far_address, self._ports.between, least_bytes=len(laid.banner))
+                self._wait_for(between, laid.banner)
+        greeting = Exchange(laid.entry_host, self._ports.entry, least_bytes=GREETING_BYTES)
+        self._wait_for(greeting, None)
+        self._design.began(self._programs)
+        for program in self._programs:
+            program.expect()
+
+    def _wait_for(self, asked: Exchange, banner: bytes | None) -> None:
+        """Until the exchange, made from the client's place, brings the banner; None: a server's greeting."""
+        deadline = time.monotonic() + CARRIES_WITHIN_S
+        while time.monotonic() < deadline:
+            for program in self._programs:
+                if not program.is_alive():
+                    raise MachineFault(f"{program.plan.program.name} ended: {program.last_line()}")
+            said = exchange(self._ends.near.entering, asked)
+            if said.startswith(banner) if banner is not None else _is_greeting(said):
+                return
+            time.sleep(POLL_S)
+        lines = [line for program in self._programs if (line := program.last_line())]
+        raise MachineFault(f"no connection passed within {CARRIES_WITHIN_S:.0f} s: {'; '.join(lines)}")
+
+
+def _is_greeting(said: bytes) -> bool:
+    return len(said) >= GREETING_BYTES and said[GREETING_BYTES - 1] == PROTOCOL_VERSION

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlstax.network.paths.design import Laid, Ports
-from tlstax.network.paths.ends import Ends, Place
+from tlstax.network.paths.design import Ends, Laid, Place, Plan, Ports, Program, own_command, ran
 from tlstax.network.paths.exchange import Exchange, exchange
-from tlstax.network.paths.program import Plan, Program, own_command, ran
 from tlstax.specimens.manifest import Kept
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK

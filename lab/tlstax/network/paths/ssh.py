@@ -15,12 +15,12 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tlstax.network.paths.design import Laid, Ports
-from tlstax.network.paths.ends import Ends
-from tlstax.network.paths.program import Plan, Program
-from tlstax.specimens.keys import new_ssh_key
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.manifest import Kept
-from tlstax.study.path_tls import SSH_CIPHERS
+from tlstax.study.tls_levels import SSH_CIPHERS
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
@@ -172,3 +172,17 @@ def someone_else(users: Iterable[pwd.struct_passwd]) -> pwd.struct_passwd | None
     A small machine has accounts with /usr/sbin/nologin, and no such program.
     """
     return next((user for user in users if user.pw_uid != 0 and os.access(user.pw_shell, os.X_OK)), None)
+
+
+def new_ssh_key(file: Path) -> str:
+    """Make an Ed25519 key: the private one in `file` (mode 0600), the public one beside it and given back."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as private_file:
+        private_file.write(private)
+    file.with_suffix(".pub").write_bytes(public + b"\n")
+    return public.decode("ascii")

@@ -12,9 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlstax.network.paths.design import Laid, Ports
-from tlstax.network.paths.ends import Ends
-from tlstax.network.paths.program import Plan, Program
+from tlstax.network.paths.design import Ends, Laid, Plan, Ports, Program
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.manifest import Kept
 from tlstax.support.errors import MachineFault

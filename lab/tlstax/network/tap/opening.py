@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
-from tlstax.contract import TcpEndpoint
+from tlstax.contract import Job, TcpEndpoint
 from tlstax.network.tap.listening import MOST_FRAMES, Growing, Listening, Tally
 from tlstax.network.tap.relay import Hearer, Relay
 from tlstax.records.capture import Capture, Sender, Traffic
@@ -23,29 +22,8 @@ MOST_CONVERSATIONS = 16
 _AT_REST_WITHIN_S = 5.0
 
 
-class Tap(Protocol):
-    """A tap that is open: clients connect to `entry`."""
-
-    @property
-    def entry(self) -> TcpEndpoint:
-        """Where clients connect to."""
-        ...
-
-    def begin_window(self) -> None:
-        """The client stands still and is about to work: from now on it is the window."""
-        ...
-
-    def end_window(self, operations: int) -> None:
-        """The client has done N operations and stands still again."""
-        ...
-
-    def capture(self) -> Capture:
-        """What it has seen since it was opened."""
-        ...
-
-
-class RelayTap:
-    """A relay, and what is heard of the connections that pass through it."""
+class Tap:
+    """A relay to which clients connect, and what is heard of the connections that pass through it."""
 
     def __init__(self, server: TcpEndpoint, *, at: str | None = None) -> None:
         self._server_port = server.port
@@ -140,10 +118,47 @@ def open_tap(server: TcpEndpoint, *, at: str | None = None) -> Iterator[Tap]:
     `at` is the address where clients find it; left out, it is the server's own.
     """
     try:
-        tap = RelayTap(server, at=at)
+        tap = Tap(server, at=at)
     except OSError as error:
         raise MachineFault(f"a tap before {server.host} cannot listen ({reason(error)})") from error
     try:
         yield tap
     finally:
         tap.close()
+
+
+@dataclass
+class Captured:
+    """What the client is told, and what the tap saw; without a tap nothing is captured."""
+
+    job: Job
+    tap: Tap | None = None
+    capture: Capture | None = None
+
+    def begin_window(self) -> None:
+        """The client is about to work."""
+        if self.tap is not None:
+            self.tap.begin_window()
+
+    def end_window(self, operations: int) -> None:
+        """The client has done N operations."""
+        if self.tap is not None:
+            self.tap.end_window(operations)
+
+
+@contextmanager
+def capturing(captured: Captured) -> Iterator[None]:
+    """A tap between the job's client and its server while the block runs. MachineFault where none can be.
+
+    Clients on one machine reach the tap from any of its addresses, so none is prescribed.
+    """
+    endpoint = captured.job.endpoint
+    if not isinstance(endpoint, TcpEndpoint):
+        raise MachineFault("a tap cannot be put before a Unix socket")
+    with open_tap(endpoint) as tap:
+        captured.tap = tap
+        captured.job = captured.job.model_copy(update={"endpoint": tap.entry, "source_addresses": ()})
+        try:
+            yield
+        finally:
+            captured.capture, captured.tap = tap.capture(), None

@@ -10,6 +10,7 @@ from tlstax.report.formats.topics import after_groups, before_groups, last_secti
 from tlstax.report.overview import where_the_rest_is
 from tlstax.results.document import RunDocument
 from tlstax.stats.wording import capitalised
+from tlstax.support.untrusted import printable
 from tlstax.topics.answer.headline import headline
 from tlstax.topics.core import facts
 from tlstax.topics.core.groups import Column, Group, arranged, main_columns
@@ -24,7 +25,6 @@ from tlstax.topics.core.section import (
     opened,
 )
 from tlstax.topics.core.table import Table
-from tlstax.topics.core.untrusted import printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 

@@ -13,7 +13,7 @@ from tlstax.results.document import RunDocument
 from tlstax.stats.outcomes import series, shares, together, window_slices
 from tlstax.stats.wording import capitalised, subject_label
 from tlstax.study.factors import SERVER_FACTORS
-from tlstax.study.level_words import DURABILITY, changed_words
+from tlstax.study.level_names import DURABILITY_WORDS, changed_words
 from tlstax.support.grouping import grouped
 from tlstax.topics.core.figures import NOTHING
 from tlstax.topics.core.groups import Group, Row
@@ -109,7 +109,7 @@ def _in_force(record: TrialRecord) -> Iterator[str]:
     if server is not None and server.tls_versions is not None:
         yield f"took {server.tls_versions or 'no TLS'}"
     if server is not None and server.durability is not None:
-        yield DURABILITY.get(server.durability, server.durability)
+        yield DURABILITY_WORDS.get(server.durability, server.durability)
     if record.burned is not None and (calls := sum(record.burned.calls)):
         yield f"burned {sum(record.burned.asked_ns) / calls:,.10g} ns a call"
 
@@ -134,9 +134,9 @@ def _handshakes(records: Iterable[TrialRecord]) -> str:
     for record in records:
         client_counts = client_counts and not (record.job and record.job.driver)
         client += sum(seen.count for seen in record.done.lifetime.handshakes) if record.done else 0
-        delta = record.server.status_delta if record.server else {}
-        server_counts = server_counts and "Ssl_finished_accepts" in delta
-        server += delta.get("Ssl_finished_accepts", 0)
+        counted = record.server.counted("handshakes") if record.server else None
+        server_counts = server_counts and counted is not None
+        server += counted or 0
     sides = ((client, client_counts), (server, server_counts))
     said = [f"{number:,}" if counts else "did not say" for number, counts in sides]
     return f"client {said[0]}, server {said[1]}"

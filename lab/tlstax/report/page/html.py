@@ -25,13 +25,13 @@ from tlstax.stats.wording import capitalised, percent
 from tlstax.study import Study, study_toml
 from tlstax.study.labels import full_label
 from tlstax.support.text import counted
+from tlstax.support.untrusted import printable
 from tlstax.topics.advice.advise import Advice
 from tlstax.topics.advice.sections import advice_sections, share_words, use_words
 from tlstax.topics.answer.document import never_valid_words
 from tlstax.topics.answer.headline import causes, headline, said_of
 from tlstax.topics.core import facts, figures, outcome_names, palette
 from tlstax.topics.core.groups import Cell, Group, Row, arranged, cell, main_columns
-from tlstax.topics.core.untrusted import printable
 from tlstax.topics.distance.curves import claim_verdicts
 from tlstax.topics.flames import Draw
 from tlstax.topics.statements import verdict_lines

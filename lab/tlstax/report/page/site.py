@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tlstax.records.trial import Machine, RunHeader, ServerObservation, StoredRun, TrialRecord
 from tlstax.results.document import Finding, RunDocument
 from tlstax.stats.comparisons import counts_of
-from tlstax.stats.series import Frozen, frozen
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import full_label
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted
@@ -161,12 +161,12 @@ def _words(machine: Machine) -> str:
 
 def _figures(stored: StoredRun, document: RunDocument) -> Iterator[Figure]:
     study, decides = stored.header.study, document.design.deciding_outcome
-    valid: dict[Frozen, TrialRecord] = {}
+    valid: dict[CaseLevels, TrialRecord] = {}
     for record in stored.measured:
         if record.verdict.value == "valid" and record.trial.case.role == "treatment":
-            valid.setdefault(frozen(record.trial.case.levels), record)
+            valid.setdefault(record.trial.case.levels, record)
     treatments = (own for own in document.findings if own.role == "treatment")
-    for at, of_case in grouped(treatments, lambda own: frozen(own.case)).items():
+    for at, of_case in grouped(treatments, lambda own: own.case).items():
         first = valid.get(at)
         if first is not None and first.server is not None:
             by_outcome = {own.outcome: own for own in of_case}

@@ -25,7 +25,7 @@
 
 typedef unsigned long long Count;
 
-// As `specimens/burn_page.py` reads it. What is counted has a cache line of its own.
+// As `specimens/shared_pages.py` reads it. What is counted has a cache line of its own.
 struct page {
     Count amount_ns;
     Count unused[7];

@@ -25,7 +25,7 @@
 
 typedef unsigned long long Count;
 
-// As `specimens/lock_page.py` reads them.
+// As `specimens/shared_pages.py` reads them.
 enum kind { MUTEX = 1, READ, WRITE, SPIN, WAIT, WAKE };
 enum { OWN_FRAMES = 3, CALLERS = 5, SITES = 8190, LOCKS = 1 << 16, SIDE_SHIFT = 8 };
 

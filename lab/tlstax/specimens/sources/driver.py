@@ -12,13 +12,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from tlstax.specimens.catalogue import INSTALLING
 from tlstax.specimens.driver_recipes import RUN, files_of
 from tlstax.specimens.manifest import Part
-from tlstax.specimens.path_recipes import INSTALLING
 from tlstax.specimens.progress import Reporter
 from tlstax.specimens.recipe import AptPackages, DriverBuild, Recipe
 from tlstax.specimens.sources import apt, tool
-from tlstax.specimens.sources.place import Place
+from tlstax.specimens.sources.tool import Place
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
 

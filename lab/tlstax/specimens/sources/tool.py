@@ -1,9 +1,9 @@
-"""Running a package manager or a compiler: watched, ended in order, and never outliving us.
+"""Making a specimen: where, by which tool, of which files that were checked.
 
-A tool starts others, which the parent death signal does not reach. So the tool is the leader of a process
-group of its own, beside a watcher that reads from our end of a pipe: when we end, however it is, the pipe
-closes and the watcher kills the group. Ctrl-C reaches us alone; the group is asked to end (SIGTERM), then
-made to.
+A tool is watched, ended in order, and never outlives us. It starts others, which the parent death signal does
+not reach. So the tool is the leader of a process group of its own, beside a watcher that reads from our end
+of a pipe: when we end, however it is, the pipe closes and the watcher kills the group. Ctrl-C reaches us
+alone; the group is asked to end (SIGTERM), then made to.
 """
 
 from __future__ import annotations
@@ -14,13 +14,33 @@ import re
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlstax.specimens import processes
+from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
+
+
+@dataclass(frozen=True)
+class Place:
+    """`tree` becomes the specimen; `work` is removed afterwards; `downloads` is kept until it is whole.
+
+    `log` in `work` has what the tools said.
+    """
+
+    tree: Path
+    work: Path
+    downloads: Path
+
+    @property
+    def log(self) -> Path:
+        """What the tools said, all of it."""
+        return self.work / "log"
+
 
 WATCHED = 'exec 3<&0; { read -r _ <&3; kill -KILL 0; } & exec "$@" 3<&- </dev/null'
 LOOK_EVERY_S = 0.5
@@ -110,3 +130,31 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+
+
+def is_the_one(file: Path, sha256: str) -> bool:
+    """Whether the file is there and has this checksum."""
+    return file.is_file() and sha256_of(file) == sha256
+
+
+def check_sha256(file: Path, sha256: str, title: str) -> None:
+    """MachineFault when the file is another one; it is removed then, so that the next fetch gets it anew."""
+    if not is_the_one(file, sha256):
+        file.unlink(missing_ok=True)
+        raise MachineFault(
+            f"what was fetched as {title} is not the file that tlstax knows (its SHA-256 differs)",
+            remedy="it was removed: start again, and if it happens again, do not trust the registry",
+        )
+
+
+def unpack_tar(file: Path, into: Path) -> None:
+    """Unpack a tar archive of any compression. tarfile.TarError or OSError where it is damaged.
+
+    Python has filters against members that lead elsewhere from 3.11.4 on; Debian 12 has an older one. There,
+    that the archive is the one whose content is known has to do.
+    """
+    with tarfile.open(file) as archive:
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(into, filter="data")
+        else:
+            archive.extractall(into)  # noqa: S202 - its checksum was checked

@@ -16,10 +16,9 @@ from datasette.plugins import pm
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tlstax.report.run_tables import TABLES
-from tlstax.store.explore.chart import ratio_chart
 from tlstax.store.explore.guarded import guarded
-from tlstax.store.explore.questions import QUESTIONS
-from tlstax.store.row_tables import rows_of
+from tlstax.store.explore.questions import QUESTIONS, ratio_chart
+from tlstax.store.row_tables import table_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK, check_loopback
 
@@ -52,7 +51,7 @@ FIRST_COLUMNS = {
 
 HIDDEN = (
     *("kept_runs", "kept_trials", "row_definition"),
-    *map(rows_of, TABLES.values()),
+    *map(table_of, TABLES.values()),
 )
 """Tables that views are made of: they can be asked, and are not offered."""
 

@@ -9,20 +9,23 @@ from functools import cache
 from tlstax.contract import Workload
 from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
 from tlstax.study.level_names import WORKLOADS as NAMES
-from tlstax.study.workloads import people, ping, storm, sysbench_oltp, words
-from tlstax.study.workloads.bulk import Inserted, Rows, Sent
+from tlstax.study.workloads import statements
 from tlstax.study.workloads.effects import (
+    EMPTY,
+    KEPT,
+    TABLES,
     RowsChanged,
+    Shape,
     can_be_shared,
     draws_once,
     part_of,
+    put_back_sql,
     returns_rows,
     rows_changed,
     verb,
     writes,
 )
-from tlstax.study.workloads.sessions import Session
-from tlstax.study.workloads.tables import EMPTY, KEPT, TABLES, Shape, put_back_sql
+from tlstax.study.workloads.sized import Inserted, Rows, Sent, Session
 
 __all__ = [
     "EMPTY",
@@ -62,23 +65,25 @@ class _BuiltIn:
 
 
 _BUILT_IN = {
-    "point-select": _BuiltIn("sbtest", "point selects on kept connections", sysbench_oltp.point_select),
-    "reconnect": _BuiltIn("sbtest", "reconnecting for every point select", sysbench_oltp.reconnect),
-    "ping": _BuiltIn("sbtest", "pings on kept connections", ping.ping, reads_table=False),
-    "reconnect-ping": _BuiltIn("sbtest", "reconnecting for every ping", ping.reconnect, reads_table=False),
-    "storm": _BuiltIn("sbtest", "connection storms", storm.storm),
-    "select-range": _BuiltIn("sbtest", "selects of 100 rows by key", sysbench_oltp.select_range),
-    "insert": _BuiltIn("sbtest", "inserts of one row", sysbench_oltp.insert),
-    "update": _BuiltIn("sbtest", "updates of one row by key", sysbench_oltp.update),
-    "delete": _BuiltIn("sbtest", "deletes of one row by key", sysbench_oltp.delete),
-    "oltp-read-only": _BuiltIn("sbtest", "sysbench's read-only transactions", sysbench_oltp.read_only),
-    "oltp-read-write": _BuiltIn("sbtest", "sysbench's read-write transactions", sysbench_oltp.read_write),
-    "people-insert": _BuiltIn("people", "inserts into people", people.insert),
-    "people-select": _BuiltIn("people", "selects of all of people", people.select),
-    "people-update": _BuiltIn("people", "updates in people without an index", people.update),
-    "people-delete": _BuiltIn("people", "deletes from people without an index", people.delete),
-    "words-insert": _BuiltIn("words", "inserts of a word in one transaction", words.insert),
-    "words-execute": _BuiltIn("words", "the same inserts by execute()", words.execute),
+    "point-select": _BuiltIn("sbtest", "point selects on kept connections", statements.point_select),
+    "reconnect": _BuiltIn("sbtest", "reconnecting for every point select", statements.reconnect),
+    "ping": _BuiltIn("sbtest", "pings on kept connections", statements.ping, reads_table=False),
+    "reconnect-ping": _BuiltIn(
+        "sbtest", "reconnecting for every ping", statements.reconnect_ping, reads_table=False
+    ),
+    "storm": _BuiltIn("sbtest", "connection storms", statements.storm),
+    "select-range": _BuiltIn("sbtest", "selects of 100 rows by key", statements.select_range),
+    "insert": _BuiltIn("sbtest", "inserts of one row", statements.insert),
+    "update": _BuiltIn("sbtest", "updates of one row by key", statements.update),
+    "delete": _BuiltIn("sbtest", "deletes of one row by key", statements.delete),
+    "oltp-read-only": _BuiltIn("sbtest", "sysbench's read-only transactions", statements.read_only),
+    "oltp-read-write": _BuiltIn("sbtest", "sysbench's read-write transactions", statements.read_write),
+    "people-insert": _BuiltIn("people", "inserts into people", statements.people_insert),
+    "people-select": _BuiltIn("people", "selects of all of people", statements.people_select),
+    "people-update": _BuiltIn("people", "updates in people without an index", statements.people_update),
+    "people-delete": _BuiltIn("people", "deletes from people without an index", statements.people_delete),
+    "words-insert": _BuiltIn("words", "inserts of a word in one transaction", statements.words_insert),
+    "words-execute": _BuiltIn("words", "the same inserts by execute()", statements.words_execute),
 }
 
 

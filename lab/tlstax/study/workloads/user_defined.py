@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -21,9 +21,9 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.study.level_names import WORKLOADS
-from tlstax.study.workloads.sessions import Session
-from tlstax.study.workloads.tables import Shape
+from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT, WORKLOADS
+from tlstax.study.workloads.effects import Shape
+from tlstax.study.workloads.sized import Session
 from tlstax.support.text import closest
 
 Bound = int | Literal["rows"]
@@ -265,3 +265,26 @@ def _check_offsets(parameters: Mapping[str, UserParameter], shared: Mapping[str,
 def _quoted(sql: str) -> str:
     """A statement for a sentence, its beginning alone where it is long."""
     return f"'{sql}'" if len(sql) <= 60 else f"'{sql[:57]}...'"
+
+
+def reading_keys(table: str, column: str, low: int, high: int) -> dict[str, UserWorkload]:
+    """Selects of one key of this range: on connections that are kept, and each on one of its own.
+
+    The key alone is read, so that nothing of a row is kept or shown. The names have no backquote.
+    """
+    key, named = _braced(column), _braced(table)
+    sql = f"SELECT `{key}` FROM `{named}` WHERE `{key}` = {{key}}"  # noqa: S608 (no backquote)
+    drawn: dict[str, Any] = {"kind": "uniform_int", "low": low, "high": high}
+    operation = {"transactions": [{"statements": [{"sql": sql, "parameters": {"key": drawn}}]}]}
+    return {
+        name: UserWorkload.model_validate({"name": name, **how, **operation})
+        for name, how in (
+            (TABLE_SELECT, {"protocol": "prepared"}),
+            (TABLE_RECONNECT, {"reconnect": True}),
+        )
+    }
+
+
+def _braced(name: str) -> str:
+    """The name where braces stand for something."""
+    return name.replace("{", "{{").replace("}", "}}")

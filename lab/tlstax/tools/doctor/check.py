@@ -1,8 +1,9 @@
-"""One check of the machine: how it stands, what that means for measuring, and what would help."""
+"""A check of the machine: how it stands, what that means for measuring, what would help; and many as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -42,3 +43,39 @@ def guarded(name: str, look: Callable[[], Check]) -> Check:
         found, remedy = f"could not be looked at ({type(error).__name__}: {error})", ""
     meaning = "Unknown here; measuring may work all the same."
     return Check(name=name, status="limited", found=found, meaning=meaning, remedy=remedy)
+
+
+STATUSES = ("ok", "limited", "missing")
+LEAST_BESIDE, INDENT = 40, 4
+"""How many columns of words stand beside a check's name at the least; with fewer they stand below it."""
+
+
+def to_text(checks: Sequence[Check], width: int = 100) -> str:
+    """One block a check: what was found; where it is not as it should be, what that means and what helps."""
+    margin = max((len(check.name) for check in checks), default=0) + 2
+    blocks = [_block(check, margin, width) for check in checks]
+    counts = [(sum(check.status == status for check in checks), status) for status in STATUSES]
+    summary = ", ".join(f"{count} {status}" for count, status in counts)
+    return "\n".join([*blocks, "", summary]) + "\n"
+
+
+def to_json(checks: Sequence[Check]) -> str:
+    """The document of `doctor --json`, schema 1."""
+    return Diagnosis(checks=tuple(checks)).model_dump_json(indent=2) + "\n"
+
+
+def _block(check: Check, margin: int, width: int) -> str:
+    head = f"{check.status:<9}{check.name:<{margin}}"
+    parts = [check.found]
+    if check.status != "ok":
+        parts.append(check.meaning)
+        if check.remedy:
+            parts.append(f"What would help: {check.remedy}.")
+    below = width - len(head) < LEAST_BESIDE
+    indent = " " * (INDENT if below else len(head))
+    # A path is left whole, to be copied.
+    wrapper = textwrap.TextWrapper(width - len(indent), break_long_words=False, break_on_hyphens=False)
+    lines = [line for part in parts for line in wrapper.wrap(part)]
+    if below:
+        return "\n".join([head.rstrip(), *(indent + line for line in lines)])
+    return "\n".join((head if place == 0 else indent) + line for place, line in enumerate(lines))

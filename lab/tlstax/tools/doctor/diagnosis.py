@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tlstax.tools.doctor import counters, drivers, network, processor, profiling, programs, room
+from tlstax.tools.doctor import network, programs, resources
 from tlstax.tools.doctor.check import Check, guarded
 
 CHECKS: dict[str, Callable[[], Check]] = {
-    "/proc": room.processes,
-    "CPUs": processor.cpus,
-    "CPU frequency": processor.frequency,
-    "virtualisation": processor.virtualization,
-    "other load": processor.load,
-    "clock": processor.clock,
-    "memory": room.memory,
-    "disk": room.disk,
-    "runs": room.runs,
-    "file descriptors": room.file_descriptors,
+    "/proc": resources.processes,
+    "CPUs": resources.cpus,
+    "CPU frequency": resources.frequency,
+    "virtualisation": resources.virtualization,
+    "other load": resources.load,
+    "clock": resources.clock,
+    "memory": resources.memory,
+    "disk": resources.disk,
+    "runs": resources.runs,
+    "file descriptors": resources.file_descriptors,
     "ports": network.ports,
     "loopback addresses": network.loopback_addresses,
     "network namespaces": network.namespaces,
     "delay on a link": network.delay,
     "tunnel device": network.tunnel_device,
     "distance": network.distance,
-    "counters": counters.counting,
-    "profiler": profiling.profiler,
+    "counters": resources.counting,
+    "profiler": resources.profiler,
     "OpenSSL": programs.openssl,
     "load engine": programs.engine,
     "child processes": programs.child_control,
     "server": programs.server,
     "paths": programs.paths,
-    "drivers": drivers.drivers,
+    "drivers": programs.drivers,
     "fetching servers": programs.fetching,
 }
 

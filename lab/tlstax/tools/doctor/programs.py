@@ -1,4 +1,4 @@
-"""Checks of what is installed: OpenSSL, the engine, a server, and the means to fetch one."""
+"""Checks of what is installed: OpenSSL, the engine, a server, drivers, and the means to fetch them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import ctypes
 import shutil
 
 from tlstax.clients.engine import engine_command
-from tlstax.specimens import path_recipes, shelf
-from tlstax.specimens.apt_mirror import codename, configured_mirror
-from tlstax.specimens.catalogue import DEFAULT_SERVER, default_servers
+from tlstax.specimens import catalogue, shelf
+from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
+from tlstax.specimens.sources.apt import codename, configured_mirror
+from tlstax.specimens.sources.driver import PACKAGES
 from tlstax.study import listed
+from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.support.errors import MachineFault
 from tlstax.tools.doctor.check import Check
 
@@ -83,7 +85,7 @@ def server() -> Check:
 
 def paths() -> Check:
     """Which programs between client and server are there already, and which others this machine has."""
-    recipes = path_recipes.PATHS
+    recipes = catalogue.PATHS
     there = [recipe.name for recipe in recipes if shelf.present(recipe) is not None]
     absent = [recipe.name for recipe in recipes if recipe.name not in there]
     others = [words for words, program in OTHER_TUNNELS.items() if shutil.which(program)]
@@ -114,4 +116,31 @@ def fetching() -> Check:
     found = f"apt, dpkg-deb, a Debian archive and {mirror.keyrings[0].name}"
     return Check(
         name=name, status="ok", found=found, meaning="Servers can be fetched and their signatures checked."
+    )
+
+
+def drivers() -> Check:
+    """Which drivers are built already, and which cannot be built because a program is missing."""
+    built = [name for name in DRIVERS if shelf.present(RECIPES[name]) is not None]
+    programs = dict.fromkeys(program for driver in DRIVERS.values() for program in driver.needs)
+    missing = [program for program in programs if shutil.which(program) is None]
+    without = [
+        name
+        for name, driver in DRIVERS.items()
+        if name not in built and any(program in missing for program in driver.needs)
+    ]
+    there = [program for program in programs if program not in missing]
+    absent = f"; no {listed(missing)}" if missing else ""
+    if without:
+        meaning = f"{listed(without)} cannot be measured; all others are built when they are needed."
+    else:
+        meaning = "Every driver can be built when it is needed, by its own package manager."
+    return Check(
+        name="drivers",
+        status="limited" if without else "ok",
+        found=f"{len(built)} of {len(DRIVERS)} built; {listed(there)}{absent}",
+        meaning=meaning,
+        remedy=f"install {listed([PACKAGES.get(program, program) for program in missing])}"
+        if without
+        else "",
     )

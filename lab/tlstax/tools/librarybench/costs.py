@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from math import log
 
-from tlstax.records.slices import Slices
+from tlstax.records.window import Slices
 from tlstax.results.bench import BenchDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told, by_label
@@ -21,8 +21,7 @@ from tlstax.stats import slices as sliced
 from tlstax.stats import stats
 from tlstax.stats.wording import percent
 from tlstax.support.text import counted
-from tlstax.tools.librarybench.order import SLICE_S
-from tlstax.tools.librarybench.records import Negotiated, Run, Slice, Turns
+from tlstax.tools.librarybench.records import SLICE_S, Negotiated, Run, Slice, Turns
 from tlstax.tools.librarybench.split import SPLIT, SPLIT_COLUMNS, beside, sentences
 from tlstax.tools.librarybench.subjects import DONE_BY, SIDES, Side
 from tlstax.topics.core import columns

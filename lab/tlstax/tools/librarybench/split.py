@@ -14,8 +14,7 @@ from tlstax.results.document import Finding, RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.stats.wording import each, percent, with_ends
-from tlstax.study.level_names import CERTIFICATES, GROUPS
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import CERTIFICATES, GROUPS, key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted

@@ -9,8 +9,7 @@ from typing import Literal, cast
 from pydantic import PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.study.level_names import CERTIFICATES, Level
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import CERTIFICATES, Level, key_of
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
 

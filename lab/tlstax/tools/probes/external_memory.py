@@ -19,9 +19,10 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt
 
+from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen
-from tlstax.external.access import GuestAccess
+from tlstax.external.access import ExternalAccess
 from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
@@ -31,7 +32,7 @@ from tlstax.report.formats.terminal import printed_sections
 from tlstax.results.rows import Told
 from tlstax.run.bench import Bench, Needs
 from tlstax.run.external import QuietBench, open_quiet_bench
-from tlstax.run.gathering import ready_within_s
+from tlstax.run.trial_evidence import ready_within_s
 from tlstax.stats.pooling import Pooling
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
@@ -141,7 +142,7 @@ def _label(tls: Tls) -> str:
     return label_levels({"tls": tls})
 
 
-def external_memory(request: ExternalRequest, access: GuestAccess, watcher: Watcher) -> ExternalMemory:
+def external_memory(request: ExternalRequest, access: ExternalAccess, watcher: Watcher) -> ExternalMemory:
     """What connections cost there, in the rounds of `request`. Ctrl-C keeps those that are complete by then.
 
     UserMistake where its memory cannot be read, or it has no room; MachineFault where server or client
@@ -186,9 +187,9 @@ def _promise(step: int, *, steps: int) -> Promise:
     return Promise(kept=step * steps, used_by=f"{steps} steps of {counted(step, 'kept connection')}")
 
 
-def _check_readable(opened: QuietBench, access: GuestAccess) -> None:
+def _check_readable(opened: QuietBench, access: ExternalAccess) -> None:
     """UserMistake, with what would help, where the server's memory is out of reach."""
-    if opened.bench.far is not None or opened.bench.near is not None:
+    if opened.bench.server_clock.is_known:
         return
     why, remedy = "it runs on another machine", "give --server-host ssh://HOST, where it runs"
     if opened.near is not None:
@@ -250,11 +251,10 @@ class _Growth:
             share=self._opened / self._step / self._steps,
         )
         if tls == "off":
-            # The server's cache knows the account then, and asks for no password in the clear.
-            self._bench.server.is_alive()
+            self._bench.server.know_account()
         case = CaseLevels.of({"workload": "ping", "connections": self._step, "tls": tls})
         job = job_for(case, self._bench.terms, sequence=self._opened)
-        client = self.clients.enter_context(LoadClient(self._bench.command, job))
+        client = self.clients.enter_context(LoadClient(engine_command(), job))
         client.wait_ready(ready_within_s(job))
         client.slice(WORK_S, WORK_S + job.timeout_s + ready_within_s(job))
         self._opened += self._step

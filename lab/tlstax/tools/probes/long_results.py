@@ -18,15 +18,15 @@ from math import ceil
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
 
 from tlstax import __version__
+from tlstax.clients.choice import floor_specimen
 from tlstax.clients.engine import tool_command
-from tlstax.clients.floor import floor_specimen
 from tlstax.clients.program import LineProgram, ProgramFailure
 from tlstax.contract import Frozen
 from tlstax.observers.turn import turn
 from tlstax.plan.cpu_shares import AskedCpus
 from tlstax.results.bench import BenchDocument
 from tlstax.results.rows import Row, Told, by_label
-from tlstax.run.cpus import machine_of
+from tlstax.run.pilot import machine_of
 from tlstax.stats import stats
 from tlstax.support import interruption
 from tlstax.support.errors import Interrupted, MachineFault

@@ -1,4 +1,4 @@
-"""What a specimen's TLS can do, found by asking it: its own openssl, or a handshake of each version."""
+"""Every specimen that is known, as it stands now, and what its TLS can do, found by asking it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
-from tlstax.mysql import account_plugins, compressions
-from tlstax.mysql.database import TableContent
-from tlstax.specimens import processes, sessions
+from tlstax.mysql import server_facts
+from tlstax.mysql.table_rows import TableContent
+from tlstax.specimens import added, manifest, processes, sessions, shelf
+from tlstax.specimens.added import Added
+from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.server_build import ServerBuild, loader_of
-from tlstax.specimens.tls_library import TlsLibrary
-from tlstax.study import legacy_tls, workloads
-from tlstax.study.key_groups import KEY_GROUPS, group_name
+from tlstax.specimens.recipe import Kind, Recipe
+from tlstax.specimens.server_build import ServerBuild, TlsLibrary, loader_of
+from tlstax.study import tls_levels, workloads
+from tlstax.study.tls_levels import KEY_GROUPS, group_name
+from tlstax.support.checksums import sha256_of
+from tlstax.support.directories import data_dir, specimens_dir
 from tlstax.support.errors import MachineFault, TlstaxError
 from tlstax.support.plain_words import reason
 
@@ -111,7 +115,7 @@ def of_server(build: ServerBuild) -> Facts:
             server.prepare_table(TableContent(rows=1, seed=1))
             found = tuple(filter(None, (_handshake(server, version) for version in VERSIONS)))
             with closing(server.admin()) as admin:
-                plugins, agreed = account_plugins.read(admin), compressions.read(admin)
+                plugins, agreed = server_facts.account_plugins(admin), server_facts.compressions(admin)
             return Facts(
                 account_plugins=plugins,
                 compressions=agreed,
@@ -149,7 +153,7 @@ def _negotiated(server: PrivateServer, version: TlsVersion, *, resumption: bool)
         tls=TlsOn(
             min_version=version,
             max_version=version,
-            cipher_list=legacy_tls.cipher_list(version),
+            cipher_list=tls_levels.cipher_list(version),
             resumption=resumption,
         ),
         workload=workloads.built_in("reconnect", server.table_name, 1),
@@ -227,3 +231,105 @@ def _span(versions: tuple[str, ...]) -> str:
     if versions == between and len(versions) > 1:
         return f"TLS {versions[0]}–{versions[-1]}"
     return f"TLS {', '.join(versions)}"
+
+
+Status = Literal["ready", "absent", "broken"]
+
+
+class Listed(Frozen):
+    """One specimen. `version` and `sha256` (of its program) are empty where only fetching it shows them.
+
+    `reason` says why it is broken; `tls` is None where it was never asked.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    version: str
+    origin: str
+    sha256: str = ""
+    status: Status
+    reason: str = ""
+    bytes: int | None = None
+    path: str = ""
+    parts: dict[str, str] = {}
+    tls: Facts | None = None
+
+
+class Listing(Frozen):
+    """The document that `specimens list --json` prints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    specimens: tuple[Listed, ...]
+
+
+def listing() -> Listing:
+    """The catalogue in its order, then what was added."""
+    catalogue = tuple(map(of_recipe, RECIPES.values()))
+    return Listing(specimens=catalogue + tuple(map(of_added, added.entries())))
+
+
+def of_recipe(recipe: Recipe) -> Listed:
+    """A specimen of the catalogue."""
+    known = Listed(
+        name=recipe.name,
+        kind=recipe.kind,
+        title=recipe.title,
+        version=recipe.version,
+        origin=recipe.source.origin,
+        status="absent",
+    )
+    path = specimens_dir() / recipe.name
+    reason = shelf.broken(recipe)
+    if reason:
+        return known.model_copy(update={"status": "broken", "reason": reason, "path": str(path)})
+    kept = manifest.read(path)
+    if kept is None:
+        return known
+    if shelf.present(recipe) is None:
+        outdated = "it was made by another tlstax, of other parts"
+        return known.model_copy(update={"status": "broken", "reason": outdated, "path": str(path)})
+    return known.model_copy(
+        update={
+            "version": kept.manifest.version,
+            "sha256": kept.sha256(),
+            "status": "ready",
+            "bytes": kept.manifest.size_bytes,
+            "path": str(kept.program),
+            "parts": kept.manifest.versions(),
+            "tls": read(path),
+        }
+    )
+
+
+def of_added(entry: Added) -> Listed:
+    """A specimen that the user added; its files are the user's, so they take no room of ours."""
+    reason = changed(entry)
+    return Listed(
+        name=entry.name,
+        kind="server",
+        title=f"{entry.version} of this machine",
+        version=entry.version,
+        origin="this machine",
+        sha256=entry.sha256,
+        status="broken" if reason else "ready",
+        reason=reason,
+        path=entry.mysqld,
+        tls=read(added_facts(entry.name)),
+    )
+
+
+def changed(entry: Added) -> str:
+    """Why an added server is not what it was when it was added; empty when it is."""
+    try:
+        now = sha256_of(Path(entry.mysqld))
+    except OSError as error:
+        return f"{entry.mysqld} cannot be read ({error.strerror})"
+    return "" if now == entry.sha256 else f"{entry.mysqld} was changed since it was added"
+
+
+def added_facts(name: str) -> Path:
+    """Where what an added server said is kept."""
+    return data_dir() / "added" / name

@@ -18,10 +18,9 @@ from tlstax.results.interval import Interval
 from tlstax.stats.programs import ProgramLines, connected
 from tlstax.stats.programs import Topic as ProgramTopic
 from tlstax.stats.remedies import Remedy, entry_for, reload_for
-from tlstax.study.level_names import CERTIFICATES
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import CERTIFICATES, key_of
 from tlstax.study.mixes import CHEAPEST_KEY
-from tlstax.study.workloads.sessions import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
+from tlstax.study.workloads.sized import FEW_STATEMENTS, MOST_BYTES, MOST_STATEMENTS
 from tlstax.support.text import counted
 from tlstax.topics.advice.measured import Measured
 

@@ -10,6 +10,7 @@ from tlstax.plan.advice_studies import Changes
 from tlstax.results.interval import Interval
 from tlstax.stats.series import Series
 from tlstax.study import Level
+from tlstax.study.factors import CaseLevels
 
 SERVER_CPU, TIME = "server_cpu_us_per_op", "latency_mean_us"
 
@@ -77,8 +78,8 @@ def measured(run: Series, changes: Changes, outcome: str, *, luck: float = 0.0) 
     The ratio of another key is taken by way of plaintext on both processes.
     """
     added: dict[str, Level] = {name: levels[0] for name, levels in run.study.factors.items()}
-    now = {**changes.now, **added}
-    changed = {name: {**levels, **added} for name, levels in changes.changed.items()}
+    now = CaseLevels.of({**changes.now, **added})
+    changed = {name: CaseLevels.of({**levels, **added}) for name, levels in changes.changed.items()}
     logs_now, logs_kept = run.logs(now, outcome), run.logs(changed["pool"], outcome)
     if not logs_now or not logs_kept:
         return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from tlstax.contract import TlsView
-from tlstax.records import own_sentences
 from tlstax.records import public_texts as texts
-from tlstax.records.public_fields import Fields, Public, always, form, out
+from tlstax.records.public_texts import Fields, Public, always, form, out
 from tlstax.results.inspection import (
     Asked,
     Certificate,
@@ -44,8 +43,8 @@ def redacted(found: Advice) -> Advice:
 @cache
 def _said(text: str) -> str:
     """What of a sentence is ours; lines to paste, for servers and for drivers, are known one by one."""
-    said = text if text in _lines() else own_sentences.ours(text, _ROOMS, texts.is_term)
-    return NAME if said is None else said.replace(own_sentences.LEFT_OUT, NAME)
+    said = text if text in _lines() else texts.ours(text, _ROOMS, texts.is_term)
+    return NAME if said is None else said.replace(texts.LEFT_OUT, NAME)
 
 
 @cache

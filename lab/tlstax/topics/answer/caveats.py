@@ -7,10 +7,10 @@ from statistics import fmean
 
 from tlstax.plan import at_work
 from tlstax.plan.admission import turns_apart, without_room
+from tlstax.plan.advice_studies import stand_in_for
 from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
-from tlstax.plan.stand_ins import stand_in_for
-from tlstax.records.external import ExternalServer
+from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.stats import stats
@@ -21,8 +21,7 @@ from tlstax.stats.series import Values
 from tlstax.stats.wording import known_to, percent, signed_percent
 from tlstax.study import Study
 from tlstax.study.labels import full_label, group_label, label_levels
-from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM
-from tlstax.study.level_words import key_of
+from tlstax.study.level_names import DIRECT, KEPT_BESIDE_MADE, RECONNECTING, STORM, key_of
 from tlstax.study.mixes import Mix
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.prediction.model import SERVER_CPU
@@ -288,8 +287,8 @@ def _retransmitted(trials: Sequence[TrialRecord]) -> Iterator[str]:
         )
 
 
-COUNTED = ("Com_select", "Com_insert", "Com_update", "Com_delete", "Com_replace")
-"""What a server counts of statements that read and write (reference manual, "Server Status Variables")."""
+COUNTED = ("select", "insert", "update", "delete", "replace")
+"""The commands that read and write."""
 
 
 SELECT_BYTES, MANY = 120, 1000
@@ -375,7 +374,8 @@ def others_per_s(stored: StoredRun) -> float | None:
         reads = case.levels.workload in {kept for kept, _ in KEPT_BESIDE_MADE}
         if window is None or not window.status_delta or not reads or record.failure:
             continue
-        counted = sum(window.status_delta.get(name, 0) for name in COUNTED)
+        commands = record.commands_in_window
+        counted = sum(commands.get(name, 0) for name in COUNTED)
         others += counted - record.watched_operations
         watched_s += window.took_s
     return max(0.0, others / watched_s) if watched_s else None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
 from tlstax.contract import Counts, ErrorCount, ErrorEvent, Frozen, Job, PhaseWire, Ready
-from tlstax.records.burned import Burned
 from tlstax.records.capture import Capture
 from tlstax.records.profiles.stacks import Profile
-from tlstax.records.slices import Slices, Together
 from tlstax.records.trial import (
     MappedLibrary,
     RunHeader,
@@ -18,7 +17,7 @@ from tlstax.records.trial import (
     StoredRun,
     TrialRecord,
 )
-from tlstax.records.window import Window
+from tlstax.records.window import Burned, Slices, Together, Window
 from tlstax.stats.outcomes import outcomes
 from tlstax.study import Role
 from tlstax.study.factors import CaseLevels
@@ -101,6 +100,11 @@ def exported(stored: StoredRun) -> ExportedRun:
         stopped_because=stored.stopped_because,
         trials=tuple(_trial(record) for record in stored.trials),
     )
+
+
+def export_text(stored: StoredRun) -> str:
+    """A run with everything in it as one JSON document, on one line."""
+    return json.dumps(exported(stored).model_dump(mode="json"), ensure_ascii=False)
 
 
 def _trial(record: TrialRecord) -> ExportedTrial:

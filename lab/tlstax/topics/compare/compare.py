@@ -14,7 +14,7 @@ from tlstax.results.rows import Row
 from tlstax.stats.judgements import judge
 from tlstax.stats.limits import CONFIDENCE, Limits, confidence_of_each, worst
 from tlstax.stats.outcomes import OUTCOMES
-from tlstax.stats.series import Logs, Series, frozen, series_of
+from tlstax.stats.series import Logs, Series, series_of
 from tlstax.study import Case
 from tlstax.study.labels import full_label
 from tlstax.support.errors import UserMistake
@@ -220,4 +220,4 @@ def _key(case: Case, same_throughout: frozenset[str]) -> Key:
 
 
 def _hashable(value: object) -> object:
-    return frozen(value) if isinstance(value, Mapping) else value
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value

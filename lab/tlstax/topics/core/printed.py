@@ -13,8 +13,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.support.untrusted import printable, printable_lines
 from tlstax.topics.core.table import GAP
-from tlstax.topics.core.untrusted import printable, printable_lines
 
 WIDEST_NAME = 36
 

@@ -19,7 +19,7 @@ from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import ClaimVerdict, Interval
 from tlstax.results.rows import More, Row, RowSet, Told
-from tlstax.stats.series import LADDER, Logs, Series, difference, frozen
+from tlstax.stats.series import LADDER, Logs, Series, difference
 from tlstax.stats.wording import capitalised
 from tlstax.study import GrowthClaim, Levels, within, workloads
 from tlstax.study.factors import CaseLevels
@@ -96,7 +96,7 @@ class Teller:
             yield from self._growth({rtt: steps[rtt] for rtt in points})
 
     def _times_ms(self, levels: CaseLevels) -> dict[int, float]:
-        makes = spending.makes_connections(levels, self.series.study)
+        makes = self.series.study.workload_of(levels).makes_connections
         times_us = spending.column(self.series, levels, CONNECT_US if makes else OPERATION_US)
         return {block: us * 1e-3 for block, us in times_us.items()}
 
@@ -110,11 +110,11 @@ class Teller:
 
     def _common(self, role: str, levels: CaseLevels, rtt: Levels, more: Mapping[str, More]) -> dict[str, Any]:
         """What all rows of a case and of plaintext have, at this distance or at any."""
-        makes = spending.makes_connections(levels, self.series.study)
+        makes = self.series.study.workload_of(levels).makes_connections
         return {
             "role": role,
-            "case": {**dict(frozen(levels, RTT)), **rtt},
-            "baseline": {**dict(frozen(self.series.own_baseline(levels), RTT)), **rtt},
+            "case": levels.without(RTT) | rtt,
+            "baseline": self.series.own_baseline(levels).without(RTT) | rtt,
             "label": spending.treatment_label(levels, self.series.study),
             "more": {KIND: "connection" if makes else "statement", **more},
         }
@@ -181,7 +181,7 @@ class Teller:
         and that is no part of what keeping one saves.
         """
         study, every = self.series.study, list(spending.first_processes(self.series))
-        made = [levels for levels in every if spending.makes_connections(levels, study)]
+        made = [levels for levels in every if study.workload_of(levels).makes_connections]
         kept = [levels for levels in every if levels not in made]
         fewest = {
             server: min(int(levels.get(LADDER, 1)) for levels in own)
@@ -267,7 +267,7 @@ def trend(found: Interval, nothing: float) -> Trend:
 def _steps(series: Series) -> Iterator[Steps]:
     """The cases of every treatment by their distance, the shortest first, in the plan's order."""
     treated = (at for at in spending.first_processes(series) if not series.study.is_baseline(at))
-    for several in grouped(treated, lambda levels: frozen(levels, RTT)).values():
+    for several in grouped(treated, lambda levels: levels.without(RTT)).values():
         yield dict(sorted({spending.rtt_of(levels): levels for levels in several}.items()))
 
 
@@ -316,7 +316,7 @@ def curves_of(told: Iterable[Row]) -> list[Curve]:
     """The curves of a run, from its rows."""
     of_curves = (row for row in told if row.role in {POINT, GROWTH})
     curves = []
-    for own in grouped(of_curves, lambda row: (frozen(row.case, RTT), row.word(KIND))).values():
+    for own in grouped(of_curves, lambda row: (row.case.without(RTT), row.word(KIND))).values():
         growth = [row for row in own if row.role == GROWTH]
         points = _by_distance(row for row in own if row.role == POINT)
         curves.append(Curve(points, RowSet(growth) if growth else None))

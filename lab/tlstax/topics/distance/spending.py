@@ -8,12 +8,11 @@ from math import log, log10
 
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import INSTANCE
-from tlstax.stats.series import LADDER, Frozen, Series, frozen
+from tlstax.stats.series import LADDER, Series
 from tlstax.stats.wording import MINUS, alike, set_ends, with_ends
-from tlstax.study import Levels, Study
+from tlstax.study import Study
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.labels import label_levels
-from tlstax.study.level_names import STORM
 from tlstax.support.text import with_commas
 from tlstax.topics.core import figures
 from tlstax.topics.core.table import Number
@@ -39,13 +38,6 @@ ByBlock = Mapping[int, float]
 """A value for each block."""
 
 
-def makes_connections(case: CaseLevels, study: Study) -> bool:
-    """Whether operations of this case make connections: a storm's, or those that reconnect."""
-    name = case.workload
-    own = study.workloads.get(name)
-    return own.reconnect if own is not None else name in {STORM, RECONNECT}
-
-
 def first_processes(series: Series) -> Iterator[CaseLevels]:
     """The levels of all cases but the twins', which show nothing of their own, in the plan's order."""
     for case in series.cases.values():
@@ -53,19 +45,19 @@ def first_processes(series: Series) -> Iterator[CaseLevels]:
             yield case.levels
 
 
-def place_of(levels: Levels, study: Study) -> Frozen:
+def place_of(levels: CaseLevels, study: Study) -> CaseLevels:
     """What neighbours share that are measured beside each other, whatever they do: server and distance."""
-    return frozen(levels, *study.baseline, *_HOW)
+    return levels.without(*study.baseline, *_HOW)
 
 
-def treatment_of(levels: Levels, study: Study) -> Frozen:
+def treatment_of(levels: CaseLevels, study: Study) -> CaseLevels:
     """What is done to the connection: the levels in which a case may differ from its baseline."""
-    return frozen({name: levels[name] for name in study.baseline if name in levels})
+    return levels.only(*study.baseline)
 
 
-def treatment_label(levels: Levels, study: Study) -> str:
+def treatment_label(levels: CaseLevels, study: Study) -> str:
     """What a treatment is called, where it stands beside others of its server; what is usual is not said."""
-    treatment = treatment_of(levels, study)
+    treatment = treatment_of(levels, study).items()
     return label_levels({name: level for name, level in treatment if level != _USUAL.get(name)}, study)
 
 
@@ -84,21 +76,17 @@ def kept_beside(made: CaseLevels, kept: Sequence[CaseLevels], study: Study) -> C
     beside = [levels for levels in kept if place_of(levels, study) == place]
     like = [levels for levels in beside if treatment_of(levels, study) == treatment]
     if not like:
-        bulk = _without_handshake(treatment)
-        like = [levels for levels in beside if _without_handshake(treatment_of(levels, study)) == bulk]
+        bulk = treatment.without(*_HANDSHAKE)
+        like = [levels for levels in beside if treatment_of(levels, study).without(*_HANDSHAKE) == bulk]
     wanted = made.get(LADDER, 1)
     return min(
         like, key=lambda levels: (levels.get(LADDER, 1) != wanted, levels.get(LADDER, 1)), default=None
     )
 
 
-def _without_handshake(treatment: Frozen) -> Frozen:
-    return tuple((name, level) for name, level in treatment if name not in _HANDSHAKE)
-
-
 def column(series: Series, levels: CaseLevels, outcome: str) -> dict[int, float]:
     """The outcome in each block that has it."""
-    blocks = series.values.get(frozen(levels), {})
+    blocks = series.values.get(levels, {})
     return {block: values[outcome] for block, values in blocks.items() if outcome in values}
 
 

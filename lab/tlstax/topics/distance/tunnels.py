@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet, Told
-from tlstax.stats.series import Frozen, Series, difference, frozen
+from tlstax.stats.series import Series, difference
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import DIRECT, PATHS
@@ -110,12 +110,12 @@ def rows(run: Run) -> Iterator[Row]:
                         yield from (row.model_copy(update={"caveats": said}) for row in own)
 
 
-def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
+def _places(series: Series, *, many: bool) -> dict[CaseLevels, list[Way]]:
     """All ways by server and distance, with `many` connections at a time alone, else the quietest."""
     study = series.study
 
     def makes(levels: CaseLevels) -> bool:
-        return spending.makes_connections(levels, study)
+        return study.workload_of(levels).makes_connections
 
     def loudness(case: CaseLevels) -> tuple[bool, int]:
         return case.workload != RECONNECT, case.connections
@@ -126,7 +126,7 @@ def _places(series: Series, *, many: bool) -> dict[Frozen, list[Way]]:
         if not many or loudness(levels)[1] >= (MANY if makes(levels) else SEVERAL)
     ]
     kept = [levels for levels in cases if not makes(levels)]
-    places: dict[Frozen, list[Way]] = {}
+    places: dict[CaseLevels, list[Way]] = {}
     by_way = grouped(cases, lambda at: (spending.place_of(at, study), spending.treatment_of(at, study)))
     for (place, _), own in by_way.items():
         made = min(filter(makes, own), key=loudness, default=None)
@@ -148,7 +148,7 @@ def _worth(series: Series, tunnel: Way, rival: Way, measure: Measure) -> Iterato
     d, e = series.pooling.difference(saved), series.pooling.difference(lost)
     signs = {(1, 1): "below", (-1, -1): "above", (1, -1): "always", (-1, 1): "never"}
     verdict = signs.get((_sign(d), _sign(e)), "inconclusive")
-    label = spending.treatment_label(dict(frozen(rival.made, PATH)), series.study)
+    label = spending.treatment_label(rival.made.without(PATH), series.study)
 
     def row(outcome: str, unit: str, found: Interval | None, value: float | None = None) -> Row:
         return Row(
@@ -251,7 +251,7 @@ class Worth(RowSet):
 
 def worths_of(told: Sequence[Row]) -> list[Worth]:
     """The rows of a run, by who is compared, and in what."""
-    pairs = grouped(told, lambda row: (row.word(MEASURE), frozen(row.case), frozen(row.baseline)))
+    pairs = grouped(told, lambda row: (row.word(MEASURE), row.case, row.baseline))
     return [Worth(own) for own in pairs.values()]
 
 
@@ -304,9 +304,9 @@ def sentences(_: Run, told: Sequence[Row]) -> Iterator[str]:
 
 
 TITLES: dict[Measure, str] = {
-    "time": "When a tunnel is worth it in place of the server's own TLS: in time",
-    "many": "When a tunnel is worth it in place of the server's own TLS: in time with many at a time",
-    "CPU": "When a tunnel is worth it in place of the server's own TLS: in CPU time",
+    "time": "In time, in place of the server's own TLS",
+    "many": "In time with many at a time, in place of the server's own TLS",
+    "CPU": "In CPU time, in place of the server's own TLS",
 }
 HEADS = ("saved per\nconnection", "lost per\nstatement", "worth it with how many\nstatements a connection")
 READINGS: dict[Measure, str] = {

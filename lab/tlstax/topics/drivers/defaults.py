@@ -13,11 +13,10 @@ from typing import Any
 
 from tlstax.records.trial import TrialRecord
 from tlstax.results.rows import Row, Told
-from tlstax.stats.outcomes import is_statement
-from tlstax.stats.series import Frozen, Series, frozen
+from tlstax.stats.series import Series
 from tlstax.stats.stats import geometric_mean
 from tlstax.study import Case, Study
-from tlstax.study.client_kinds.known import kind_of
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import driver_label, driver_words, shared_options
 from tlstax.study.level_names import UNSET
@@ -58,10 +57,10 @@ class Observed:
     commands_per_op: dict[str, float] = field(default_factory=dict)
 
 
-def observed(records: Iterable[TrialRecord]) -> dict[Frozen, Observed]:
+def observed(records: Iterable[TrialRecord]) -> dict[CaseLevels, Observed]:
     """For each case (controls with their baseline) with a valid trial whose connections were asked."""
     asked = (r for r in records if r.verdict.value == "valid" and r.ready is not None and r.ready.negotiated)
-    cases = grouped(asked, lambda record: frozen(record.trial.case.levels))
+    cases = grouped(asked, lambda record: record.trial.case.levels)
     return {at: _observed(trials) for at, trials in cases.items()}
 
 
@@ -84,10 +83,10 @@ def _commands(trials: Sequence[TrialRecord]) -> dict[str, float]:
     for record in trials:
         if record.window is not None and record.done is not None:
             operations += record.watched_operations
-            counted.update({n: x for n, x in record.window.status_delta.items() if is_statement(n)})
+            counted.update(record.commands_in_window)
     if not operations:
         return {}
-    return {name.removeprefix("Com_"): times / operations for name, times in counted.most_common()}
+    return {name: times / operations for name, times in counted.most_common()}
 
 
 def is_left_alone(case: Case) -> bool:
@@ -101,17 +100,17 @@ def own_options(case: CaseLevels, study: Study) -> Mapping[str, str]:
     return case.without(*shared).options
 
 
-def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Row]:
+def rows(series: Series, observations: Mapping[CaseLevels, Observed]) -> Iterator[Row]:
     """Every case of a driver that was left alone and has a valid trial, in the plan's order.
 
     The value is the number of statements that the server counted for an operation, None where it was not
     watched; a row of the role "driver command" has the same of one kind of statements.
     """
     for case in series.cases.values():
-        seen = observations.get(frozen(case.levels))
+        seen = observations.get(case.levels)
         if seen is None or not is_left_alone(case):
             continue
-        blocks = series.values.get(frozen(case.levels), {}).values()
+        blocks = series.values.get(case.levels, {}).values()
         statements = [values["statements_per_op"] for values in blocks if "statements_per_op" in values]
         common: dict[str, Any] = {
             "outcome": "statements_per_op",

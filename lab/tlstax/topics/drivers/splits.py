@@ -20,7 +20,7 @@ from typing import Any
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, RowSet
 from tlstax.stats.pooling import Pooling
-from tlstax.stats.series import LADDER, Frozen, Series, frozen
+from tlstax.stats.series import LADDER, Series
 from tlstax.stats.wording import (
     MANY_TIMES,
     MINUS,
@@ -32,6 +32,7 @@ from tlstax.stats.wording import (
     with_ends,
 )
 from tlstax.study import Case, Published, Study, within
+from tlstax.study.factors import CaseLevels
 from tlstax.study.labels import driver_label, driver_words, other_workload
 from tlstax.study.level_names import OPTION
 from tlstax.support.grouping import grouped
@@ -66,7 +67,7 @@ class _Place:
     """The drivers' cases on one server and under one workload, and what was observed of them."""
 
     cases: Sequence[Case]
-    observations: Mapping[Frozen, Observed]
+    observations: Mapping[CaseLevels, Observed]
     study: Study
 
     def options(self, case: Case) -> Mapping[str, str]:
@@ -74,7 +75,7 @@ class _Place:
         return own_options(case.levels, self.study)
 
     def encrypts(self, case: Case) -> str:
-        return self.observations[frozen(case.levels)].encrypts
+        return self.observations[case.levels].encrypts
 
     def are_alike(self, one: Case, other: Case) -> bool:
         """Whether both were encrypted, or neither, so that what they differ by is not encryption."""
@@ -86,7 +87,7 @@ class _Place:
         return next((other for other in same if self.options(other) == options), None)
 
 
-def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Row]:
+def rows(series: Series, observations: Mapping[CaseLevels, Observed]) -> Iterator[Row]:
     """A split for each driver as it is, against the study's baseline where that is on the same server.
 
     Each begins with the row of its "operation": what one takes with the first case of its chain, and beside
@@ -94,7 +95,7 @@ def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Ro
     each the difference of two cases, with its share of the whole; then the whole, "together". Without an
     older driver there is neither a ratio nor a whole, and a whole that may be nothing has no shares.
     """
-    known = (c for c in series.cases.values() if is_left_alone(c) and frozen(c.levels) in observations)
+    known = (c for c in series.cases.values() if is_left_alone(c) and c.levels in observations)
     for own in grouped(known, _place).values():
         place = _Place(own, observations, series.study)
         old = next((case for case in own if case.role == "baseline"), None)
@@ -108,7 +109,7 @@ def rows(series: Series, observations: Mapping[Frozen, Observed]) -> Iterator[Ro
 def us_per_op(series: Series, case: Case) -> dict[int, float]:
     """What an operation takes in each block, on each of the connections, from the operations a second."""
     connections = int(case.levels.get(LADDER, 1))
-    values = series.values.get(frozen(case.levels), {})
+    values = series.values.get(case.levels, {})
     return {
         block: connections * 1e6 / found["ops_per_s"]
         for block, found in values.items()
@@ -116,10 +117,10 @@ def us_per_op(series: Series, case: Case) -> dict[int, float]:
     }
 
 
-def _place(case: Case) -> Frozen:
+def _place(case: Case) -> CaseLevels:
     """What the cases of a chain share: all but the driver and its options."""
     options = (name for name in case.levels if name.startswith(OPTION))
-    return frozen(case.levels, "client", *options)
+    return case.levels.without("client", *options)
 
 
 def _chain(case: Case, old: Case | None, place: _Place) -> tuple[list[Case], list[str]]:

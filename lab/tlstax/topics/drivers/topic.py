@@ -11,7 +11,6 @@ from tlstax.plan.order import cases
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
 from tlstax.results.rows import Row, Told
-from tlstax.stats.series import frozen
 from tlstax.study import Case, Study
 from tlstax.study.labels import driver_label, full_label
 from tlstax.support.grouping import grouped
@@ -172,8 +171,8 @@ def _chart(told: Told) -> Iterator[Charts]:
 
     With more than can be told apart, the first ones are drawn; the table has all.
     """
-    by_case = grouped(told.of(role=SLICE), lambda row: frozen(row.case))
-    drawable = [row for row in told.of(role=WARM_UP) if len(by_case[frozen(row.case)]) > 1]
+    by_case = grouped(told.of(role=SLICE), lambda row: row.case)
+    drawable = [row for row in told.of(role=WARM_UP) if len(by_case[row.case]) > 1]
     drawn = drawable[:MOST_LINES]
     if not drawn:
         return
@@ -186,7 +185,7 @@ def _chart(told: Told) -> Iterator[Charts]:
                 f"{row.label}, after {own.number(ELAPSED) or 0.0:.1f} s: "
                 f"{figures.quantity(own.value or 0.0, 'us')} ({own.word(TRIALS)} trials)",
             )
-            for own in by_case[frozen(row.case)]
+            for own in by_case[row.case]
         ]
         style = Style(row.label, palette.level_ink(place).light, palette.level_shape(place))
         lines.append(Line(style, tuple(points)))

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from tlstax.results.inspection import Certificate, Concern, Danger, InspectedServer, Use, key_bits
 from tlstax.stats.remedies import Remedy, entry_for
-from tlstax.study.key_groups import group_name
-from tlstax.study.workloads.sessions import FEW_STATEMENTS
+from tlstax.study.tls_levels import group_name
+from tlstax.study.workloads.sized import FEW_STATEMENTS
 from tlstax.support.text import counted, enumerated, shortened
 
 SOON = timedelta(days=30)
@@ -54,7 +54,7 @@ SLOW_KEYS = {
 GROUPS_FIRST = "P-256 first in the clients' groups: Groups = P-256:X25519:P-384:P-521 in their openssl.cnf"
 """What spares clients the second ClientHello, and slow key exchanges."""
 
-CONNECTIONS, HANDSHAKES = "Connections", "Ssl_finished_accepts"
+CONNECTIONS, HANDSHAKES, ASKED = "connections", "handshakes", "statements"
 
 
 def path(chain: Sequence[Certificate]) -> tuple[Certificate, ...]:
@@ -422,8 +422,8 @@ def use(
     done = {name: value - before.get(name, 0) for name, value in after.items()}
     if any(value < 0 for value in done.values()):
         return None
-    if "Questions" in done:
-        done["Questions"] = max(0, done["Questions"] - own_statements)
+    if ASKED in done:
+        done[ASKED] = max(0, done[ASKED] - own_statements)
 
     def rate(counter: str) -> float | None:
         return done[counter] / over_s if counter in done else None
@@ -434,11 +434,11 @@ def use(
     return Use(
         over_s=over_s,
         connects_per_s=done[CONNECTIONS] / over_s,
-        statements_per_s=rate("Questions"),
-        statements_per_connect=share("Questions", CONNECTIONS),
+        statements_per_s=rate(ASKED),
+        statements_per_connect=share(ASKED, CONNECTIONS),
         tls_share=share(HANDSHAKES, CONNECTIONS),
-        resumed_share=share("Ssl_session_cache_hits", HANDSHAKES),
-        received_bytes_per_s=rate("Bytes_received"),
-        sent_bytes_per_s=rate("Bytes_sent"),
-        aborted_connects_per_s=rate("Aborted_connects"),
+        resumed_share=share("session_lookups", HANDSHAKES),
+        received_bytes_per_s=rate("received_bytes"),
+        sent_bytes_per_s=rate("sent_bytes"),
+        aborted_connects_per_s=rate("aborted_connects"),
     )

@@ -25,7 +25,7 @@ from tlstax.results.inspection import (
     WhoConnects,
 )
 from tlstax.stats.wording import percent
-from tlstax.study.key_groups import group_name
+from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, duration, enumerated, shortened
 from tlstax.topics.core.printed import Pasted, aligned, printed, styled

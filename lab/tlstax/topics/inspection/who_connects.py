@@ -29,8 +29,8 @@ from tlstax.results.inspection import (
 )
 from tlstax.stats.programs import all_programs
 from tlstax.stats.remedies import Remedy, entry_for
-from tlstax.study.key_groups import group_name
 from tlstax.study.product import product_of
+from tlstax.study.tls_levels import group_name
 from tlstax.support.text import enumerated
 from tlstax.topics.inspection.concerns import is_for
 from tlstax.topics.inspection.known_drivers import KnownDriver, KnownDrivers

@@ -21,11 +21,11 @@ import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.records.predicted import Scaling
+from tlstax.records.beforehand import Scaling
 from tlstax.records.trial import RunHeader, StoredRun
 from tlstax.results.interval import Interval
 from tlstax.stats.contrasts import PROCESSES
-from tlstax.stats.series import BlockRow, block_rows, frozen
+from tlstax.stats.series import BlockRow, block_rows
 from tlstax.stats.stats import geometric_mean
 from tlstax.study import Levels, Study
 from tlstax.study.factors import CaseLevels
@@ -320,13 +320,13 @@ def measured_mixes(
 
     With a `server` those of that one alone, where it was a factor.
     """
-    by_case = grouped((row for row in rows if row.role != "control"), lambda row: frozen(row.levels))
+    by_case = grouped((row for row in rows if row.role != "control"), lambda row: row.levels)
     mixes = []
     for own in by_case.values():
         case = own[0].levels
         mix = Mix.of(case)
         if mix is not None and (server is None or case.server in {None, server}):
-            beside = by_case.get(frozen({**own[0].levels, **baseline}), [])
+            beside = by_case.get(own[0].levels | baseline, [])
             mixes.append(_measured(mix, case, own, beside))
     return tuple(mixes)
 

@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from tlstax.contract import Frozen
-from tlstax.records.predicted import Scaling
+from tlstax.records.beforehand import Scaling
 from tlstax.stats.contrasts import PROCESSES
 from tlstax.study import Level, Study, load_study, override
 from tlstax.topics.prediction.model import (

@@ -39,8 +39,8 @@ from tlstax.study.level_names import (
     DEFAULT_CERTIFICATE,
     DIRECT,
     authority_key,
+    key_of,
 )
-from tlstax.study.level_words import key_of
 from tlstax.study.mixes import P256, Mix
 
 CONNECTION, STATEMENT, KIB = "connection", "statement", "KiB"

@@ -13,13 +13,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tlstax.contract import Frozen
-from tlstax.records.predicted import Scaling
+from tlstax.records.beforehand import Scaling
 from tlstax.results.interval import Interval
 from tlstax.results.rows import Row
 from tlstax.stats.wording import alike, each, number, percent, set_ends, signed, with_ends
 from tlstax.study import load_study
-from tlstax.study.level_names import DEFAULT_AUTH, DIRECT
-from tlstax.study.level_words import chain_words, key_of
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT, chain_words, key_of
 from tlstax.study.mixes import CHEAPEST_KEY, P256, Mix
 from tlstax.study.published import ALIKE_WITHIN
 from tlstax.support.errors import UserMistake

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tlstax.plan.validation_mixes import DrawnMix
-from tlstax.records.predicted import PredictedCase, PredictedOutcome, Predictions
+from tlstax.plan.prediction_studies import DrawnMix
+from tlstax.records.beforehand import PredictedCase, PredictedOutcome, Predictions
 from tlstax.records.trial import StoredRun
 from tlstax.results.document import RunDocument
 from tlstax.results.interval import Interval

@@ -28,7 +28,6 @@ from tlstax.study import (
     PROCESSOR_COLUMNS,
     Choice,
     Level,
-    Levels,
     Part,
     ProcessorColumn,
     ProcessorTable,
@@ -38,6 +37,7 @@ from tlstax.study import (
     within,
 )
 from tlstax.study import Column as SideColumn
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.core import columns
 from tlstax.topics.core.columns import Column
 
@@ -136,7 +136,7 @@ class Side:
     shown: Shown
 
     @property
-    def levels(self) -> Levels | None:
+    def levels(self) -> CaseLevels | None:
         """The levels of its case; None where none was run."""
         return self.records[0].trial.case.levels if self.records else None
 
@@ -413,7 +413,7 @@ def _operations(found: Side) -> int | None:
     return rounds.pop() if len(rounds) == 1 else None
 
 
-def _floor(levels: Levels | None, name: str, series: Series) -> float | None:
+def _floor(levels: CaseLevels | None, name: str, series: Series) -> float | None:
     """From the control of this very case, or of the nearest one under the same workload."""
     if levels is None:
         return None

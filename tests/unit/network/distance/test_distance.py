@@ -13,8 +13,8 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.run_command import study_of
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import TcpEndpoint
-from tlstax.network.distance import netem
-from tlstax.network.distance.places import Places, _places
+from tlstax.network.distance import making
+from tlstax.network.distance.opening import Places, _places
 from tlstax.network.paths.route import Route
 from tlstax.plan.addresses import FAR_ADDRESS, NEAR_ADDRESSES
 from tlstax.plan.order import cases
@@ -28,7 +28,7 @@ from tlstax.plan.timing import (
 )
 from tlstax.records.way import LinkUse, RoundTripTime
 from tlstax.run.external import check_external
-from tlstax.run.route_guard import LINK_DIED, Travelled, travelling
+from tlstax.run.trial_evidence import LINK_DIED, Travelled, travelling
 from tlstax.study import Level, load_study, override
 from tlstax.study.factors import CaseLevels, Distance
 from tlstax.support.errors import MachineFault, UserMistake
@@ -38,14 +38,14 @@ DONE: Any = subprocess.CompletedProcess([], 1, b"", b"Traceback\nOSError: out of
 
 
 def test_each_end_has_half_of_the_round_trip() -> None:
-    parameters = netem.parameters(45, 0, 0)
-    assert parameters == {"delay": 22_500, "limit": netem.LIMIT_PACKETS}
-    assert netem.parameters(0.5, 0, 0)["delay"] == 250
+    parameters = making.netem_parameters(45, 0, 0)
+    assert parameters == {"delay": 22_500, "limit": making.LIMIT_PACKETS}
+    assert making.netem_parameters(0.5, 0, 0)["delay"] == 250
 
 
 def test_a_rate_is_told_in_bytes_and_jitter_never_without_one() -> None:
-    assert netem.parameters(1, 0, 8)["rate"] == 1_000_000
-    shaken = netem.parameters(10, 2.5, 0)
+    assert making.netem_parameters(1, 0, 8)["rate"] == 1_000_000
+    shaken = making.netem_parameters(10, 2.5, 0)
     assert (shaken["delay"], shaken["jitter"]) == (5_000, 2_500)
     # Without a rate, netem lets packets overtake each other.
     assert shaken["rate"] == 2**32 - 1

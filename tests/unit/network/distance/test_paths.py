@@ -19,7 +19,7 @@ from tlstax.records.way import PathObservation, PathPart
 from tlstax.stats.wording import negotiated
 from tlstax.study import Case, load_study
 from tlstax.study.factors import CaseLevels
-from tlstax.study.path_tls import is_of_client, tls_at_server
+from tlstax.study.tls_levels import is_of_client, tls_at_server
 from tlstax.support.errors import UserMistake
 
 PLAIN = next(case for case in cases(load_study("tax")) if case.levels.get("tls") == "off")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.records.profiles.perf_script import parse
+from tlstax.records.profiles.perf_script import parse, readable
 from tlstax.records.profiles.stacks import CUT_OFF, KERNEL, UNKNOWN, Frame, Side, SideProfile, frames
-from tlstax.records.profiles.symbol_names import readable
 
 RECORDED = Path(__file__).parent / "recorded"
 SERVER, CLIENT, OTHER = 4001, 4002, 4003
@@ -119,6 +118,30 @@ def test_the_work_that_perf_causes_and_other_processes_are_left_out() -> None:
     )
     other = sample("clone (libc.so.6)", pid=OTHER)
     assert stacks(own + other) == {}
+
+
+def fork(child: int, parent: int) -> str:
+    return f" {parent} PERF_RECORD_FORK({child}:{child}):({parent}:{parent})"
+
+
+def test_what_a_servers_processes_have_started_is_the_servers() -> None:
+    """Those that were there before are told of as well, in the beginning."""
+    lines = [
+        fork(SERVER, 1),
+        fork(4005, SERVER),
+        fork(OTHER, CLIENT),
+        *sample("main (postgres)", pid=4005),
+        *sample("main (postgres)", pid=SERVER),
+        *sample("main (engine)", pid=OTHER),
+        fork(4006, 4005),
+        *sample("main (postgres)", pid=4006),
+        fork(4005, 1),
+        *sample("main (cron)", pid=4005),
+    ]
+    sides = parse(lines, PIDS, ["server"]).sides
+    assert sum(sides["server"].stacks.values()) == 3
+    assert sides["client"].stacks == {}
+    assert sum(parse(lines, PIDS).sides["server"].stacks.values()) == 1
 
 
 def test_equal_stacks_are_counted_together_and_lost_samples_by_number() -> None:

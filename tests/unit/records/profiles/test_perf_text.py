@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlstax.records.profiles.perf_script import parse
+from tlstax.records.profiles.perf_script import LONGEST_NAME, parse, readable
 from tlstax.records.profiles.stacks import Side, frames
-from tlstax.records.profiles.symbol_names import LONGEST_NAME, readable
 
 PIDS: dict[int, Side] = {4001: "server", 4002: "client"}
 WITHIN_S = 5.0

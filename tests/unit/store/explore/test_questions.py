@@ -11,11 +11,9 @@ import pytest
 
 from fake_trials import fake_run
 from kept_runs import keep
-from tlstax.cli.runs_command import write_rows
-from tlstax.store import Store
-from tlstax.store.explore.chart import MOST_ROWS, ratio_chart
+from tlstax.store import Store, row_tables
 from tlstax.store.explore.guarded import guarded
-from tlstax.store.explore.questions import QUESTIONS
+from tlstax.store.explore.questions import MOST_ROWS, QUESTIONS, ratio_chart
 from tlstax.study import along_paths, load_study, override
 from tlstax.topics.answer.document import document
 from turned_runs import in_turns_and_watched
@@ -29,7 +27,7 @@ def filled(store: Store) -> Store:
     run = in_turns_and_watched()
     keep(store, run)
     store.finish(run.header.run, "complete", "")
-    write_rows(store, run)
+    row_tables.write(store, run.header.run, row_tables.rows_of(run))
     return store
 
 
@@ -77,7 +75,7 @@ def test_a_run_along_paths_is_no_answer_to_what_distance_adds(store: Store) -> N
     run = fake_run(study, invalid=False, number_of_blocks=2)
     keep(store, run)
     store.finish(run.header.run, "complete", "")
-    write_rows(store, run)
+    row_tables.write(store, run.header.run, row_tables.rows_of(run))
     assert answered(store, "what-does-distance-add") == []
     assert answered(store, "what-does-a-tunnel-add")
 

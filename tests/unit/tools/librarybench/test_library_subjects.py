@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from tlstax.support.errors import UserMistake
-from tlstax.tools.librarybench.order import ROUNDS, blocks
-from tlstax.tools.librarybench.program import LibraryJob
+from tlstax.tools.librarybench.measure import LibraryJob
+from tlstax.tools.librarybench.records import ROUNDS, blocks
 from tlstax.tools.librarybench.subjects import KINDS, USUAL, Asked, subjects
 
 

@@ -9,12 +9,20 @@ import pytest
 from probed_drivers import asked, driver, gathered
 from tlstax.records.capture import Conversation, Frame, Hello, Sender, TlsSeen, Traffic
 from tlstax.tools.probes.drivers.driver_facts import known_login
-from tlstax.tools.probes.drivers.login_wire import WireLogin
 from tlstax.tools.probes.drivers.logins import Trial, login_of, plain_words, way_over_tls
-from tlstax.tools.probes.drivers.probe_document import DriverRow, ProbeDocument, ProbedThere
 from tlstax.tools.probes.drivers.probe_reading import driver_row
 from tlstax.tools.probes.drivers.probe_table import probe_text
-from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome, Refusal, TlsAsked
+from tlstax.tools.probes.drivers.probed import (
+    Cache,
+    DriverRow,
+    Login,
+    LoginOutcome,
+    ProbeDocument,
+    ProbedThere,
+    Refusal,
+    TlsAsked,
+)
+from tlstax.tools.probes.drivers.relays import WireLogin
 from tlstax.topics.inspection.known_drivers import KnownLogin
 
 CACHING = "caching_sha2_password"

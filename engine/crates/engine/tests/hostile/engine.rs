@@ -29,7 +29,8 @@ const ORDINARY_BYTES: u64 = 32 * MEBIBYTE;
 #[derive(Debug)]
 pub struct Ending {
     done: Option<Done>,
-    error: Option<ErrorEvent>,
+    /// What ended it early.
+    pub error: Option<ErrorEvent>,
     /// Errors that ended nothing.
     pub told: Vec<ErrorEvent>,
     status: ExitStatus,

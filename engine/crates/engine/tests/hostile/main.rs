@@ -10,6 +10,7 @@ mod man_in_the_middle;
 mod messages;
 mod order;
 mod oversized;
+mod postgres;
 mod refusals;
 mod server;
 mod silence;

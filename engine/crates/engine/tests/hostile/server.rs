@@ -119,7 +119,8 @@ impl Peer {
         Ok((number, payload))
     }
 
-    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+    /// Fills `bytes` from what the client says next.
+    pub fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         match &mut self.tls {
             Some(tls) => tls.read_exact(bytes),
             None => self.bare.read_exact(bytes),
@@ -169,6 +170,11 @@ impl Peer {
     pub fn start_tls(&mut self, config: &Arc<ServerConfig>) -> io::Result<()> {
         self.greet()?;
         self.read()?;
+        self.shake_hands(config)
+    }
+
+    /// Makes the handshake.
+    pub fn shake_hands(&mut self, config: &Arc<ServerConfig>) -> io::Result<()> {
         let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
         let mut tls = StreamOwned::new(tls, self.bare.try_clone()?);
         while tls.conn.is_handshaking() {

@@ -5,11 +5,11 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use tlstax_client::Failure;
 use tlstax_client::clock::now_ns;
 use tlstax_contract::CompressedBytes;
-use tlstax_wire::command;
 
 use super::READS_AT_ONCE;
 use crate::recorder::{Crossed, Phase};
 use crate::round_trips::RoundTrips;
+use crate::session::Session;
 use crate::shared::ThreadState;
 use crate::transport::{IoResult, Transport};
 
@@ -34,6 +34,8 @@ pub(super) struct Line {
     pub(super) transport: Transport,
     /// Whether there may be something to read.
     pub(super) readable: bool,
+    /// Whether the server has closed its end: nothing new will happen there that could be reported.
+    has_ended: bool,
     /// How much of what is outgoing was written.
     written: usize,
     pub(super) begun_ns: u64,
@@ -63,12 +65,21 @@ impl Line {
             number,
             transport: Transport::new(socket),
             readable: false,
+            has_ended: false,
             written: 0,
             begun_ns: now_ns,
             phase_ns: now_ns,
             round_trips: RoundTrips::default(),
             settled: Settled::default(),
         })
+    }
+
+    /// The socket became ready in this way.
+    #[inline]
+    pub(super) fn became_ready(&mut self, flags: EventFlags) {
+        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        self.has_ended |= flags.intersects(ended);
+        self.readable |= self.has_ended || flags.contains(EventFlags::IN);
     }
 
     /// Writes what is outgoing; false when the socket does not take all of it yet.
@@ -91,7 +102,7 @@ impl Line {
         self.round_trips.sent();
         // The answer to what has just been sent will make the socket ready anew (epoll(7), edge
         // triggered), so there is no need to try and read before.
-        self.readable = false;
+        self.readable = self.has_ended;
         Ok(true)
     }
 
@@ -133,10 +144,10 @@ impl Line {
         .map_err(Failure::connecting)
     }
 
-    pub(super) fn say_goodbye(&mut self, now_ns: u64, out: &mut Vec<u8>) {
+    pub(super) fn say_goodbye(&mut self, now_ns: u64, session: &Session, out: &mut Vec<u8>) {
         self.begin_phase(now_ns);
         out.clear();
-        command::quit(out);
+        session.goodbye(out);
         // A server that is gone already needs no goodbye.
         let _ = self.transport.write(out);
     }

@@ -10,17 +10,14 @@ mod asking;
 mod line;
 mod opening;
 
-use std::sync::Arc;
-
+use rustix::event::epoll::EventFlags;
 use tlstax_client::Failure;
 use tlstax_client::clock::now_ns;
 use tlstax_tls::{Connection as TlsConnection, SavedSession};
-use tlstax_wire::{
-    Capabilities, DiscardRows, Login, LoginReport, ResponseParser, Violation, WireError,
-};
 
 use crate::recorder::Phase;
 use crate::script::{Round, Script};
+use crate::session::Session;
 use crate::shared::{Shared, ThreadState};
 use crate::values::Values;
 use asking::Open;
@@ -40,11 +37,11 @@ enum State {
     Closed,
     /// The SYN is out. Leaves when the socket becomes writable.
     Connecting(Line),
-    /// The greeting is due, or the answer to a login packet. Leaves when the login says so.
+    /// A word of the server's on the way to the first statement is due. Leaves when the session says so.
     LoggingIn(Line),
     /// TLS handshake messages go back and forth. Leaves when the library says that it is done.
     Handshaking(Line),
-    /// The login is done. Leaves when the round ends with it, or something fails.
+    /// The server takes statements. Leaves when the round ends with it, or something fails.
     Open(Open),
     /// Goodbye was said, and it is left to the server to hang up. Leaves when it has.
     Parting(Line),
@@ -82,12 +79,12 @@ impl State {
 enum Milestone {
     /// The socket is connected.
     Connected,
-    /// The server has taken the SSLRequest, and the handshake may begin.
+    /// The TLS handshake may begin.
     StartTls,
     /// The handshake is done.
     Encrypted,
-    /// The server has said OK.
-    LoggedIn(LoginReport),
+    /// The server takes statements.
+    LoggedIn,
 }
 
 /// Which round a connection makes.
@@ -122,11 +119,10 @@ struct Work {
     operation: usize,
     step: usize,
     refusal: Option<Failure>,
-    login: Login,
+    session: Session,
     out: Vec<u8>,
-    statement_ids: Vec<u32>,
     values: Values,
-    session: Option<SavedSession>,
+    tls_session: Option<SavedSession>,
 }
 
 impl Work {
@@ -162,11 +158,10 @@ impl Connection {
                 operation: 0,
                 step: 0,
                 refusal: None,
-                login: Login::new(Arc::clone(&shared.access.login))?,
+                session: Session::new(&shared.access, &shared.script)?,
                 out: Vec::new(),
-                statement_ids: vec![0; shared.script.templates.len()],
                 values: Values::default(),
-                session: None,
+                tls_session: None,
             },
         })
     }
@@ -219,7 +214,6 @@ impl Connection {
             open.line.begin_phase(now_ns);
             return self.next_step(thread);
         }
-        self.work.login.reset();
         self.work.out.clear();
         self.state = State::Connecting(Line::connect(self.number, now_ns, thread)?);
         Ok(Advance::Waiting)
@@ -231,16 +225,16 @@ impl Connection {
     /// The connection's end.
     pub fn proceed(
         &mut self,
-        readable: bool,
+        flags: EventFlags,
         thread: &mut ThreadState,
     ) -> Result<Advance, Failure> {
         if let Some(line) = self.state.line() {
-            line.readable |= readable;
+            line.became_ready(flags);
         }
         loop {
             let milestone = match &mut self.state {
                 State::Closed => None,
-                State::Connecting(line) => Some(line.finish_connect(thread)?),
+                State::Connecting(line) => Some(line.finish_connect(&mut self.work, thread)?),
                 State::LoggingIn(line) => line.log_in(&mut self.work, thread)?,
                 State::Handshaking(line) => line.shake_hands(&mut self.work, thread)?,
                 State::Open(open) => {
@@ -254,8 +248,8 @@ impl Connection {
             };
             match milestone {
                 None => return Ok(Advance::Waiting),
-                Some(Milestone::LoggedIn(report)) => {
-                    self.pass(Milestone::LoggedIn(report), thread)?;
+                Some(Milestone::LoggedIn) => {
+                    self.pass(Milestone::LoggedIn, thread)?;
                     return self.next_step(thread);
                 }
                 Some(milestone) => self.pass(milestone, thread)?,
@@ -269,7 +263,7 @@ impl Connection {
             self.state = match milestone {
                 Milestone::Connected | Milestone::Encrypted => State::LoggingIn(line),
                 Milestone::StartTls => State::Handshaking(line.over_tls(&self.work, thread)?),
-                Milestone::LoggedIn(report) => State::Open(Open::new(line, &report)),
+                Milestone::LoggedIn => State::Open(Open::new(line)),
             };
         }
         Ok(())
@@ -293,11 +287,11 @@ impl Connection {
         advance
     }
 
-    /// Hangs up as MySQL's own client does: `COM_QUIT`, no TLS close alert, close(2).
+    /// Hangs up as MySQL's own client does: its goodbye, no TLS close alert, close(2).
     pub fn close(&mut self, thread: &mut ThreadState) {
         let started_ns = now_ns();
         if let Some(mut line) = std::mem::take(&mut self.state).into_line() {
-            line.say_goodbye(started_ns, &mut self.work.out);
+            line.say_goodbye(started_ns, &self.work.session, &mut self.work.out);
             self.leave(line, thread);
         }
         thread.recorder.phase(Phase::Close, now_ns() - started_ns);
@@ -307,7 +301,7 @@ impl Connection {
     /// which [`Connection::proceed`] waits. That is not timed.
     pub fn part(&mut self) {
         if let Some(mut line) = std::mem::take(&mut self.state).into_line() {
-            line.say_goodbye(now_ns(), &mut self.work.out);
+            line.say_goodbye(now_ns(), &self.work.session, &mut self.work.out);
             self.state = State::Parting(line);
         }
     }
@@ -345,7 +339,7 @@ impl Connection {
     fn drop_line(&mut self, mut line: Line, thread: &mut ThreadState) {
         line.settle(thread);
         if let Some(session) = line.transport.tls().and_then(TlsConnection::take_session) {
-            self.work.session = Some(session);
+            self.work.tls_session = Some(session);
         }
         if let Some(lingering) = &mut thread.lingering {
             lingering.keep(line.transport, &thread.epoll, now_ns());
@@ -358,18 +352,4 @@ impl Connection {
             line.settle(thread);
         }
     }
-}
-
-/// An error where the server said what it was not asked: its goodbye, which is an ERR packet, or
-/// anything else.
-fn nothing_more(rest: &[u8]) -> Result<(), Failure> {
-    if rest.is_empty() {
-        return Ok(());
-    }
-    let mut parser = ResponseParser::text(Capabilities::default());
-    let error = match parser.feed(rest, &mut DiscardRows) {
-        Err(goodbye @ WireError::Server(_)) => goodbye,
-        _ => Violation::OutOfTurn("more than it was asked for").into(),
-    };
-    Err(error.into())
 }

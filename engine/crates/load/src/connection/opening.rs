@@ -1,17 +1,18 @@
-//! A line on its way to the server's OK: TCP, greeting, TLS handshake, authentication.
+//! A line on its way to the first statement: TCP, greeting, TLS handshake, authentication.
 
-use tlstax_client::{Access, Failure, connect_result};
+use tlstax_client::{Failure, connect_result};
 use tlstax_tls::{Connection as TlsConnection, Context, HandshakeStatus};
-use tlstax_wire::{Algorithm, Login, LoginReport, LoginStep};
 
 use super::line::Line;
-use super::{Milestone, READS_AT_ONCE, Work, nothing_more};
+use super::{Milestone, READS_AT_ONCE, Work};
 use crate::recorder::Phase;
+use crate::session::{Channel, Opening, Session};
 use crate::shared::ThreadState;
 
 impl Line {
     pub(super) fn finish_connect(
         &mut self,
+        work: &mut Work,
         thread: &mut ThreadState,
     ) -> Result<Milestone, Failure> {
         connect_result(self.transport.socket()).map_err(Failure::connecting)?;
@@ -21,8 +22,13 @@ impl Line {
             self.round_trips.counted(1);
         }
         self.end_phase(Phase::TcpConnect, self.begun_ns, thread);
-        // The server speaks first, but not before the client's last word of that handshake is there.
-        self.round_trips.sent();
+        if work.session.begin(&mut work.out)? == Opening::StartTls {
+            return Ok(Milestone::StartTls);
+        }
+        if work.out.is_empty() {
+            // The server speaks first, but not before the client's last word of that handshake is there.
+            self.round_trips.sent();
+        }
         Ok(Milestone::Connected)
     }
 
@@ -39,14 +45,20 @@ impl Line {
             let Some(count) = self.read(thread, "during the login")? else {
                 return Ok(None);
             };
-            let greeted = work.login.greeting().is_some();
-            let step = work.login.feed(&thread.buffer[..count], &mut work.out)?;
-            if !greeted && work.login.greeting().is_some() {
+            let session = &mut work.session;
+            let greeted = session.is_greeted();
+            let mut channel = Channel {
+                access: &thread.shared.access,
+                tls: self.transport.tls(),
+                scram_keys: &mut thread.scram_keys,
+            };
+            let opening = session.feed(&thread.buffer[..count], &mut work.out, &mut channel)?;
+            if !greeted && session.is_greeted() {
                 self.end_phase(Phase::Greeting, self.phase_ns, thread);
             }
-            match step {
-                LoginStep::NeedMore | LoginStep::Send => {}
-                LoginStep::StartTls => {
+            match opening {
+                Opening::Waiting => {}
+                Opening::StartTls => {
                     if !self.flush(&mut work.out)? {
                         let what = "the SSLRequest did not fit a fresh socket";
                         return Err(Failure::Mistake(what));
@@ -55,11 +67,10 @@ impl Line {
                     self.round_trips.sent_ahead();
                     return Ok(Some(Milestone::StartTls));
                 }
-                LoginStep::EncryptPassword => encrypt_password(work, &thread.shared.access)?,
-                LoginStep::Done { consumed, report } => {
-                    nothing_more(&thread.buffer[consumed..count])?;
-                    self.logged_in(&report, &work.login, thread)?;
-                    return Ok(Some(Milestone::LoggedIn(report)));
+                Opening::Done { consumed } => {
+                    session.unasked(&thread.buffer[consumed..count])?;
+                    self.logged_in(session, thread)?;
+                    return Ok(Some(Milestone::LoggedIn));
                 }
             }
         }
@@ -71,7 +82,7 @@ impl Line {
     pub(super) fn over_tls(mut self, work: &Work, thread: &ThreadState) -> Result<Self, Failure> {
         let terms = thread.shared.access.tls.as_ref();
         let terms = terms.ok_or(Failure::Mistake("TLS began unasked"))?;
-        let session = work.session.as_ref().filter(|_| terms.resumption);
+        let session = work.tls_session.as_ref().filter(|_| terms.resumption);
         let own = match &terms.each {
             Some((library, config)) => Some(Context::new(*library, config)?),
             None => None,
@@ -110,43 +121,31 @@ impl Line {
         self.round_trips.counted(round_trips.unwrap_or_default());
         self.end_phase(Phase::TlsHandshake, self.phase_ns, thread);
         thread.recorder.handshake(&seen);
-        work.login.tls_established(&mut work.out)?;
+        let channel = Channel {
+            access: &thread.shared.access,
+            tls: self.transport.tls(),
+            scram_keys: &mut thread.scram_keys,
+        };
+        work.session.tls_is_up(&mut work.out, &channel)?;
         self.readable = false;
         Ok(Some(Milestone::Encrypted))
     }
 
-    fn logged_in(
-        &mut self,
-        report: &LoginReport,
-        login: &Login,
-        thread: &mut ThreadState,
-    ) -> Result<(), Failure> {
+    fn logged_in(&mut self, session: &Session, thread: &mut ThreadState) -> Result<(), Failure> {
         self.end_phase(Phase::Authentication, self.phase_ns, thread);
         let recorder = &mut thread.recorder;
         recorder.phase(Phase::Connect, self.phase_ns - self.begun_ns);
         let crossed = self.round_trips.all(self.transport.bytes());
         recorder.crossed(Phase::Connect, crossed);
-        recorder.authentication(report.path.name());
+        recorder.authentication(session.login_name());
         if thread.server_version.is_empty() {
-            if let Some(greeting) = login.greeting() {
-                greeting
-                    .server_version()
-                    .clone_into(&mut thread.server_version);
-            }
+            session
+                .server_version()
+                .clone_into(&mut thread.server_version);
         }
-        if let Some(algorithm) = Algorithm::agreed(report.capabilities) {
-            self.transport.compress(algorithm)?;
+        if let Some(layer) = session.compressed()? {
+            self.transport.compress(layer);
         }
         Ok(())
     }
-}
-
-fn encrypt_password(work: &mut Work, access: &Access) -> Result<(), Failure> {
-    let wanted = work.login.encryption();
-    let wanted = wanted.ok_or(Failure::Mistake("nothing to encrypt"))?;
-    let ciphertext = access
-        .library()?
-        .encrypt_rsa_oaep(wanted.public_key_pem, wanted.message)?;
-    work.login.password_encrypted(&ciphertext, &mut work.out)?;
-    Ok(())
 }

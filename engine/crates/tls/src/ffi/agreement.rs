@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::marker::PhantomData;
 use std::ptr;
+use std::slice;
 
 use super::certificate::{KEY_EC, curve_of};
 use super::symbols::{EVP_PKEY, SSL};
@@ -59,6 +60,20 @@ impl Agreement<'_> {
             let cipher = (symbols.SSL_get_current_cipher)(self.as_ptr());
             static_text((symbols.SSL_CIPHER_get_name)(cipher)).unwrap_or("unknown")
         }
+    }
+
+    /// The application protocol that the server chose of those offered.
+    pub(crate) fn alpn(&self) -> Option<String> {
+        let (mut name, mut length) = (ptr::null(), 0);
+        let selected = self.api.symbols.SSL_get0_alpn_selected;
+        // SAFETY: live; both are written, null and 0 where none was chosen.
+        unsafe { selected(self.as_ptr(), &raw mut name, &raw mut length) };
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and so many bytes long; copied before anything can change the connection.
+        let name = unsafe { slice::from_raw_parts(name, usize::try_from(length).unwrap_or(0)) };
+        Some(String::from_utf8_lossy(name).into_owned())
     }
 
     /// Whether a session was resumed.

@@ -7,12 +7,17 @@ use std::ptr::{self, NonNull};
 use super::symbols::{EVP_PKEY, X509};
 use super::{Api, ConnectionHandle};
 use crate::group::curve_name;
-use crate::negotiated::PeerCertificate;
+use crate::negotiated::{EndPointHash, PeerCertificate};
 
 const SHA256_BYTES: usize = 32;
 const KEY_RSA: c_int = 6;
 const KEY_RSA_PSS: c_int = 912;
 pub(super) const KEY_EC: c_int = 408;
+
+/// OpenSSL's numbers of the hashes that RFC 5929 replaces.
+const HASH_MD5: c_int = 4;
+const HASH_SHA1: c_int = 64;
+const HASH_SHA256: c_int = 672;
 
 /// The owner of a reference to an `X509`.
 struct Certificate {
@@ -21,14 +26,24 @@ struct Certificate {
 }
 
 impl ConnectionHandle {
-    /// The peer's own certificate, on a resumed connection the one that its session was made with.
-    pub(crate) fn peer_certificate(&self) -> Option<PeerCertificate> {
+    fn certificate(&self) -> Option<Certificate> {
         // SAFETY: live; both names of the function give null or a reference that is ours.
         let certificate = unsafe { (self.api.symbols.SSL_get1_peer_certificate)(self.as_ptr()) };
-        let certificate = Certificate {
+        Some(Certificate {
             api: self.api,
             certificate: NonNull::new(certificate)?,
-        };
+        })
+    }
+
+    /// The hash of the peer's certificate by which a channel is bound to it (see
+    /// [`crate::Connection::end_point_hash`]).
+    pub(crate) fn end_point_hash(&self) -> Option<EndPointHash> {
+        self.certificate()?.end_point_hash()
+    }
+
+    /// The peer's own certificate, on a resumed connection the one that its session was made with.
+    pub(crate) fn peer_certificate(&self) -> Option<PeerCertificate> {
+        let certificate = self.certificate()?;
         Some(PeerCertificate {
             key: certificate.key()?,
             sha256: certificate.sha256()?,
@@ -69,6 +84,42 @@ impl Certificate {
         }
     }
 
+    fn end_point_hash(&self) -> Option<EndPointHash> {
+        let symbols = &self.api.symbols;
+        let mut hash = 0;
+        // SAFETY: live, and what it works out about the signature it works out once, under a lock; the
+        // number is written, null for what is not wanted.
+        let answer = unsafe {
+            let (certificate, none) = (self.certificate.as_ptr(), ptr::null_mut());
+            (symbols.X509_get_signature_info)(
+                certificate,
+                &raw mut hash,
+                none,
+                none,
+                ptr::null_mut(),
+            )
+        };
+        let hash = end_point_algorithm(if answer == 1 { hash } else { 0 })?;
+        let (mut bytes, mut length) = ([0_u8; EndPointHash::MOST_BYTES], 0);
+        // SAFETY: the name is null or a static string, and null is not passed on; neither is an unknown
+        // hash. The bytes are as many as the longest hash of OpenSSL fills (EVP_MAX_MD_SIZE).
+        let answer = unsafe {
+            let name = (symbols.OBJ_nid2sn)(hash);
+            let algorithm = if name.is_null() {
+                ptr::null()
+            } else {
+                (symbols.EVP_get_digestbyname)(name)
+            };
+            if algorithm.is_null() {
+                return None;
+            }
+            let certificate = self.certificate.as_ptr();
+            (symbols.X509_digest)(certificate, algorithm, bytes.as_mut_ptr(), &raw mut length)
+        };
+        let length = usize::try_from(length).ok()?;
+        (answer == 1).then(|| EndPointHash::new(bytes, length))
+    }
+
     fn sha256(&self) -> Option<String> {
         let mut digest = [0_u8; SHA256_BYTES];
         let symbols = &self.api.symbols;
@@ -85,6 +136,16 @@ impl Certificate {
                 text
             })
         })
+    }
+}
+
+/// The hash by which a channel is bound to a certificate whose signature uses this one: the same, but for two that
+/// are too weak. None where the signature has no hash of its own, such as Ed25519's (RFC 5929, section 4.1).
+fn end_point_algorithm(of_signature: c_int) -> Option<c_int> {
+    match of_signature {
+        0 => None,
+        HASH_MD5 | HASH_SHA1 => Some(HASH_SHA256),
+        other => Some(other),
     }
 }
 
@@ -163,5 +224,20 @@ pub(super) unsafe fn curve_of(api: &Api, key: *mut EVP_PKEY) -> Option<String> {
         let name = (symbols.OBJ_nid2sn)(number);
         (number != 0 && !name.is_null())
             .then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weak_hashes_are_replaced_and_a_signature_without_one_binds_nothing() {
+        const HASH_SHA384: c_int = 673;
+        assert_eq!(end_point_algorithm(HASH_MD5), Some(HASH_SHA256));
+        assert_eq!(end_point_algorithm(HASH_SHA1), Some(HASH_SHA256));
+        assert_eq!(end_point_algorithm(HASH_SHA256), Some(HASH_SHA256));
+        assert_eq!(end_point_algorithm(HASH_SHA384), Some(HASH_SHA384));
+        assert_eq!(end_point_algorithm(0), None);
     }
 }

@@ -1,6 +1,6 @@
 //! An `SSL_CTX`: made and set by one thread, then shared and not changed any more.
 
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::ptr::{self, NonNull};
 
 use super::key_log::{APPLICATION_DATA, KeyLog, on_key_log};
@@ -161,6 +161,17 @@ impl ContextHandle {
         } else {
             Err(queue.reason_or(unexplained))
         }
+    }
+
+    /// Offers application protocols, which are in the form of the wire.
+    pub(crate) fn set_alpn(&mut self, names: &[u8]) -> Result<(), String> {
+        let set = self.api.symbols.SSL_CTX_set_alpn_protos;
+        let length = c_uint::try_from(names.len())
+            .map_err(|_| "more names than a hello can hold".to_owned())?;
+        // SAFETY: live; so many bytes are there, and they are copied.
+        let answer = unsafe { set(self.as_ptr(), names.as_ptr(), length) };
+        // Unlike the others, 0 is success (`man SSL_CTX_set_alpn_protos`).
+        self.checked(answer == 0)
     }
 
     /// Makes the handshake fail if the peer's certificate does not stand the check, or not.

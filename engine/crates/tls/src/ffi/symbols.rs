@@ -135,6 +135,7 @@ symbol_table! {
         fn SSL_CTX_set_security_callback(*mut SSL_CTX, SecurityCallback);
         fn SSL_CTX_set_cipher_list(*mut SSL_CTX, *const c_char) -> c_int;
         fn SSL_CTX_set_ciphersuites(*mut SSL_CTX, *const c_char) -> c_int;
+        fn SSL_CTX_set_alpn_protos(*mut SSL_CTX, *const c_uchar, c_uint) -> c_int;
         fn SSL_CTX_set_verify(*mut SSL_CTX, c_int, *const c_void);
         fn SSL_CTX_load_verify_locations(*mut SSL_CTX, *const c_char, *const c_char) -> c_int;
         fn SSL_CTX_set_default_verify_paths(*mut SSL_CTX) -> c_int;
@@ -188,6 +189,7 @@ symbol_table! {
         fn BIO_number_read(*mut BIO) -> u64;
         fn BIO_number_written(*mut BIO) -> u64;
 
+        fn SSL_get0_alpn_selected(*const SSL, *mut *const c_uchar, *mut c_uint);
         fn SSL_version(*const SSL) -> c_int;
         fn SSL_get_version(*const SSL) -> *const c_char;
         fn SSL_get_current_cipher(*const SSL) -> *const SSL_CIPHER;
@@ -201,7 +203,9 @@ symbol_table! {
         fn X509_free(*mut X509);
         fn X509_get0_pubkey(*const X509) -> *mut EVP_PKEY;
         fn X509_digest(*const X509, *const EVP_MD, *mut c_uchar, *mut c_uint) -> c_int;
+        fn X509_get_signature_info(*mut X509, *mut c_int, *mut c_int, *mut c_int, *mut u32) -> c_int;
         fn EVP_sha256() -> *const EVP_MD;
+        fn EVP_get_digestbyname(*const c_char) -> *const EVP_MD;
 
         fn TLS_server_method() -> *const SSL_METHOD;
         fn SSL_set_accept_state(*mut SSL);

@@ -26,12 +26,16 @@ pub struct Identity {
 
 impl Authority {
     pub fn new() -> Self {
+        Self::with_key(KeyPair::generate().unwrap())
+    }
+
+    /// One that signs with this key.
+    pub fn with_key(key: KeyPair) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params
             .distinguished_name
             .push(DnType::CommonName, "authority of a test");
-        let key = KeyPair::generate().unwrap();
         let issuer = CertifiedIssuer::self_signed(params, key).unwrap();
         Self {
             issuer,

@@ -1,5 +1,7 @@
 //! What is asked for is what is negotiated, and both sides say so.
 
+use aws_lc_rs::digest;
+use rcgen::{KeyPair, PKCS_ECDSA_P384_SHA384, PKCS_ED25519};
 use rustls::crypto::aws_lc_rs::kx_group::{SECP256R1, SECP384R1, X25519, X25519MLKEM768};
 use rustls::{HandshakeKind, NamedGroup, ProtocolVersion};
 use tlstax_tls::{Config, Version, VersionNumber};
@@ -251,4 +253,69 @@ fn a_context_serves_many_threads_at_once() {
             .count(),
         32
     );
+}
+
+#[test]
+fn the_server_chooses_among_the_application_protocols_that_are_offered() {
+    let authority = Authority::new();
+    let serving = |alpn: &[&'static str]| {
+        let alpn = alpn.to_vec();
+        let options = Options {
+            alpn,
+            ..Options::default()
+        };
+        Server::start(&authority.issue(&["localhost"]), options)
+    };
+    let offering = |names: &[&str]| {
+        context(&Config {
+            alpn: names.iter().map(ToString::to_string).collect(),
+            ..Config::default()
+        })
+    };
+    let server = serving(&["postgresql"]);
+    for (offered, expected) in [
+        (&["postgresql"][..], Some("postgresql")),
+        (&["x", "postgresql"], Some("postgresql")),
+        (&[], None),
+    ] {
+        let mut client = connect(server.address, &offering(offered), None, None).unwrap();
+        exchange(&mut client);
+        assert_eq!(client.alpn().as_deref(), expected);
+        drop(client);
+        assert_eq!(server.view().alpn.as_deref(), expected);
+    }
+    // A server that knows none of them ends the handshake; one that knows no protocols goes on without
+    // (RFC 7301, section 3.2).
+    let (other, unaware) = (offering(&["http/1.1"]), serving(&[]));
+    assert!(connect(server.address, &other, None, None).is_err());
+    let mut client = connect(unaware.address, &other, None, None).unwrap();
+    exchange(&mut client);
+    assert_eq!(client.alpn(), None);
+}
+
+#[test]
+fn a_channel_is_bound_to_the_certificate_by_the_hash_of_its_signature() {
+    let key = |algorithm| KeyPair::generate_for(algorithm).unwrap();
+    for (authority, algorithm) in [
+        (Authority::new(), Some(&digest::SHA256)),
+        (
+            Authority::with_key(key(&PKCS_ECDSA_P384_SHA384)),
+            Some(&digest::SHA384),
+        ),
+        (Authority::with_key(key(&PKCS_ED25519)), None),
+    ] {
+        let identity = authority.issue(&["localhost"]);
+        let server = Server::start(&identity, Options::default());
+        for version in [Version::Tls12, Version::Tls13] {
+            let context = context(&only(version));
+            let unfinished = open(server.address, &context, None, None).unwrap();
+            assert_eq!(unfinished.end_point_hash(), None);
+            let client = connect(server.address, &context, None, None).unwrap();
+            let expected = algorithm.map(|by| digest::digest(by, &identity.certificate));
+            assert_eq!(
+                client.end_point_hash().as_ref().map(AsRef::as_ref),
+                expected.as_ref().map(AsRef::as_ref)
+            );
+        }
+    }
 }

@@ -44,6 +44,7 @@ pub struct Options {
     pub sessions: Sessions,
     pub farewell: Farewell,
     pub client_authority: Option<rustls::pki_types::CertificateDer<'static>>,
+    pub alpn: Vec<&'static str>,
 }
 
 impl Default for Options {
@@ -54,6 +55,7 @@ impl Default for Options {
             sessions: Sessions::None,
             farewell: Farewell::CloseNotify,
             client_authority: None,
+            alpn: Vec::new(),
         }
     }
 }
@@ -66,6 +68,7 @@ pub struct View {
     pub group: Option<NamedGroup>,
     pub server_name: Option<String>,
     pub client_certificate: bool,
+    pub alpn: Option<String>,
     pub bytes_read: u64,
     pub bytes_written: u64,
     /// Whether the client said that it closes.
@@ -171,6 +174,8 @@ fn server_config(identity: &Identity, options: Options) -> ServerConfig {
     let mut config = builder
         .with_single_cert(chain, identity.private_key())
         .unwrap();
+    let names = options.alpn.iter();
+    config.alpn_protocols = names.map(|name| name.as_bytes().to_vec()).collect();
     match options.sessions {
         Sessions::None => {
             config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -237,6 +242,9 @@ fn echo(
             .map(SupportedKxGroup::name),
         server_name: tls.server_name().map(str::to_owned),
         client_certificate: tls.peer_certificates().is_some(),
+        alpn: tls
+            .alpn_protocol()
+            .map(|name| String::from_utf8_lossy(name).into_owned()),
         bytes_read: stream.bytes_read,
         bytes_written: stream.bytes_written,
         close_notify,

@@ -25,13 +25,11 @@ from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.store import Store
 from tlstax.study.driver_catalogue import DRIVERS
-from tlstax.study.legacy_tls import ANY_KEY
+from tlstax.study.tls_levels import ANY_KEY
 from tlstax.support.errors import Interrupted
 from tlstax.tools.probes.drivers.logins import CACHING, NATIVE, encrypting, private_logins, try_driver
-from tlstax.tools.probes.drivers.probe import OLDER_SERVER, ProbeRequest, probe
-from tlstax.tools.probes.drivers.probe_document import DriverRow
-from tlstax.tools.probes.drivers.probed import Login
-from tlstax.tools.probes.drivers.served_certificates import ADDRESSES
+from tlstax.tools.probes.drivers.probe import ADDRESSES, OLDER_SERVER, ProbeRequest, probe
+from tlstax.tools.probes.drivers.probed import DriverRow, Login
 from tlstax.topics.inspection.known_drivers import (
     KnownDriver,
     KnownDrivers,

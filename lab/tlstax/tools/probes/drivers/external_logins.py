@@ -14,18 +14,16 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tlstax.contract import Account, ErrorKind, TcpEndpoint, Tls, TlsOff, TlsOn, TlsRequired, TlsUnset
-from tlstax.external import conditions, refusals
-from tlstax.external import connection as guest_connection
-from tlstax.external.access import GuestAccess
+from tlstax.external import conditions, failures
+from tlstax.external import connection as external_connection
+from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
-from tlstax.mysql import own_account, server_facts, session, tls_facts
+from tlstax.mysql import accounts, server_facts, server_tls, session
 from tlstax.mysql.database import Database, SqlError
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
-from tlstax.tools.probes.drivers.attacked import TlsAsked
-from tlstax.tools.probes.drivers.login_wire import Lets
 from tlstax.tools.probes.drivers.logins import (
     CACHING,
     NATIVE,
@@ -35,9 +33,9 @@ from tlstax.tools.probes.drivers.logins import (
     login_of,
     try_login,
 )
-from tlstax.tools.probes.drivers.probe_document import ProbedThere
 from tlstax.tools.probes.drivers.probe_reading import WORDS
-from tlstax.tools.probes.drivers.probed import Asked, Cache, Gathered, Refusal
+from tlstax.tools.probes.drivers.probed import Asked, Cache, Gathered, ProbedThere, Refusal, TlsAsked
+from tlstax.tools.probes.drivers.relays import Lets
 
 AT_ONCE = Promise(kept=1, closes=True, own=0)
 """One at a time: the next is opened when the last one has been closed, which the server may count still."""
@@ -59,7 +57,7 @@ NO_FLUSH = (
 class ExternalTarget:
     """The server, and whether drivers may log in without TLS where the user demands it otherwise."""
 
-    access: GuestAccess
+    access: ExternalAccess
     allow_plaintext: bool = False
 
     @property
@@ -121,13 +119,13 @@ class ExternalLogins:
         """
         access = target.access
         target.endpoint()
-        with closing(guest_connection.connect(access, access.address.schema)) as database:
+        with closing(external_connection.connect(access, access.address.schema)) as database:
             try:
                 there = cls(target, _first_login(target, database))
                 most = 1 + drivers * there._most_of_each()
                 _check_limits(database, access, most)
             except SqlError as error:
-                raise refusals.fault_of(access, error) from error
+                raise failures.of_refusal(access, error) from error
         say(
             f"{access.address} gets {counted(most, 'connection')} at most, one after the other: no more than "
             f"{AT_ONCE.total} at once with those that it has not wound up yet"
@@ -238,7 +236,7 @@ class ExternalLogins:
 
     def _log_in(self) -> Database:
         self._connections += 1
-        return guest_connection.connect(self._target.access, self._target.access.address.schema)
+        return external_connection.connect(self._target.access, self._target.access.address.schema)
 
     def _most_of_each(self) -> int:
         """Each way, over TLS once more without the relay, and as many logins of tlstax's own."""
@@ -257,7 +255,7 @@ def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
             f"{access.user} at {access.address} logs in by {plugin}, which takes the password itself",
             remedy=f"probe drivers with an account by {CACHING} or {NATIVE}",
         )
-    if not tls_facts.offers_tls(database):
+    if not server_tls.offers_tls(database):
         no_plaintext = ""
     else:
         refusal = conditions.no_plaintext(database, access)
@@ -276,7 +274,7 @@ def _first_login(target: ExternalTarget, database: Database) -> FirstLogin:
     )
 
 
-def _check_limits(database: Database, access: GuestAccess, most: int) -> None:
+def _check_limits(database: Database, access: ExternalAccess, most: int) -> None:
     """UserMistake where the account or the server has no room for as many, one at a time."""
     limits = server_facts.connection_limits(database)
     own = session.of_account(database) if limits.max_user_connections else frozenset[int]()
@@ -293,7 +291,7 @@ def _check_limits(database: Database, access: GuestAccess, most: int) -> None:
             f"may take {AT_ONCE.total}: one, and those that the server has not wound up yet",
             remedy=f"raise {limit}, or wait until fewer are in use",
         )
-    for name, limit_an_hour in own_account.terms(database).hourly:
+    for name, limit_an_hour in accounts.terms(database).hourly:
         # Besides its login a connection says a handful of statements.
         needed = most if name == "MAX_CONNECTIONS_PER_HOUR" else most * 10
         if name != "MAX_UPDATES_PER_HOUR" and limit_an_hour < needed:

@@ -28,16 +28,16 @@ from tlstax.contract import (
     TlsOn,
     Workload,
 )
-from tlstax.mysql import accounts, login
+from tlstax.mysql import accounts
+from tlstax.mysql.database import log_in_over_socket
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Capture, Conversation, TlsSeen
-from tlstax.specimens.ports import NO_LOCALHOST
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.support.errors import UserMistake
-from tlstax.tools.probes.drivers.attacked import TlsAsked
-from tlstax.tools.probes.drivers.login_wire import EVERYTHING, Lets, LoginWire, WireLogin
-from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome
+from tlstax.tools.probes.drivers.probed import Cache, Login, LoginOutcome, TlsAsked
+from tlstax.tools.probes.drivers.relays import EVERYTHING, Lets, LoginWire, WireLogin
 
 WITHIN_S, TIMEOUT_S = 60.0, 15.0
 """A driver that starts slowly on a busy machine is not taken for one that is refused."""
@@ -287,7 +287,7 @@ def _set_cache(server: PrivateServer, account: Account, cache: Cache) -> None:
     with closing(server.admin()) as admin:
         accounts.forget_logins(admin)
     if cache == "warm":
-        login.over_socket(Path(server.unix_endpoint().path), account).close()
+        log_in_over_socket(Path(server.unix_endpoint().path), account).close()
 
 
 def plain_words(words: str) -> str:

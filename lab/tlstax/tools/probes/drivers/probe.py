@@ -1,39 +1,60 @@
-"""The course of a probe: every driver built, its jobs, the certificates, and the costs of all together."""
+"""The course of a probe: every driver built, its jobs, the certificates, and the costs of all together.
+
+Certificates, right ones and wrong ones, are served in the place of a running server's own: the files that it
+was started with are exchanged and read again. That one is in force, and wrong in the way that is meant, is
+shown by a verifier that is no driver: Python's own.
+"""
 
 from __future__ import annotations
 
+import shutil
+import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.contract import Account
-from tlstax.mysql import probe_table
-from tlstax.mysql.database import SqlError
-from tlstax.mysql.statement_log import StatementLog, statement_log
+from tlstax.mysql import answers, server_tls
+from tlstax.mysql.database import Database, SqlError, cause_of, try_login_over_tls
+from tlstax.mysql.statement_log import StatementLog, make_probe_table, statement_log
 from tlstax.observers.turn import turn
-from tlstax.run.bench import Bench, Needs, Wanted, open_private_bench
+from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
 from tlstax.run.pipeline import Watcher, run
 from tlstax.run.preparing import Request
+from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.certificates import CertificateRequest, Certificates, issue
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.specimens.resolve import named_server
 from tlstax.store import Store
 from tlstax.study import Study
-from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.driver_catalogue import DRIVERS, Driver
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
-from tlstax.tools.probes.drivers.asking import Ask, asked, connected
-from tlstax.tools.probes.drivers.attacked import TlsAsked
-from tlstax.tools.probes.drivers.attacks import Ambush, attacks, made_ambush
+from tlstax.support.here import LOOPBACK
+from tlstax.tools.probes.drivers.asking import Ambush, Ask, asked, attacks, connected, made_ambush
 from tlstax.tools.probes.drivers.external_logins import ExternalLogins, ExternalTarget
 from tlstax.tools.probes.drivers.logins import accounts_by_plugin, private_logins
 from tlstax.tools.probes.drivers.probe_costs import ROWS, DriverCosts, Measurable, costs_of, costs_study
-from tlstax.tools.probes.drivers.probe_document import ProbeDocument, ProbedThere
 from tlstax.tools.probes.drivers.probe_reading import ONE, THREE, driver_row, encrypts
-from tlstax.tools.probes.drivers.probed import TABLE, Asked, Certificate, Gathered, Refusal, Tried
-from tlstax.tools.probes.drivers.served_certificates import ADDRESSES, ServedCertificates, served_certificates
+from tlstax.tools.probes.drivers.probed import (
+    TABLE,
+    Asked,
+    Certificate,
+    Gathered,
+    ListedDriver,
+    ListedDrivers,
+    ProbeDocument,
+    ProbedThere,
+    Refusal,
+    TlsAsked,
+    Tried,
+)
+from tlstax.tools.probes.specimen import of_recipe
 
 SHOWN: tuple[tuple[Certificate, bool], ...] = (
     ("right", True),
@@ -168,10 +189,8 @@ def _gather(
     with ExitStack() as stack:
         bench = stack.enter_context(open_private_bench(needs, watcher.step, wanted))
         so_far.server, so_far.server_version = bench.server.specimen.name, bench.server.version
-        probe_table.make(bench.admin, TABLE)
+        make_probe_table(bench.admin, TABLE)
         log = stack.enter_context(statement_log(bench.admin))
-        if not isinstance(bench.server, PrivateServer):
-            raise MachineFault("certificates can be exchanged only at a private server")
         served = stack.enter_context(served_certificates(bench.server, bench.admin))
         ambush = made_ambush(bench, Path(bench.server.ca_file).parent)
         accounts = dict(accounts_by_plugin(bench.server))
@@ -213,7 +232,7 @@ class _Probing:
         self,
         ask: Ask,
         command: Sequence[str],
-        bench: Bench,
+        bench: PrivateBench,
         log: StatementLog,
         served: ServedCertificates,
     ) -> None:
@@ -237,15 +256,14 @@ class _Probing:
 
     def logged_in(self, known: Gathered, accounts: Mapping[str, Account]) -> Gathered:
         """What is known, and how it logs in by each plugin; nothing of one that cannot connect at all."""
-        server = self._bench.server
-        if known.failed is not None or not isinstance(server, PrivateServer):
+        if known.failed is not None:
             return known
         try:
             found = [
                 login
                 for plugin, account in accounts.items()
                 for login in private_logins(
-                    self._command, server, account, plugin, self._ask.options
+                    self._command, self._bench.server, account, plugin, self._ask.options
                 ).logins()
             ]
         except (MachineFault, SqlError, OSError) as fault:
@@ -293,11 +311,8 @@ class _Probing:
         done = (*self._pair("unset"), *self._pair("off"))
         if not all(job.refusal is not None for job in done):
             return done
-        server = self._bench.server
-        if not isinstance(server, PrivateServer):
-            return done
         try:
-            account = server.account_by(NATIVE_PASSWORD)
+            account = self._bench.server.account_by(NATIVE_PASSWORD)
         except UserMistake:
             return done
         usual, self._ask = self._ask, replace(self._ask, account=account)
@@ -382,3 +397,145 @@ def _progress(name: str, place: int, of: int, took_s: float) -> str:
         left_s = took_s / place * (of - place)
         left = f", about {left_s / 60:.0f} min left" if left_s >= 120 else f", about {left_s:.0f} s left"
     return f"probing {name} ({place + 1} of {of}{left})"
+
+
+ADDRESSES = (NO_LOCALHOST, LOOPBACK)
+"""Where drivers meet the server, and where it really listens: what a right certificate names."""
+
+ELSEWHERE = CertificateRequest(host_names=("elsewhere.example",), addresses=("192.0.2.1",))
+"""For another host; the address is of RFC 5737's documentation."""
+
+SHORT_LIVES_S = (3, 15)
+"""A server takes no certificate that has expired already, so it is given one that soon will. On a machine
+that is so busy that it has expired before, the next one lives longer."""
+
+VERIFIED = 0
+SHOWS: Final[Mapping[Certificate, frozenset[int]]] = {
+    "right": frozenset({VERIFIED}),
+    "other host": frozenset({62, 64}),
+    "expired": frozenset({10}),
+}
+"""What OpenSSL's verifier says of each (X509_verify_cert_error_string(3)): a host name or an address that
+does not match, a certificate that has expired."""
+
+
+class ServedCertificates:
+    """The certificates that a server can be made to show; make one with `served_certificates`."""
+
+    def __init__(self, server: PrivateServer, admin: Database) -> None:
+        self._server, self._admin = server, admin
+        self._own = server.certificates
+        self._directory = self._own.ca_file.parent / "certificates"
+        self._right = _copied(self._own, self._directory / "right")
+        self._elsewhere = issue(_made(self._directory / "other-host"), ELSEWHERE)
+
+    def serve(self, certificate: Certificate) -> None:
+        """Show this one from now on; its authority is in the server's own file for it.
+
+        MachineFault where the server does not read it, or where what it then shows is not what is meant.
+        """
+        if certificate == "expired":
+            self._serve_expired()
+        else:
+            self._serve(self._elsewhere if certificate == "other host" else self._right)
+        shown = self._shown()
+        if shown not in SHOWS[certificate]:
+            raise MachineFault(
+                f"{self._server.specimen.name} was given a certificate for: {certificate}; shown was another "
+                f"(verifying it gives {shown})"
+            )
+
+    def _serve(self, certificates: Certificates) -> None:
+        for source, target in zip(_files(certificates), _files(self._own), strict=True):
+            shutil.copyfile(source, target)
+        self._reload()
+
+    def _serve_expired(self) -> None:
+        """One that expires as soon as it is in force; returns when it has."""
+        for life_s in SHORT_LIVES_S:
+            ends = time.monotonic() + life_s
+            request = CertificateRequest(addresses=ADDRESSES, valid_for=timedelta(seconds=life_s))
+            short = issue(_made(self._directory / f"{life_s}-s"), request)
+            try:
+                self._serve(short)
+            except MachineFault:
+                if life_s == SHORT_LIVES_S[-1]:
+                    raise
+                continue
+            time.sleep(max(0.0, ends + 1 - time.monotonic()))
+            return
+
+    def _reload(self) -> None:
+        statement = server_tls.certificate_reload(self._server.version)
+        try:
+            answers.carry_out(self._admin, statement)
+        except (SqlError, OSError) as error:
+            raise MachineFault(
+                f"{self._server.specimen.name} cannot be given another certificate while it runs "
+                f"({statement}: {error.args[-1]})"
+            ) from error
+
+    def _shown(self) -> int:
+        """What a strict verifier says of the certificate: 0, or OpenSSL's number of what is wrong."""
+        context = ssl.create_default_context(cafile=self._own.ca_file)
+        try:
+            try_login_over_tls(self._server.endpoint(), self._server.load_account, context)
+        except SqlError as error:
+            cause = cause_of(error)
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return cause.verify_code
+            raise MachineFault(
+                f"the certificate of {self._server.specimen.name} cannot be read back ({error.args[-1]})"
+            ) from error
+        return VERIFIED
+
+
+@contextmanager
+def served_certificates(server: PrivateServer, admin: Database) -> Iterator[ServedCertificates]:
+    """Certificates to be shown; at the end the server shows its own again. Raises MachineFault."""
+    served = ServedCertificates(server, admin)
+    try:
+        yield served
+    finally:
+        # The server goes with its certificates; what went wrong before is what is reported.
+        with suppress(MachineFault):
+            served.serve("right")
+
+
+def _files(certificates: Certificates) -> tuple[Path, Path, Path]:
+    return certificates.ca_file, certificates.certificate_file, certificates.key_file
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, mode=0o700, exist_ok=True)
+    return directory
+
+
+def _copied(own: Certificates, directory: Path) -> Certificates:
+    ca, certificate, key = (Path(shutil.copy2(file, _made(directory))) for file in _files(own))
+    return Certificates(ca, certificate, key)
+
+
+def listed_drivers() -> ListedDrivers:
+    """All drivers, by language and name; what is built, and what building the others lacks here."""
+    found = [_listed(name, driver) for name, driver in DRIVERS.items()]
+    return ListedDrivers(drivers=tuple(sorted(found, key=lambda one: one.language)))
+
+
+def _listed(name: str, driver: Driver) -> ListedDriver:
+    status = _status(name)
+    needs = () if status == "ready" else driver.needs
+    return ListedDriver(
+        name=name,
+        product=driver.product,
+        version=driver.version,
+        language=driver.language,
+        status=status,
+        needs=driver.needs,
+        missing=tuple(program for program in needs if shutil.which(program) is None),
+    )
+
+
+def _status(name: str) -> Literal["ready", "absent", "broken"]:
+    recipe = RECIPES.get(name)
+    return of_recipe(recipe).status if recipe is not None else "absent"

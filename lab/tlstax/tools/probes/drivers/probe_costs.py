@@ -12,7 +12,7 @@ from tlstax.stats.series import Blocks, series_of
 from tlstax.study import Exclusion, Level, Study
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import OPTION
-from tlstax.tools.probes.drivers.probe_document import Cost
+from tlstax.tools.probes.drivers.probed import Cost
 
 NAME = "drivers"
 CONNECT, STATEMENT = "reconnect", "words-insert"

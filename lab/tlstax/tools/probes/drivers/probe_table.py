@@ -1,19 +1,32 @@
-"""What a probe showed, as tables for a terminal."""
+"""What a probe showed, and which drivers there are, as tables for a terminal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tlstax.stats.wording import set_ends
 from tlstax.support.text import counted
-from tlstax.tools.probes.drivers.attack_table import attack_tables
-from tlstax.tools.probes.drivers.login_table import login_tables
-from tlstax.tools.probes.drivers.probe_document import Cost, DriverRow, ProbeDocument, TlsShown, Way
+from tlstax.tools.probes.drivers.probed import (
+    TRICKS,
+    Cache,
+    Cost,
+    DriverRow,
+    ListedDriver,
+    ListedDrivers,
+    Login,
+    LoginOutcome,
+    Outcome,
+    ProbeDocument,
+    TlsAsked,
+    TlsShown,
+    Way,
+)
 from tlstax.topics.core.printed import printed
 
 UNKNOWN, NOTHING = "?", "\u2013"
@@ -34,8 +47,8 @@ COUNTING = (
 )
 
 COSTING = (
-    "First in the clear, then over TLS; on one connection, each with half the width of its interval over "
-    "blocks. Connect's time is the median of the driver's whole connect call, and its CPU time that of "
+    "First in the clear, then over TLS; on one connection, each with its interval over blocks below "
+    "it. Connect's time is the median of the driver's whole connect call, and its CPU time that of "
     "connecting, asking and closing, less an insert's."
 )
 
@@ -217,7 +230,8 @@ def _cost(cost: Cost | None) -> str:
         return UNKNOWN
     if cost.low is None or cost.high is None:
         return f"{cost.point:,.0f}"
-    return f"{cost.point:,.0f} \u00b1{(cost.high - cost.low) / 2:,.0f}"
+    ends = set_ends(f"{cost.low:,.0f}", f"{cost.high:,.0f}", "[…]")
+    return f"{cost.point:,.0f}\n{ends}"
 
 
 def _table(
@@ -286,3 +300,166 @@ def _yes(answer: bool | None) -> str:
 def _version(version: str | None) -> str:
     number = version.removeprefix("TLSv") if version else UNKNOWN
     return "1.0" if number == "1" else number
+
+
+ROOM_FOR_COLUMNS = 70
+"""On a terminal that is narrower there is no room for names beside four ways."""
+
+LOGIN_WORDS: dict[LoginOutcome, str] = {
+    "fast": "fast",
+    "full": "full",
+    "key asked for": "key",
+    "yes": "yes",
+    "refused": "refused",
+    "ended": "ended",
+}
+
+LOGIN_HEADINGS: dict[tuple[TlsAsked, Cache | None], str] = {
+    ("off", "cold"): "clear, cold",
+    ("off", "warm"): "clear, warm",
+    ("verified", "cold"): "TLS, cold",
+    ("verified", "warm"): "TLS, warm",
+    ("off", None): "in the clear",
+    ("verified", None): "over TLS",
+}
+
+THERE: dict[TlsAsked, str] = {
+    "unset": "by default",
+    "off": "TLS off",
+    "required": "required",
+    "verified": "verified",
+}
+"""At an external server, whose cache is as it is."""
+
+BY_CACHE = (
+    "Fast: by the proof alone. Full: by the whole password, over TLS. Key: by the password under a key that "
+    "the driver asked the server for, and would take from anybody."
+)
+COLD = " Cold: the server does not remember the account, as after each start."
+ENDED = " Ended: tlstax hung up before the password could be given away."
+
+LoginWay = tuple[TlsAsked, Cache | None]
+
+
+def login_tables(
+    rows: Sequence[DriverRow], marks: Callable[[DriverRow], str], *, width: int, is_external: bool
+) -> Iterator[RenderableType]:
+    """A table for each plugin that accounts were proved by; `marks` names a driver, with its notes."""
+    plugins = dict.fromkeys(own.plugin for row in rows for own in row.logins)
+    for plugin in plugins:
+        of_plugin = [row for row in rows if any(own.plugin == plugin for own in row.logins)]
+        ways = _ways(of_plugin, plugin)
+        names = [THERE[way[0]] if is_external else LOGIN_HEADINGS[way] for way in ways]
+        yield Text(f"Logging in by {plugin}", style="bold")
+        if width < ROOM_FOR_COLUMNS:
+            yield from (_line(row, plugin, dict(zip(ways, names, strict=True)), marks) for row in of_plugin)
+        else:
+            yield _login_table(of_plugin, plugin, dict(zip(ways, names, strict=True)), marks)
+        yield Text()
+    logins = [own for row in rows for own in row.logins]
+    if explained := _explained(logins):
+        yield from (Text(explained, style="dim"), Text())
+
+
+def _ways(rows: Sequence[DriverRow], plugin: str) -> list[LoginWay]:
+    seen = {(own.tls, own.cache) for row in rows for own in row.logins if own.plugin == plugin}
+    return sorted(seen, key=lambda way: (list(THERE).index(way[0]), way[1] or ""))
+
+
+def _login_table(
+    rows: Sequence[DriverRow], plugin: str, ways: dict[LoginWay, str], marks: Callable[[DriverRow], str]
+) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for heading in ways.values():
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(Text(marks(row)), *map(Text, _login_cells(row, plugin, ways)))
+    return table
+
+
+def _line(
+    row: DriverRow, plugin: str, ways: dict[LoginWay, str], marks: Callable[[DriverRow], str]
+) -> RenderableType:
+    cells = zip(ways.values(), _login_cells(row, plugin, ways), strict=True)
+    return Text(f"{marks(row)}: {'; '.join(f'{name}: {cell}' for name, cell in cells)}")
+
+
+def _login_cells(row: DriverRow, plugin: str, ways: dict[LoginWay, str]) -> list[str]:
+    known = {(own.tls, own.cache): LOGIN_WORDS[own.outcome] for own in row.logins if own.plugin == plugin}
+    return [known.get(way, NOTHING) for way in ways]
+
+
+def _explained(logins: Sequence[Login]) -> str:
+    by_cache = any(own.cache is not None for own in logins)
+    cold = any(own.cache == "cold" for own in logins)
+    ended = any(own.outcome == "ended" for own in logins)
+    parts = (BY_CACHE if by_cache else "", COLD if cold else "", ENDED if ended else "")
+    return "".join(parts).strip()
+
+
+ATTACK_TITLES: dict[TlsAsked, str] = {
+    "unset": "On a hostile wire, when TLS is not configured",
+    "required": "On a hostile wire, when TLS is required, and nothing else is configured",
+    "verified": "On a hostile wire, when the server is to be verified",
+}
+
+ATTACK_WORDS: dict[Outcome, str] = {
+    "refused": "refused",
+    "went on": "yes",
+    "password": "password",
+    "hash": "weak hash",
+    "file": "file",
+}
+
+TRICK_HEADINGS = ("clear", "1", "2", "3", "4", "5")
+
+ATTACKS_EXPLAINED = (
+    "Clear: it goes on without TLS where the offer of TLS was taken away. What it then gives to whoever asks "
+    "for its password by mysql_clear_password (1), by mysql_old_password (2), by a full caching_sha2 login "
+    "with a key of their own (3), or for a file (4). And what it gives over TLS to whoever shows a "
+    "certificate that nobody vouches for, and asks for a full login (5). \u2013 means that it did not come "
+    "to that."
+)
+
+
+def attack_tables(rows: Sequence[DriverRow]) -> Iterator[RenderableType]:
+    """The tables, and what their columns are."""
+    for tls, title in ATTACK_TITLES.items():
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        table.add_column("", no_wrap=True)
+        for heading in TRICK_HEADINGS:
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            table.add_row(Text(row.name), *map(Text, _attack_cells(row, tls)))
+        yield from (Text(title, style="bold"), table, Text())
+    yield from (Text(ATTACKS_EXPLAINED, style="dim"), Text())
+
+
+def _attack_cells(row: DriverRow, tls: TlsAsked) -> Iterator[str]:
+    known = {attack.trick: attack.outcome for attack in row.attacks if attack.tls == tls}
+    for trick in TRICKS:
+        yield ATTACK_WORDS[known[trick]] if trick in known else "\u2013"
+
+
+def listed_text(listing: ListedDrivers, *, width: int, colour: bool) -> str:
+    """One line a driver, then how many there are and what would make the others ready."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("Driver", "of", "version", "language", "status"):
+        table.add_column(heading, no_wrap=heading in {"Driver", "version", "language"})
+    for driver in listing.drivers:
+        table.add_row(driver.name, driver.product, driver.version, driver.language, _status(driver))
+    ready = sum(driver.status == "ready" for driver in listing.drivers)
+    summary = f"{ready} of {len(listing.drivers)} are built; the others are when they are first used."
+    missing = sorted({program for driver in listing.drivers for program in driver.missing})
+    if missing:
+        summary += f" Not here, and needed for some: {', '.join(missing)}."
+    return printed([table, Text(), Text(summary)], width=width, colour=colour)
+
+
+def _status(driver: ListedDriver) -> str:
+    if driver.status == "ready":
+        return "ready"
+    if driver.missing:
+        return f"needs {', '.join(driver.missing)}"
+    return "to be built" if driver.status == "absent" else "to be built anew"

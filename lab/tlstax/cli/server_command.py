@@ -1,0 +1,201 @@
+"""`tlstax inspect`, `advise` and `drivers`: looking at a server, and at what connects to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from tlstax.cli import quantities
+from tlstax.cli.exit import INTERRUPTED
+from tlstax.cli.external_servers import accessed, external_of
+from tlstax.cli.output_file import check_writable, format_of_name, write_text
+from tlstax.cli.progress import ProgressLine
+from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
+from tlstax.cli.streams import show_found
+from tlstax.cli.target_servers import external_url, needs_external
+from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
+from tlstax.report.page.html import advice_html
+from tlstax.specimens.resolve import check_server_name
+from tlstax.store import open_store
+from tlstax.study.driver_catalogue import DRIVERS
+from tlstax.study.factor import check_level
+from tlstax.study.factors import check_factor
+from tlstax.study.level_names import OPTION
+from tlstax.support.credentials import called
+from tlstax.support.errors import MachineFault, UserMistake
+from tlstax.support.text import closest
+from tlstax.tools.advice import AdviceRequest, advise
+from tlstax.tools.inspection import inspect
+from tlstax.tools.probes.drivers.external_logins import ExternalTarget
+from tlstax.tools.probes.drivers.probe import ProbeRequest, listed_drivers, probe
+from tlstax.tools.probes.drivers.probe_costs import Measurable, costs_study
+from tlstax.tools.probes.drivers.probe_table import listed_text, probe_text
+from tlstax.topics.advice.redact import redacted
+from tlstax.topics.advice.sections import advice_text
+from tlstax.topics.inspection.known_drivers import known_drivers
+from tlstax.topics.inspection.text import inspection_text
+
+
+def inspect_command(options: InspectOptions) -> int:
+    """Inspect the server and show what was found; the exit status. MachineFault where it could not end."""
+    watch_s = quantities.seconds(options.watch, "--watch")
+    drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
+    known_drivers().only(drivers)
+    watcher = ProgressLine(quiet=options.json)
+    try:
+        with accessed(options.login.access(options.server or ""), watcher.step) as access:
+            found = inspect(access, watch_s, watcher, drivers)
+    finally:
+        watcher.close()
+    text = partial(inspection_text, found, has_all_lines=options.verbose or bool(drivers))
+    show_found(found, text, as_json=options.json)
+    if found.status == "failed":
+        raise MachineFault(f"not everything was asked: {found.stopped_because}")
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def advise_command(options: AdviseOptions) -> int:
+    """Advise and show it; the exit status."""
+    connects, answer = options.connects, options.bytes
+    request = AdviceRequest(
+        watch_s=quantities.seconds(options.watch, "--watch"),
+        like_it_s=_length(options.budget, "--budget"),
+        there_s=_length(options.there, "--there"),
+        share=quantities.share(options.share),
+        connects_per_s=None if connects is None else quantities.rate(connects, "--connects"),
+        statements=options.queries,
+        answer_bytes=None if answer is None else quantities.size(answer, "--bytes"),
+    )
+    if options.report is not None:
+        format_of_name(
+            options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
+        )
+        check_writable(options.report)
+    guest = options.login.access(options.server or "", options.server_host)
+    watcher = ProgressLine(quiet=options.json)
+    try:
+        with accessed(guest, watcher.step) as access, open_store() as store:
+            found = advise(access, request, store, watcher)
+    finally:
+        watcher.close()
+    shown = redacted(found) if options.redact else found
+    show_found(shown, partial(advice_text, shown), as_json=options.json)
+    if options.report is not None:
+        shared = found if options.redact is False else redacted(found)
+        write_text(options.report, advice_html(shared))
+    return INTERRUPTED if found.status == "interrupted" else 0
+
+
+def _length(text: str, option: str) -> float:
+    """A duration, or 0 for "off"."""
+    return 0.0 if text.strip() == "off" else quantities.seconds(text, option)
+
+
+DEFAULT_BUDGET_S = 300.0
+"""A few blocks of the four cases of each driver of a language; one alone is known well after a minute. For so
+many that two blocks take longer, it is what those take."""
+
+
+def list_command(*, as_json: bool) -> int:
+    """Show every driver that is known; the exit status."""
+    found = listed_drivers()
+    show_found(found, partial(listed_text, found), as_json=as_json)
+    return 0
+
+
+def probe_command(options: ProbeOptions) -> int:
+    """Probe drivers and show what was found; the exit status.
+
+    UserMistake for a name that is none and, once all has been shown, for options that no driver takes;
+    MachineFault then where none could be probed.
+    """
+    found = probe(request_of(options), open_store, ProgressLine(quiet=options.json))
+    show_found(found, partial(probe_text, found), as_json=options.json)
+    if found.status == "interrupted":
+        return INTERRUPTED
+    if options.option and all(row.failed_as == "bad_job" for row in found.drivers):
+        raise UserMistake(
+            "no driver accepted what --option gives it", remedy="each row says what the driver objects to"
+        )
+    if found.status == "failed":
+        raise MachineFault(f"not all drivers were probed: {found.stopped_because}")
+    if all(row.failed for row in found.drivers):
+        raise MachineFault("no driver could be probed", remedy="each row says why")
+    return 0
+
+
+def request_of(options: ProbeOptions) -> ProbeRequest:
+    """What is to be probed. Raises UserMistake, also for a budget that has no room for two blocks."""
+    for name in options.names or ():
+        if name not in DRIVERS:
+            raise UserMistake(
+                f"there is no driver {called(name)}{closest(name, DRIVERS)}",
+                remedy="`tlstax drivers list` names them all",
+            )
+    url = external_url(options.server)
+    if options.server is not None and not url:
+        check_server_name(options.server)
+    if url:
+        _check_harmless(options)
+    elif options.allow_plaintext:
+        raise needs_external("--allow-plaintext", "--server")
+    if options.budget is not None and options.no_costs:
+        raise UserMistake("--budget does not go with --no-costs", remedy="leave one of them out")
+    names = tuple(dict.fromkeys(options.names or DRIVERS))
+    own_options = dict(map(_option, options.option or ()))
+    access = external_of(options.login.access(url), None)
+    if access is not None and access.tls.mode == "DISABLED":
+        raise UserMistake(
+            f"{access.tls.mode_by} leaves nothing to be seen of TLS",
+            remedy="leave it out: drivers are told to log in without TLS anyway",
+        )
+    return ProbeRequest(
+        names=names,
+        server=None if url else options.server,
+        external=ExternalTarget(access, options.allow_plaintext) if access is not None else None,
+        budget_s=None if options.no_costs else _budget_s(names, options),
+        options=own_options,
+        beside_others=options.beside_others,
+        attacks=options.attacks,
+    )
+
+
+def _check_harmless(options: ProbeOptions) -> None:
+    """UserMistake for what is not done at somebody else's server."""
+    if options.attacks:
+        raise UserMistake(
+            "--attacks asks drivers for a password and for files, which is done on private servers alone",
+            remedy="leave it out, or leave out --server",
+        )
+    if not options.no_costs:
+        client = f"--client {','.join(options.names)}" if options.names else "--client NAME"
+        raise UserMistake(
+            "what a driver costs is not measured by a probe at an external server",
+            remedy=f"add --no-costs, and measure it with tlstax run --server {options.server} {client}",
+        )
+
+
+def _budget_s(names: Sequence[str], options: ProbeOptions) -> float:
+    """How long costs are measured, if all these drivers can be measured. Raises UserMistake."""
+    study = costs_study([Measurable(name=name) for name in names], None, {}, DEFAULT_BUDGET_S)
+    block_s = least_block_s(study)
+    if options.budget is None:
+        return max(DEFAULT_BUDGET_S, LEAST_BLOCKS * block_s)
+    budget_s = quantities.seconds(options.budget, "--budget")
+    message = no_room(study.model_copy(update={"budget_s": budget_s}), block_s)
+    if message and not options.over_budget:
+        raise UserMistake(
+            message,
+            remedy=f"give --budget {least_budget(LEAST_BLOCKS * block_s)}"
+            f"{', name fewer drivers' if len(names) > 1 else ''}, or run it anyway with --over-budget",
+        )
+    return budget_s
+
+
+def _option(text: str) -> tuple[str, str]:
+    """A driver's option as it was typed, by its name. Raises UserMistake."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise UserMistake(f"--option: {text!r} has no value", remedy="write it like useSSL=false")
+    factor = check_factor(f"{OPTION}{name}", where="--option")
+    return name, str(check_level(factor, value, where="--option"))

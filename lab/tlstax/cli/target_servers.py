@@ -1,0 +1,135 @@
+"""The servers that options name: private ones by their names, external ones by their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tlstax.cli.options import ExternalOptions
+from tlstax.cli.streams import tell
+from tlstax.support.errors import UserMistake
+
+if TYPE_CHECKING:
+    from tlstax.external.access import AccessOptions
+
+
+def warn(sentence: str) -> None:
+    """Tell what is not heeded of an option file."""
+    tell(f"tlstax: {sentence}")
+
+
+def external_url(server: str | None) -> str:
+    """The external server's address, where --server names one; empty for a private server's name."""
+    return server if server is not None and "://" in server else ""
+
+
+def needs_external(option: str, where: str = "") -> UserMistake:
+    """That this option is about an external server, and none was named; `where` is the option that names one.
+
+    Empty for a command whose argument names it.
+    """
+    there = f" with {where}" if where else ""
+    return UserMistake(
+        f"{option} needs the address of an external server",
+        remedy=f"give its mysql:// address{there}, or leave the option out",
+    )
+
+
+SERVER = "server"
+"""The factor whose levels servers are."""
+
+
+@dataclass(frozen=True)
+class ExternalServers:
+    """The external servers that were named, by their level of the factor `server`.
+
+    A level is the server's address, `db.example:3306` or the path of a socket; None of one that is alone, in
+    a study that names no server.
+    """
+
+    options: ExternalOptions = field(default_factory=ExternalOptions)
+    by_level: Mapping[str | None, AccessOptions] = field(default_factory=dict)
+    level_of: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_level)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Their levels of the factor `server`."""
+        return tuple(level for level in self.by_level if level is not None)
+
+    def alone(self) -> ExternalServers:
+        """The same of a study that names no server."""
+        (options,) = self.by_level.values()
+        return replace(self, by_level={None: options}, level_of={})
+
+    def named(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The levels of servers that were typed, addresses as they are called."""
+        return tuple(self.level_of.get(text, text) for text in texts)
+
+    def side(self, text: str) -> str:
+        """A `factor=level` as it was typed, with an address as it is called; a level may have a comma."""
+        factor, equals, level = text.partition("=")
+        return (
+            f"{factor}{equals}{self.level_of.get(level.strip(), level)}" if factor.strip() == SERVER else text
+        )
+
+    def setting(self, text: str) -> str:
+        """A `factor=level,…` as it was typed, with addresses as they are called."""
+        factor, equals, levels = text.partition("=")
+        if factor.strip() != SERVER:
+            return text
+        return f"{factor}{equals}{','.join(self.named([level.strip() for level in levels.split(',')]))}"
+
+
+def external_among(
+    typed: Iterable[str], options: ExternalOptions, where: str = "--server"
+) -> ExternalServers:
+    """The external servers among servers that were typed, in their order; `where` is how they are.
+
+    Options of which there is one for each are told apart. UserMistake for a bad address, for two that are
+    called the same, and for options without an external server.
+    """
+    urls = [text for text in dict.fromkeys(typed) if "://" in text]
+    if not urls:
+        for name in options.given():
+            raise needs_external(name, where)
+        return ExternalServers(options)
+    # Who measures private servers needs nothing of what gets into others.
+    from tlstax.external import access as external_access
+
+    each = external_access.of_each(options.access, urls)
+    by_level: dict[str | None, AccessOptions] = {}
+    level_of: dict[str, str] = {}
+    for url, own in zip(urls, each, strict=True):
+        level = str(external_access.address_of(own))
+        if level in by_level:
+            raise UserMistake(
+                f"{level} is named twice, and would be compared with itself",
+                remedy="name each server once, by one address",
+            )
+        by_level[level], level_of[url] = own, level
+    return ExternalServers(options, by_level, level_of)
+
+
+def typed_servers(settings: Iterable[str]) -> tuple[str, ...]:
+    """What `server=…` names among settings as they were typed."""
+    found: list[str] = []
+    for setting in settings:
+        factor, _, levels = setting.partition("=")
+        if factor.strip() == SERVER:
+            found += [level.strip() for level in levels.split(",")]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a command lets external servers change of its study: see `Leeway`; `asks_plaintext` if named."""
+
+    fewer_connections: bool = False
+    no_tables: bool = False
+    asks_plaintext: bool = False
+    looks: bool = False
+    raises_load: bool = False

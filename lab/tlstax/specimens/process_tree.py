@@ -1,0 +1,255 @@
+"""A process and all that it starts, as one: who belongs to it, and how all of them pause, go on and end.
+
+PostgreSQL's server is such a tree: its first process starts one for each connection, which ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tlstax.specimens import control_group
+from tlstax.specimens.control_group import ControlGroup
+from tlstax.support.errors import MachineFault
+from tlstax.support.text import natural
+
+ROOT = Path("/")
+WITHIN_S, POLL_S = 10.0, 0.002
+"""How long all members may take to stand still, or to be gone once they are killed."""
+
+_STANDS_STILL = frozenset("TtZXx")
+"""States of a process that starts no other: stopped, traced, ended (proc(5), /proc/PID/stat)."""
+
+_STATE, _PARENT, _TERMINAL, _STARTED = 0, 1, 4, 19
+"""Places of state, ppid, tty_nr and starttime in /proc/PID/stat, counted from the field behind the name."""
+
+
+class Member(NamedTuple):
+    """A process that cannot be taken for a later one with the same id, and what it was doing."""
+
+    pid: int
+    started_ticks: int
+    state: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it only waits for its parent to see that it has ended."""
+        return self.state in "ZXx"
+
+
+class ProcessTree:
+    """A process and its descendants, there from the beginning (`take`) or found at work (`around`).
+
+    Descendants whose parent has ended belong to another one (credentials(7)): where there is no control group
+    they are lost, unless they were stopped before it. `with_group` says whether one may be made.
+    """
+
+    def __init__(self, *, with_group: bool = True) -> None:
+        self._with_group = with_group
+        self.pid: int | None = None
+        self._started_ticks: int | None = None
+        self.group: ControlGroup | None = None
+
+    def take(self, pid: int) -> None:
+        """Have this process, which has not executed its program yet, and all that it starts.
+
+        It gets a control group of its own where one may be made. Called again for the next process of a
+        server that is started anew: the one before must have ended.
+        """
+        self._forget_group()
+        self._begin_at(pid)
+        self.group = control_group.made_for(pid) if self._with_group else None
+
+    @classmethod
+    def around(cls, pid: int) -> ProcessTree:
+        """The tree of a server that runs already, of which `pid` is a process.
+
+        Its first process is the topmost that executes the same program. Its control group is taken where
+        nothing else is in that, as in a container or a service of its own.
+        """
+        tree = cls(with_group=False)
+        tree._begin_at(first := first_of(pid))
+        group = control_group.group_of(first)
+        with contextlib.suppress(OSError, KeyError):
+            if group is not None and group.cpu_us() > 0 and set(group.members()) == set(tree.members()):
+                tree.group = group
+        return tree
+
+    def members(self, *, with_ended: bool = False) -> tuple[int, ...]:
+        """The processes that belong to it now, its first one first; empty when all have ended.
+
+        `with_ended` are those as well of which no control group knows, and whose parents do not know yet.
+        """
+        return tuple(member.pid for member in self._found() if with_ended or not member.has_ended)
+
+    def pause(self) -> None:
+        """Let none of them run; they keep memory and connections. MachineFault where one goes on.
+
+        A control group is frozen. Without, the first process is stopped first, then whoever it had started
+        meanwhile, until all stand still and there are no others: who is stopped starts nobody.
+        """
+        group = self._controls()
+        with contextlib.suppress(OSError):
+            if group is not None:
+                if not group.freeze():
+                    raise MachineFault(f"process {self.pid} and what it started could not be paused")
+                return
+        stopped: set[tuple[int, int]] = set()
+        until = time.monotonic() + WITHIN_S
+        while (found := list(self._found())) and not (
+            all(member.state in _STANDS_STILL for member in found)
+            and all(member[:2] in stopped or member.has_ended for member in found)
+        ):
+            if time.monotonic() > until:
+                raise MachineFault(f"process {self.pid} and what it started could not be paused")
+            fresh = [member for member in found if member[:2] not in stopped]
+            for member in fresh:
+                _send(member, signal.SIGSTOP)
+                stopped.add(member[:2])
+            if not fresh:
+                time.sleep(POLL_S)
+
+    def resume(self) -> None:
+        """Let them go on, the first one last: until then nobody new comes."""
+        group = self._controls()
+        with contextlib.suppress(OSError):
+            if group is not None:
+                group.thaw()
+                return
+        for member in reversed(list(self._found())):
+            _send(member, signal.SIGCONT)
+
+    def end(self) -> None:
+        """Kill all of them, paused or not, wait until they are gone, and remove their control group.
+
+        The first one is left to whoever has started it, to be waited for. May be called twice.
+        """
+        if self.pid is None:
+            return
+        group = self._controls()
+        with contextlib.suppress(OSError):
+            if group is not None and group.kill():
+                self._forget_group()
+                return
+        with contextlib.suppress(MachineFault):
+            self.pause()
+        members = [member for member in self._found() if not member.has_ended]
+        for member in members:
+            _send(member, signal.SIGKILL)
+        until = time.monotonic() + WITHIN_S
+        while any(_runs(member) for member in members) and time.monotonic() < until:
+            time.sleep(POLL_S)
+        self._forget_group()
+
+    def _begin_at(self, pid: int) -> None:
+        fields = stat_of(pid)
+        self.pid, self._started_ticks = pid, int(fields[_STARTED]) if fields else None
+
+    def _controls(self) -> ControlGroup | None:
+        """The control group where it may be frozen and killed: one of ours."""
+        return self.group if self.group is not None and self.group.is_ours else None
+
+    def _forget_group(self) -> None:
+        group, self.group = self.group, None
+        if group is not None:
+            group.remove()
+
+    def _found(self) -> Iterator[Member]:
+        """The first one before all others, among them those whose end their parent has not seen yet."""
+        if self.group is not None:
+            with contextlib.suppress(OSError):
+                pids = sorted(self.group.members(), key=lambda pid: pid != self.pid)
+                yield from (_member(pid, fields) for pid in pids if (fields := stat_of(pid)))
+                return
+        if self.pid is None:
+            return
+        known: dict[int, Member] = {}
+        children: dict[int, list[int]] = {}
+        for pid, fields in stats():
+            known[pid] = _member(pid, fields)
+            children.setdefault(int(fields[_PARENT]), []).append(pid)
+        # Once it has ended and was seen to, its id may be another's.
+        first = known.get(self.pid)
+        family = [self.pid] if first is not None and first.started_ticks == self._started_ticks else []
+        for pid in family:
+            yield known[pid]
+            family += children.get(pid, [])
+
+
+def _member(pid: int, fields: list[str]) -> Member:
+    return Member(pid, int(fields[_STARTED]), fields[_STATE])
+
+
+def end_those_in(folder: Path) -> None:
+    """Kill the processes that work in a folder or below it and that no terminal has started.
+
+    It is for what a killed laboratory has left of servers that were paused: their first process is known, and
+    ends them when it runs, but nobody lets it run any more. A server's processes stay in its data's folder.
+    """
+    for pid, fields in stats():
+        with contextlib.suppress(OSError):
+            place = Path(f"/proc/{pid}/cwd").readlink()
+            if place.is_relative_to(folder) and fields[_TERMINAL] == "0":
+                _send(_member(pid, fields), signal.SIGKILL)
+
+
+def stats(root: Path = ROOT) -> Iterator[tuple[int, list[str]]]:
+    """Every process and the fields behind its name in /proc/PID/stat (proc(5))."""
+    for entry in os.scandir(root / "proc"):
+        pid = natural(entry.name)
+        if pid is not None and (fields := stat_of(pid, root)):
+            yield pid, fields
+
+
+def stat_of(pid: int, root: Path = ROOT) -> list[str]:
+    """The fields behind a process's name in /proc/PID/stat; empty where it is gone."""
+    try:
+        text = (root / f"proc/{pid}/stat").read_text("utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def first_of(pid: int, root: Path = ROOT) -> int:
+    """The topmost process above this one that executes the same program; itself where there is none."""
+    first, program = pid, _program(pid, root)
+    while program is not None and (fields := stat_of(first, root)):
+        parent = int(fields[_PARENT])
+        if _program(parent, root) != program:
+            break
+        first = parent
+    return first
+
+
+def _program(pid: int, root: Path) -> tuple[int, int] | None:
+    """The file that it executes, by device and inode; None where it is out of reach."""
+    try:
+        status = (root / f"proc/{pid}/exe").stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _send(member: Member, number: signal.Signals) -> None:
+    """Signal this very process, or none (pidfd_open(2))."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(member.pid)
+        try:
+            if _is_same(member):
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
+
+
+def _is_same(member: Member) -> bool:
+    fields = stat_of(member.pid)
+    return bool(fields) and int(fields[_STARTED]) == member.started_ticks
+
+
+def _runs(member: Member) -> bool:
+    return _is_same(member) and stat_of(member.pid)[:1] != ["Z"]

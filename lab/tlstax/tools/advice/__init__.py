@@ -1,1 +1,0 @@
-"""An advice for a server: it is inspected, what could be changed is measured, and the changes are ranked."""

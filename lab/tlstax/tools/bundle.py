@@ -1,0 +1,270 @@
+"""A bundle: from a checkout, the cache and the registry to one file, its parts packed one by one.
+
+An archive's bytes depend on what is put in alone: in a given order, without owners and times.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from platform import machine
+from types import TracebackType
+from typing import IO, BinaryIO, Self
+
+from tlstax import __version__
+from tlstax.clients.engine import engine_command
+from tlstax.specimens import carried, shelf
+from tlstax.specimens import manifest as manifests
+from tlstax.specimens.carried import CONTENTS, PARTS, SUMS, Bundle
+from tlstax.specimens.catalogue import RECIPES
+from tlstax.specimens.progress import Reporter, megabytes
+from tlstax.specimens.sessions import Session, open_session
+from tlstax.specimens.sources import tool
+from tlstax.support.checkout import PROGRAM, ROOT, files
+from tlstax.support.checksums import sha256_of
+from tlstax.support.errors import MachineFault
+from tlstax.tools import python_packages
+
+ENGINE = "engine"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a bundle is to have: names of specimens, servers first; versions of Python such as "3.13"."""
+
+    specimens: tuple[str, ...]
+    pythons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of the file is what: `packed_bytes` in it, `bytes` once it is unpacked."""
+
+    what: str
+    packed_bytes: int
+    bytes: int
+
+
+class Making:
+    """A bundle in the making, in a folder that is removed when this is left as a context manager."""
+
+    def __init__(self, contents: Contents, reporter: Reporter, root: Path = ROOT) -> None:
+        self._contents, self._reporter, self._root = contents, reporter, root
+        self._session: Session = open_session()
+        self._scratch = self._session.new_directory()
+        self._parts: list[Member] = []
+        self.shares: list[Share] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+
+    def make(self) -> Path:
+        """Make the whole file; where it lies until this object is left. Raises MachineFault."""
+        (self._scratch / PARTS).mkdir()
+        for name in self._contents.specimens:
+            self._pack_specimen(name)
+        for python in self._contents.pythons:
+            folder = python_packages.site_packages(python, self._root, self._scratch, self._reporter)
+            self._pack(f"python-{python}", f"Python packages for {python}", members_below(folder))
+            shutil.rmtree(folder)
+        folder = stripped(self._scratch)
+        self._pack(ENGINE, "load engine", members_below(folder))
+        bundle = Bundle(
+            tlstax=__version__,
+            machine=machine(),
+            glibc=oldest_glibc(folder),
+            files=0,
+            pythons=self._contents.pythons,
+            specimens=self._contents.specimens,
+        )
+        self._reporter.step("putting all into one file")
+        own = own_members(self._root)
+        made = put_together(own, self._parts, bundle, self._scratch)
+        rest = made.stat().st_size - sum(share.packed_bytes for share in self.shares)
+        self.shares.append(Share("tlstax itself", rest, bytes_of(own)))
+        return made
+
+    def _pack_specimen(self, name: str) -> None:
+        recipe = RECIPES[name]
+        kept = shelf.obtain(recipe, self._reporter)
+        self._reporter.step(f"checking {recipe.title}")
+        wrong = shelf.verify(kept)
+        if wrong:
+            raise MachineFault(
+                f"{name} is no longer what was fetched ({wrong[0]})",
+                remedy=f"fetch it anew: `tlstax specimens remove {name}`",
+            )
+        members = [Member(kept.path / file, file) for file in (manifests.MANIFEST, manifests.DIGESTS)]
+        members += members_below(kept.tree, f"{manifests.TREE}/")
+        self._pack(name, recipe.title, members)
+
+    def _pack(self, name: str, words: str, members: list[Member]) -> None:
+        part = Member(self._scratch / carried.part_of(name), carried.part_of(name))
+        total = bytes_of(members)
+        self._reporter.step(f"packing {words} ({total / 1e6:.0f} MB)")
+        meter = megabytes(f"packing {words}", total)
+        write_packed(members, part.path, lambda read: self._reporter.now(meter.words(read)))
+        self._parts.append(part)
+        self.shares.append(Share(words, part.path.stat().st_size, total))
+
+
+FOLDER = "tlstax"
+"""What the bundle unpacks to."""
+
+TEXTS = ("README.md", "CHANGELOG.md", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE")
+NOT_NEEDED = ("setup/requirements-test.txt", "engine/fuzz/", "contract/printed/")
+"""Files, and folders of them, that nobody needs who runs tlstax."""
+
+PACK_MOST_TIGHTLY = 9
+
+
+def own_members(root: Path) -> list[Member]:
+    """The files of tlstax itself, with the pages for its users."""
+    found = [*files(root, (*PROGRAM, *TEXTS)), *sorted((root / "docs").glob("*.md"))]
+    named = [Member(path, str(path.relative_to(root))) for path in found]
+    return [one for one in named if not one.name.startswith(NOT_NEEDED)]
+
+
+def put_together(own: Sequence[Member], parts: Sequence[Member], bundle: Bundle, scratch: Path) -> Path:
+    """Write the file in the folder `scratch`; `files` of the bundle is counted here.
+
+    What says whether the rest is whole comes first, so that it is there where the end was cut off. The parts
+    are packed already; gzip(1) for the rest is on every machine that has tar.
+    """
+    contents, sums = Member(scratch / CONTENTS, CONTENTS), Member(scratch / SUMS, SUMS)
+    summed = [contents, *own, *parts]
+    contents.path.write_text(bundle.model_copy(update={"files": len(summed)}).text(), encoding="utf-8")
+    sums.path.write_text("".join(f"{sha256_of(one.path)}  {one.name}\n" for one in summed), encoding="utf-8")
+    members = [Member(one.path, f"{FOLDER}/{one.name}") for one in (contents, sums, *own, *parts)]
+    whole = scratch / "whole"
+    with whole.open("wb") as out, gzip.GzipFile("", "wb", PACK_MOST_TIGHTLY, out, mtime=0) as packed:
+        write(members, packed, lambda _: None)
+    return whole
+
+
+PREFIX = "tlstax-"
+_NEEDED = re.compile(rb"GLIBC_2\.(\d+)\0")
+STRIP_S = 60.0
+
+
+def stripped(scratch: Path) -> Path:
+    """A folder below `scratch` with the programs, without what only a debugger reads. MachineFault."""
+    tool.need("strip", "a bundle", "install binutils")
+    folder = scratch / "programs"
+    folder.mkdir()
+    for program in sorted(Path(engine_command()[0]).parent.glob(f"{PREFIX}*")):
+        target = folder / program.name
+        shutil.copyfile(program, target)
+        target.chmod(0o755)
+        # Names of functions stay: profiles say by them where time goes.
+        done = subprocess.run(
+            ["strip", "--strip-debug", str(target)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=STRIP_S,
+        )
+        if done.returncode:
+            raise MachineFault(f"{program.name} could not be made smaller ({done.stderr.strip()})")
+    return folder
+
+
+def oldest_glibc(folder: Path) -> str:
+    """The version of the C library that all programs of the folder run on, such as "2.34".
+
+    The names of the symbol versions that a program needs stand in it as text (ELF gABI, "Symbol Versioning").
+    """
+    needed = [int(minor) for file in folder.iterdir() for minor in _NEEDED.findall(file.read_bytes())]
+    return f"2.{max(needed, default=0)}"
+
+
+CHUNK_BYTES = 1 << 20
+FILTERS = (
+    {"id": lzma.FILTER_X86},
+    {"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 << 20},
+)
+"""xz(1): machine code is made alike before it is packed. To unpack takes the dictionary's size of memory."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file, folder or link, and its name in the archive."""
+
+    path: Path
+    name: str
+
+
+def members_below(folder: Path, inside: str = "") -> list[Member]:
+    """All that is in the folder, sorted, with names that begin with `inside`."""
+    return [Member(path, f"{inside}{path.relative_to(folder)}") for path in sorted(folder.rglob("*"))]
+
+
+class _Watched:
+    """A file that is read, and how far: some are so large that they take a minute to pack."""
+
+    def __init__(self, file: BinaryIO, before: int, look: Callable[[int], None]) -> None:
+        self._file, self._read, self._look = file, before, look
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes of it."""
+        content = self._file.read(size)
+        self._read += len(content)
+        self._look(self._read)
+        return content
+
+
+def write(members: list[Member], out: IO[bytes] | gzip.GzipFile, look: Callable[[int], None]) -> None:
+    """Write a tar archive; `look` gets how many bytes of files were read so far."""
+    read = 0
+    with tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar:
+        for member in members:
+            info = _info(tar, member)
+            if not info.isreg():
+                tar.addfile(info)
+                continue
+            with member.path.open("rb") as content:
+                tar.addfile(info, _Watched(content, read, look))
+            read += info.size
+
+
+def write_packed(members: list[Member], path: Path, look: Callable[[int], None]) -> None:
+    """The same, packed as xz does."""
+    with lzma.open(path, "wb", format=lzma.FORMAT_XZ, filters=FILTERS) as out:
+        write(members, out, look)
+
+
+def bytes_of(members: list[Member]) -> int:
+    """How many bytes `look` will have been given at the end."""
+    return sum(one.path.stat().st_size for one in members if one.path.is_file() and not one.path.is_symlink())
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """A file's content, piece by piece."""
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _info(tar: tarfile.TarFile, member: Member) -> tarfile.TarInfo:
+    info = tar.gettarinfo(str(member.path), arcname=member.name)
+    if info.islnk():  # a second name of a file: packed again, so that no order matters
+        info.type, info.linkname = tarfile.REGTYPE, ""
+        info.size = member.path.stat().st_size
+    runs = info.isdir() or (info.isreg() and info.mode & 0o100)
+    info.mode = 0o777 if info.issym() else 0o755 if runs else 0o644
+    info.uid = info.gid = 0
+    info.uname = info.gname = ""
+    info.mtime = 0
+    return info

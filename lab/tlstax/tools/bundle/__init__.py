@@ -1,1 +1,0 @@
-"""A bundle: all that tlstax needs on a machine that reaches nothing, in one file."""

@@ -1,0 +1,386 @@
+"""A server inspected from outside: one login of our own, then one handshake for each question.
+
+The laboratory's own connection is made as a client left to itself makes one. Where no TLS is agreed to, once
+more with what is no longer thought safe, so that the servers that need it most can be inspected. Such a
+connection gives nobody the password, only the answer to a challenge.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Collection
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from tlstax.contract import Account, Endpoint, TlsOn
+from tlstax.external import connection as external_connection
+from tlstax.external import failures
+from tlstax.external.access import ExternalAccess
+from tlstax.external.chain import Handshake, shown, trusted_authorities
+from tlstax.mysql import answers, server_facts, server_tls, use_counters
+from tlstax.mysql.database import Database, SqlError
+from tlstax.plan.elsewhere import Promise
+from tlstax.results.inspection import (
+    KEPT_BACK,
+    WOULD_BLOCK,
+    Asked,
+    Certificate,
+    ConnectPhase,
+    Inside,
+    InspectedServer,
+    Program,
+    ServerWord,
+)
+from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
+from tlstax.support.text import counted
+from tlstax.tools import tls_probe
+from tlstax.tools.tls_probe import CONNECTS, PROVED, ask, connect_cost
+from tlstax.topics.inspection.concerns import OLD_VERSIONS, concerns, path, payments, use
+from tlstax.topics.inspection.known_drivers import known_drivers
+from tlstax.topics.inspection.who_connects import who_connects
+
+PASSWORD_ITSELF = ("sha256_password", "mysql_clear_password")
+"""Methods by which a login sends the password, and no answer to a challenge."""
+
+AT_ONCE = Promise(kept=1, closes=True, own=0)
+"""One at a time, its own as well: the next is opened when the server has closed the last."""
+
+
+class Watcher(Protocol):
+    """Whoever is told what is being done."""
+
+    def step(self, text: str) -> None:
+        """Something begins."""
+
+
+@dataclass
+class _Found:
+    """What is known so far."""
+
+    asked: list[Asked] = field(default_factory=list)
+    connect: tuple[ConnectPhase, ...] = ()
+    connections: int = 0
+
+
+def inspect(
+    access: ExternalAccess, watch_s: float, watcher: Watcher, drivers: Collection[str] = ()
+) -> InspectedServer:
+    """Everything that the account sees, its counters over `watch_s` too; Ctrl-C keeps what was asked.
+
+    `drivers` are those of which it is told whether they could connect, none for all that are known.
+
+    Nothing is made there, and no more connections than are said beforehand, one at a time. What ends it
+    before all is asked is in the document with what was found. A server whose certificate does not stand the
+    check is asked for no more, since nobody logs in there. UserMistake or MachineFault where no connection
+    is made.
+    """
+    known = known_drivers().only(drivers)
+    client = _client(access)
+    most = tls_probe.connections(tls_probe.questions(client)) + CONNECTS + PROVED
+    watcher.step(
+        f"{access.address} gets {counted(most, 'connection')} at most, one after the other: no more than "
+        f"{AT_ONCE.total} at once with those that it has not wound up yet"
+    )
+    own = own_connection(access, watch_s, watcher.step)
+    found = _Found(connections=own.connections)
+    status: Literal["complete", "interrupted", "failed"] = "complete"
+    why = ""
+    try:
+        if own.unverified:
+            status, why = "failed", own.unverified
+        elif own.offers_tls:
+            _ask_all(access, client, own, found, watcher)
+    except Interrupted:
+        status, why = "interrupted", "interrupted"
+    except MachineFault as fault:
+        status, why = "failed", fault.sentence()
+    document = InspectedServer(
+        server=str(access.address),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        connections=found.connections,
+        word=own.word,
+        offers_tls=own.offers_tls,
+        asked=tuple(found.asked),
+        connect=found.connect,
+        inside=own.inside,
+        chain=own.chain,
+        status=status,
+        stopped_because=why,
+    )
+    host, is_known_authority = access.address.host, _is_known_authority(own)
+    judged: dict[str, object] = {
+        "concerns": concerns(
+            document,
+            host=host,
+            refused=own.refused,
+            refused_certificate=own.unverified,
+            is_verified=access.tls.verify != "none" and not own.unverified,
+        ),
+        "payments": payments(document),
+    }
+    if status == "complete":
+        judged["who_connects"] = who_connects(
+            known, document, host=host, is_known_authority=is_known_authority
+        )
+    return document.model_copy(update=judged)
+
+
+def _ask_all(access: ExternalAccess, client: TlsOn, own: Own, found: _Found, watcher: Watcher) -> None:
+    """One question after another, then what a connect costs; what is known goes into `found` at once.
+
+    A server blocks a host after a number of refusals in a row (max_connect_errors), until somebody flushes
+    its hosts: before the last of them comes a login.
+    """
+    planned = tls_probe.questions(client, own.old_tls.of(client) if own.old_tls else None)
+    limit, refusals = own.most_connect_errors or len(planned) + 1, 0
+    if 1 < limit <= len(planned):
+        more = counted(len(planned) // (limit - 1) + 1, "more connection")
+        watcher.step(
+            f"{access.address} blocks a host after {limit} refusals in a row (max_connect_errors): logins "
+            f"between the questions take {more} at most"
+        )
+    for number, question in enumerate(planned, start=1):
+        watcher.step(f"asking for {question.words()} ({number} of {len(planned)})")
+        if own.word.account_plugin in PASSWORD_ITSELF and question.name in OLD_VERSIONS:
+            found.asked.append(
+                Asked(topic=question.topic, name=question.name, why_not=KEPT_BACK, could_ask=False)
+            )
+            continue
+        if limit == 1 and (question.topic != "default" or own.old_tls):
+            found.asked.append(
+                Asked(topic=question.topic, name=question.name, why_not=WOULD_BLOCK, could_ask=False)
+            )
+            continue
+        if 1 < limit <= refusals + 1:
+            found.connections += 1
+            login(access, own)
+            refusals = 0
+        found.connections += question.connections
+        answer = ask(question, _endpoint(access), _account(access))
+        found.asked.append(answer)
+        refusals = 0 if answer.agreed else refusals + 1
+    if refusals and limit <= len(planned):
+        found.connections += 1
+        login(access, own)
+    if found.asked[0].agreed is not None:
+        watcher.step(f"what a connect costs, over {CONNECTS} of them")
+        found.connections += CONNECTS + PROVED
+        found.connect = connect_cost(client, _endpoint(access), _account(access))
+
+
+def _is_known_authority(own: Own) -> bool | None:
+    """Whether this machine trusts who signed the certificate; None where that cannot be told."""
+    trusted, sent = trusted_authorities(), path(own.chain)
+    return sent[-1].issuer in trusted if sent and trusted else None
+
+
+def _client(access: ExternalAccess) -> TlsOn:
+    tls = access.tls
+    return TlsOn(
+        verify=tls.verify,
+        ca_file=tls.ca_file,
+        certificate_file=tls.certificate_file,
+        key_file=tls.key_file,
+    )
+
+
+def _endpoint(access: ExternalAccess) -> Endpoint:
+    return access.address.endpoint
+
+
+def _account(access: ExternalAccess) -> Account:
+    return Account(user=access.user, password=access.password, database=access.address.schema)
+
+
+PERMIT = "the account would need SELECT on performance_schema"
+
+OWN_STATEMENTS = 2
+"""That the server counts as asked while it is watched: who is connected, and the second reading."""
+
+LEGACY_SERVER_CONNECT = 0x4
+"""SSL_OP_LEGACY_SERVER_CONNECT (SSL_CTX_set_options(3)), which Python names from 3.12 on."""
+
+Wait = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class OldTls:
+    """Settings under which a server is reached that agrees to nothing else, in OpenSSL's spelling.
+
+    Python's ssl cannot offer `groups`, so they are for the load client alone. A server signs with no key on a
+    curve that its client does not offer (RFC 8422, 5.1), and TLS 1.3 knows none of the rare ones.
+    """
+
+    ciphers: str
+    groups: str | None = None
+
+    def context(self, access: ExternalAccess) -> ssl.SSLContext:
+        """The settings for Python's ssl, which verifies as the user wants it."""
+        context = access.tls.context() or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(self.ciphers)
+        context.options |= LEGACY_SERVER_CONNECT
+        return context
+
+    def of(self, client: TlsOn) -> TlsOn:
+        """The same settings for the load client."""
+        return client.model_copy(update={"groups": self.groups, "cipher_list": self.ciphers})
+
+
+OLD_TLS = (OldTls("DEFAULT:!DHE:@SECLEVEL=0"), OldTls("DEFAULT:@SECLEVEL=0"))
+"""What is tried one after another where a client left to itself is refused: versions before TLS 1.2 and short
+keys, without and with Diffie-Hellman, whose groups may be shorter than OpenSSL takes at any level."""
+
+RARE_CURVES = OldTls(
+    "DEFAULT:@SECLEVEL=0",
+    "P-256:P-384:P-521:secp256k1:brainpoolP256r1:brainpoolP384r1:brainpoolP512r1:secp224r1",
+)
+"""What the load client alone asks with, where neither was agreed to."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the laboratory's own connection shows.
+
+    `old_tls` is what it was made with where a client left to itself was refused, for the reason `refused`.
+    `unverified` is the sentence by which the certificate was refused: then nobody logged in.
+    """
+
+    word: ServerWord
+    offers_tls: bool
+    chain: tuple[Certificate, ...]
+    inside: Inside
+    connections: int = 1
+    old_tls: OldTls | None = None
+    refused: str = ""
+    unverified: str = ""
+    most_connect_errors: int | None = None
+
+
+def own_connection(access: ExternalAccess, watch_s: float, say: Callable[[str], None]) -> Own:
+    """Log in and ask. UserMistake or MachineFault where that cannot be done.
+
+    A certificate that does not stand the check is no fault: what was shown until then is what is known. `say`
+    is told beforehand where more than one connection is needed.
+    """
+    seen = Handshake()
+    try:
+        return _asked(access, external_connection.connect(access, access.address.schema, seen=seen), watch_s)
+    except TlstaxError as fault:
+        if seen.is_unverified:
+            return _unverified(seen, fault)
+        if seen.failure is None:
+            raise
+        say(f"{fault.message}; older ways are tried, with {len(OLD_TLS)} more connections at most")
+        return _over_old_tls(access, watch_s, fault)
+
+
+def login(access: ExternalAccess, own: Own) -> None:
+    """Log in as before, and hang up: the server forgets the refusals before it. Raises TlstaxError."""
+    old = own.old_tls.context(access) if own.old_tls else None
+    external_connection.connect(access, access.address.schema, old_tls=old).close()
+
+
+def _over_old_tls(access: ExternalAccess, watch_s: float, fault: TlstaxError) -> Own:
+    """As `own_connection`, where a client left to itself was refused by this fault.
+
+    Where nothing is agreed to here, nobody logs in, and what the server takes is left to the questions.
+    """
+    for tried, old_tls in enumerate(OLD_TLS, start=2):
+        seen = Handshake()
+        try:
+            context = old_tls.context(access)
+            database = external_connection.connect(access, access.address.schema, old_tls=context, seen=seen)
+        except TlstaxError as error:
+            if seen.is_unverified:
+                return _unverified(seen, error)
+            if seen.failure is None:
+                raise
+            continue
+        return _asked(access, database, watch_s, connections=tried, old_tls=old_tls, refused=fault.message)
+    return replace(_unseen(seen), connections=1 + len(OLD_TLS), old_tls=RARE_CURVES, refused=fault.message)
+
+
+def _unverified(seen: Handshake, fault: TlstaxError) -> Own:
+    return replace(_unseen(seen), unverified=fault.sentence())
+
+
+def _unseen(seen: Handshake) -> Own:
+    """What is known of a server without a login: its greeting, and what it sent of a handshake."""
+    word = ServerWord(
+        version=seen.server_version,
+        tls_library=None,
+        account_plugin=None,
+        requires_tls=None,
+        account_is_encrypted=False,
+    )
+    nothing = Inside(since_start=None, watched=None, programs=(), unread=())
+    return Own(word, offers_tls=True, chain=seen.chain(), inside=nothing)
+
+
+def _asked(  # noqa: PLR0913 (what is known already)
+    access: ExternalAccess,
+    connected: Database,
+    watch_s: float,
+    *,
+    connections: int = 1,
+    old_tls: OldTls | None = None,
+    refused: str = "",
+) -> Own:
+    with closing(connected) as database:
+        channel = getattr(database, "_sock", None)
+        try:
+            return Own(
+                word=word(database),
+                offers_tls=server_tls.offers_tls(database),
+                chain=shown(channel) if isinstance(channel, ssl.SSLSocket) else (),
+                inside=inside(database, watch_s),
+                most_connect_errors=server_facts.most_connect_errors(database),
+                connections=connections,
+                old_tls=old_tls,
+                refused=refused,
+            )
+        except SqlError as error:
+            raise failures.of_refusal(access, error) from error
+
+
+def word(database: Database) -> ServerWord:
+    """What the server says of itself to an ordinary account. Raises SqlError."""
+    return ServerWord(
+        version=server_facts.version(database),
+        tls_library=server_tls.facts(database).library_version,
+        account_plugin=getattr(database, "account_plugin", "") or None,
+        requires_tls=server_facts.requires_tls(database),
+        account_is_encrypted=isinstance(getattr(database, "_sock", None), ssl.SSLSocket),
+    )
+
+
+def inside(database: Database, watch_s: float, wait: Wait = time.sleep) -> Inside:
+    """How the server is used, as far as the account may see. Raises SqlError.
+
+    Reads the counters, waits, and reads them again; in between, who is connected: three statements, all of
+    the server's own counters.
+    """
+    before, began = use_counters.read(database), time.monotonic()
+    programs, unread = _programs(database)
+    wait(max(0.0, watch_s - (time.monotonic() - began)))
+    after, over_s = use_counters.read(database), time.monotonic() - began
+    return Inside(
+        since_start=use({}, before, float(before.get("uptime_s", 0))),
+        watched=use(before, after, over_s, OWN_STATEMENTS) if watch_s > 0 else None,
+        programs=programs,
+        unread=unread,
+    )
+
+
+def _programs(database: Database) -> tuple[tuple[Program, ...], tuple[str, ...]]:
+    """Who is connected, or why that cannot be read."""
+    try:
+        found = use_counters.connected(database)
+    except SqlError as error:
+        return (), (f"who is connected, and how: {answers.message_of(error)}; {PERMIT}",)
+    return tuple(Program(**row._asdict()) for row in found), ()

@@ -1,1 +1,0 @@
-"""How large a storm of connections a server takes: searched, size by size."""
