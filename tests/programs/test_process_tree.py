@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -244,28 +245,44 @@ def test_all_end_although_their_first_process_has_died(tmp_path: Path, *, with_g
     assert descendants(tmp_path) == []
 
 
-@pytest.mark.parametrize("with_group", [True, False])
-def test_what_a_killed_laboratory_left_paused_is_ended_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, with_group: bool
-) -> None:
-    monkeypatch.setenv("TLSTAX_CACHE", str(tmp_path))
-    reading, writing = os.pipe()
-    laboratory = os.fork()
-    if not laboratory:
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache whose path is short enough for a Unix socket below it, whatever the test is called."""
+    with tempfile.TemporaryDirectory(prefix="tree") as directory:
+        monkeypatch.setenv("TLSTAX_CACHE", directory)
+        yield Path(directory)
+
+
+def paused_laboratory(with_group: bool, told: int) -> None:
+    """Pause a server of three processes, say how, and wait to be killed. Never returns."""
+    try:
         tree = ProcessTree(with_group=with_group)
         with open_session() as session, server(session.new_directory(), tree.take) as own:
             own.tell("keep 3")
             tree.pause()
-            os.write(writing, b"grouped" if tree.group else b"stopped")
+            os.write(told, b"grouped" if tree.group else b"stopped")
             signal.pause()
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.parametrize("with_group", [True, False])
+def test_what_a_killed_laboratory_left_paused_is_ended_by_the_next(cache: Path, *, with_group: bool) -> None:
+    reading, writing = os.pipe()
+    laboratory = os.fork()
+    if not laboratory:
+        paused_laboratory(with_group, writing)
+    os.close(writing)
     how = os.read(reading, 7)
+    os.close(reading)
     os.kill(laboratory, signal.SIGKILL)
     os.waitpid(laboratory, 0)
     if with_group and how != b"grouped":
         pytest.skip("no control group may be made here")
-    wait_for(lambda: len(descendants(tmp_path)) == 3)
+    assert how, "the laboratory ended before it had paused its server"
+    wait_for(lambda: len(descendants(cache)) == 3)
     with open_session():
-        wait_for(lambda: descendants(tmp_path) == [])
+        wait_for(lambda: descendants(cache) == [])
     if with_group:
         assert groups(laboratory)
         may_group()
