@@ -12,7 +12,7 @@ from tlstax.observers.machine import describe_machine
 from tlstax.observers.tree import TreeSide
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial
-from tlstax.run.bench import Needs, Wanted, private_bench
+from tlstax.run.bench import Bench, Equipment, Needs, Wanted, private_bench
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
@@ -30,7 +30,8 @@ def test_all_of_a_server_is_measured_paused_started_again_and_ended(
     """MySQL has one process: what is read of it as a tree is what is read of that one."""
     said: list[str] = []
     wanted = Wanted(build=replace(mysql_build, forks=True))
-    with private_bench(session, wanted, describe_machine(), NEEDS, said.append) as bench:
+    with private_bench(session, wanted, Equipment(), describe_machine(), NEEDS, said.append) as begun:
+        bench: Bench = begun
         assert isinstance(bench.server, PrivateServer)
         assert bench.tree is not None
         assert f"the CPU time of its processes is read {bench.tree.words}" in said
@@ -39,7 +40,7 @@ def test_all_of_a_server_is_measured_paused_started_again_and_ended(
                 os.kill(bench.server.pid or 0, signal.SIGKILL)
                 while bench.server.is_alive():
                     pass
-                bench.renew()
+                bench = bench.renewed()
             assert bench.server_clock is bench.tree
             pid = bench.server.pid
             assert bench.tree.tree.members() == (pid,)

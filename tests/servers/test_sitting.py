@@ -131,7 +131,7 @@ def test_cases_that_are_compared_take_turns_and_each_is_proved(
             assert slices.operations == (4,) * 9
             assert slices.rounds_s == done.rounds_s[1:]
             assert len(done.rounds_s) == 10
-        claimed = together.claims["Connections"]
+        claimed = together.claims["connections"]
         assert claimed[0] == together.status_delta["Connections"] == claimed[1]
         assert (claimed[0] > 0) == (workload in {"reconnect", "storm"})
     for block in {trial.trial.block for trial in trials}:

@@ -113,6 +113,8 @@ def _exclusively(parent: Path) -> Iterator[None]:
 def _remove_stale(parent: Path) -> None:
     for path in parent.iterdir():
         if path.is_dir() and temporary.is_stale(path):
+            # Not where a session closes itself: a program may still work in its folder, as sysbench does.
+            process_tree.end_those_in(path)
             _clear(path)
 
 
@@ -120,7 +122,6 @@ def _clear(path: Path) -> None:
     for file in sorted((path / "processes").glob("*")):
         with contextlib.suppress(ValueError, TypeError, OSError):
             processes.kill_if_same(processes.ProcessIdentity(**json.loads(file.read_text(encoding="ascii"))))
-    process_tree.end_those_in(path)
     shutil.rmtree(path, ignore_errors=True)
 
 
