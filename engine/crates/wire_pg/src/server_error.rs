@@ -136,10 +136,20 @@ impl ServerError {
 /// The beginning of a text of the server's as one line: what is not UTF-8 is replaced, control characters by
 /// spaces.
 pub(crate) fn printable(text: &[u8], max_len: usize) -> String {
-    let text = String::from_utf8_lossy(&text[..text.len().min(max_len)]);
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    let mut line = String::new();
+    append_printable(&mut line, text, max_len);
+    line
+}
+
+/// The same, into memory that is there.
+pub(crate) fn append_printable(line: &mut String, text: &[u8], max_len: usize) {
+    for chunk in text[..text.len().min(max_len)].utf8_chunks() {
+        let valid = chunk.valid().chars();
+        line.extend(valid.map(|c| if c.is_control() { ' ' } else { c }));
+        if !chunk.invalid().is_empty() {
+            line.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::config::AuthMethod;
 use crate::response::TransactionStatus;
 use crate::scram::KeyUse;
-use crate::server_error::printable;
+use crate::server_error::append_printable;
 
 /// What a login waits for; to be asked between two steps, to tell the phases of a connect apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,14 +75,12 @@ impl Parameters {
         self.values[place].as_deref()
     }
 
-    /// Takes a report down, if it is to be kept; the same again costs no memory.
+    /// Takes a report down, if it is to be kept.
     pub(super) fn set(&mut self, name: &[u8], value: &[u8]) {
-        let Some(place) = KEPT.iter().position(|kept| kept.as_bytes() == name) else {
-            return;
-        };
-        let kept = &mut self.values[place];
-        if kept.as_ref().is_none_or(|text| text.as_bytes() != value) {
-            *kept = Some(printable(value, MAX_VALUE_LEN));
+        if let Some(place) = KEPT.iter().position(|kept| kept.as_bytes() == name) {
+            let kept = self.values[place].get_or_insert_default();
+            kept.clear();
+            append_printable(kept, value, MAX_VALUE_LEN);
         }
     }
 }

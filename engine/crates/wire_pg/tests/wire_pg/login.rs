@@ -22,7 +22,10 @@ pub fn config(name: &str) -> LoginConfig {
         || name.starts_with("scram_plus");
     let is_verified = matches!(name, "password_tls" | "scram_plus_only" | "cert");
     LoginConfig {
-        user: format!("wire_{}", user.unwrap_or("trust".into())),
+        user: match name {
+            "scram_once" => "wire_scram_once".into(),
+            _ => format!("wire_{}", user.unwrap_or("trust".into())),
+        },
         password: match name {
             "trust" | "trust_tls" | "cert" => "",
             _ => "correct horse",
@@ -120,6 +123,12 @@ fn each_kind_of_login_goes_as_it_was_recorded() {
         ("md5_tls", AuthMethod::Md5, 3, (None, None)),
         ("password_tls", AuthMethod::Password, 3, (None, None)),
         ("scram", AuthMethod::ScramSha256, 3, scram),
+        (
+            "scram_once",
+            AuthMethod::ScramSha256,
+            3,
+            (Some(1), Some(KeyUse::Computed)),
+        ),
         ("scram_tls", AuthMethod::ScramSha256, 4, scram),
         ("scram_plus", AuthMethod::ScramSha256Plus, 4, scram),
         ("scram_plus_only", AuthMethod::ScramSha256Plus, 4, scram),
