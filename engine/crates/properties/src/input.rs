@@ -2,6 +2,7 @@
 
 use arbitrary::Unstructured;
 use tlstax_wire::append_packet;
+use tlstax_wire_pg::append_message;
 
 /// The option that all targets have: the server's payloads get headers with the right lengths and
 /// numbers, instead of being sent as they are.
@@ -86,6 +87,32 @@ impl<'a> Input<'a> {
             }
             let Some(next) = self.payload() else {
                 return Some((bytes, sequence));
+            };
+            (payload, more) = next;
+        }
+    }
+
+    /// What a PostgreSQL server sends in one go: messages, whose types are the payloads' first bytes, or, with
+    /// `is_raw`, the payloads as they are. None at the end.
+    pub(crate) fn pg_turn(&mut self, is_raw: bool) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let (mut payload, mut more) = self.payload()?;
+        loop {
+            match payload.split_first() {
+                Some((&kind, body)) if self.has(FRAMED) && !is_raw => {
+                    let append = |out: &mut Vec<u8>| {
+                        out.extend_from_slice(body);
+                        Ok(())
+                    };
+                    append_message(&mut bytes, kind, append).expect("a short message");
+                }
+                _ => bytes.extend_from_slice(payload),
+            }
+            if !more {
+                return Some(bytes);
+            }
+            let Some(next) = self.payload() else {
+                return Some(bytes);
             };
             (payload, more) = next;
         }

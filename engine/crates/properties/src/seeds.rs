@@ -1,9 +1,9 @@
-//! Inputs to begin with: what real servers said, as the wire crate's tests have it recorded.
+//! Inputs to begin with: what real servers said, as the wire crates' tests have it recorded.
 
 use tlstax_wire::{Algorithm, Packer};
 
 use crate::input::{CUTS, FRAMED, MORE_FOLLOWS};
-use crate::{auth, compressed, result_sets};
+use crate::{auth, compressed, pg_answers, pg_login, result_sets};
 
 const RECORDINGS: [&str; 7] = [
     include_str!("../../wire/tests/recorded/mysql-9.7.4.txt"),
@@ -14,6 +14,8 @@ const RECORDINGS: [&str; 7] = [
     include_str!("../../wire/tests/recorded/mariadb-10.11.19.txt"),
     include_str!("../../wire/tests/recorded/mariadb-11.8.6.txt"),
 ];
+
+const POSTGRES: &str = include_str!("../../wire_pg/tests/recorded/postgresql-15.18.txt");
 
 const CUT: [u8; CUTS] = [1, 4, 0, 30, 2, 255];
 const GREETING_VERSION: u8 = 10;
@@ -53,6 +55,10 @@ pub fn from_recordings() -> Vec<Seed> {
     seeds.extend(FOLDED.map(|text| ("folded", text.into())));
     for options in [0, auth::TLS, auth::TLS | auth::VERIFIED, auth::LOCAL_SOCKET] {
         seeds.push(("auth", clear_password(options)));
+    }
+    seeds.push(("pg_commands", commands()));
+    for conversation in POSTGRES.split("\n\n") {
+        add_postgres(&mut seeds, conversation);
     }
     for recording in RECORDINGS {
         for conversation in recording.split("\n\n") {
@@ -141,6 +147,79 @@ fn add(seeds: &mut Vec<Seed>, turns: &[Turn]) {
     if let Some(answer) = server.last() {
         add_answer(seeds, command, answer);
     }
+}
+
+/// A conversation with PostgreSQL: a login where the client begins with one, else an answer.
+fn add_postgres(seeds: &mut Vec<Seed>, conversation: &str) {
+    let turns: Vec<_> = conversation.lines().filter_map(Turn::read).collect();
+    let Some(first) = turns.iter().find(|turn| !turn.server) else {
+        return;
+    };
+    let server = turns.iter().filter(|turn| turn.server);
+    let is_login = first.bytes.first() == Some(&0);
+    let has_tls = conversation.contains("\ntls");
+    let options = if is_login {
+        let tls = if has_tls { pg_login::TLS } else { 0 };
+        tls | pg_login::VERIFIED | pg_login::END_POINT | pg_login::DATABASE
+    } else {
+        asked(&first.bytes) << pg_answers::ASKED_SHIFT | 1 << pg_answers::WANTED_SHIFT
+    };
+    let target = if is_login { "pg_login" } else { "pg_answers" };
+    for framed in [0, FRAMED] {
+        let mut seed = head(options | framed);
+        if is_login {
+            let user = conversation.split("7573657200").nth(1).unwrap_or_default();
+            let user = Turn::read(&format!("> {user}")).map(|turn| turn.bytes);
+            let user = user.unwrap_or_default();
+            let user = user.split(|&byte| byte == 0).next().unwrap_or_default();
+            for text in [user, b"correct horse", b"", b"wire"] {
+                seed.extend(u8::try_from(text.len()));
+                seed.extend_from_slice(text);
+            }
+        }
+        for turn in server.clone() {
+            if framed == 0 || turn.bytes.len() == 1 {
+                seed.extend(chunk(&turn.bytes, false));
+                continue;
+            }
+            let messages = postgres_messages(&turn.bytes);
+            for (place, message) in messages.iter().enumerate() {
+                seed.extend(chunk(message, place + 1 < messages.len()));
+            }
+        }
+        seeds.push((target, seed));
+    }
+}
+
+/// Which of [`pg_answers::ASKED`] a command is, by the types of its messages.
+fn asked(command: &[u8]) -> u8 {
+    let messages = postgres_messages(command);
+    let kinds: Vec<u8> = messages
+        .iter()
+        .filter_map(|message| message.first().copied())
+        .collect();
+    match &kinds[..] {
+        [b'P', b'D', ..] => 1,
+        [b'P', ..] => 2,
+        [b'C', ..] => 3,
+        [b'B', b'D', ..] => 5,
+        [b'B', ..] => 4,
+        _ => 0,
+    }
+}
+
+/// Type and body of each message.
+fn postgres_messages(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    while let Some((&[kind, a, b, c, d], _)) = bytes.split_first_chunk() {
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        let Some((message, rest)) = bytes.split_at_checked(1 + length) else {
+            break;
+        };
+        messages.push([&[kind], &message[5..]].concat());
+        bytes = rest;
+    }
+    messages
 }
 
 /// The last turn as the answer to a command: as it was sent, and as payloads alone.

@@ -2,7 +2,7 @@
 
 use tlstax_properties::{TARGETS, corpus, seeds};
 
-const CORPORA: [(&str, &[u8]); 8] = [
+const CORPORA: [(&str, &[u8]); 11] = [
     ("auth", include_bytes!("../../../fuzz/packed/auth")),
     ("commands", include_bytes!("../../../fuzz/packed/commands")),
     (
@@ -12,6 +12,15 @@ const CORPORA: [(&str, &[u8]); 8] = [
     ("folded", include_bytes!("../../../fuzz/packed/folded")),
     ("greeting", include_bytes!("../../../fuzz/packed/greeting")),
     ("job", include_bytes!("../../../fuzz/packed/job")),
+    (
+        "pg_answers",
+        include_bytes!("../../../fuzz/packed/pg_answers"),
+    ),
+    (
+        "pg_commands",
+        include_bytes!("../../../fuzz/packed/pg_commands"),
+    ),
+    ("pg_login", include_bytes!("../../../fuzz/packed/pg_login")),
     ("prepare", include_bytes!("../../../fuzz/packed/prepare")),
     (
         "result_sets",

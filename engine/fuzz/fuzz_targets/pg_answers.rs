@@ -1,0 +1,4 @@
+//! Lets libFuzzer look for an input that breaks the property `pg_answers`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tlstax_properties::pg_answers(data));
