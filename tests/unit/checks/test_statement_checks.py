@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from test_checks import with_done, with_server
@@ -15,7 +15,8 @@ from tlstax.checks.statements import claims, slices_add_up, statements_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import connected, encryption, server_counts, work
 from tlstax.contract import Counts, ErrorCount, Workload
-from tlstax.records.trial import Trial, TrialRecord
+from tlstax.records.server_counts import counting_of
+from tlstax.records.trial import ServerObservation, Trial, TrialRecord
 from tlstax.records.window import Load, Together, Window
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
@@ -110,6 +111,18 @@ def test_nothing_but_its_statements_proves_a_client_that_shows_no_rows() -> None
     assert doubts(statements_counted, honest(Cell()).model_copy(update=unseen)) == []
     of_silent = honest(Cell(client="floor")).model_copy(update=unseen)
     assert [weight for weight, _ in doubts(statements_counted, of_silent)] == ["unknown"]
+
+
+def test_what_the_server_does_not_count_proves_no_client_that_shows_no_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A product may count nothing of a kind: rows prove who shows them, and nothing the others."""
+    silent = replace(counting_of("9.7.4", None, {}), counters={})
+    monkeypatch.setattr(ServerObservation, "counting", silent)
+    assert doubts(statements_counted, honest(Cell())) == []
+    said = doubts(statements_counted, honest(Cell(client="floor")))
+    assert said[0] == ("unknown", "the server does not count SELECT statements, and nothing else proves them")
+    assert {weight for weight, _ in said} == {"unknown"}
 
 
 def _written(cell: Cell, operations: int, failed: int = 0) -> Written:
