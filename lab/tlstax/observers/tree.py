@@ -33,7 +33,8 @@ from tlstax.observers.perf_events import TASK_CLOCK, open_event, read_event
 from tlstax.observers.process import ROOT, CpuReading, ProcessMemory, Threads, read_threads
 from tlstax.observers.sides import Side
 from tlstax.records.window import CpuSource
-from tlstax.specimens.process_tree import ProcessTree, stat_of
+from tlstax.specimens.process_tree import ProcessTree
+from tlstax.specimens.processes import stat_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tlstax.specimens import control_group
 from tlstax.specimens.control_group import ControlGroup
+from tlstax.specimens.processes import stat_of
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
 
@@ -204,15 +205,6 @@ def stats(root: Path = ROOT) -> Iterator[tuple[int, list[str]]]:
         pid = natural(entry.name)
         if pid is not None and (fields := stat_of(pid, root)):
             yield pid, fields
-
-
-def stat_of(pid: int, root: Path = ROOT) -> list[str]:
-    """The fields behind a process's name in /proc/PID/stat; empty where it is gone."""
-    try:
-        text = (root / f"proc/{pid}/stat").read_text("utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
 
 
 def first_of(pid: int, root: Path = ROOT) -> int:

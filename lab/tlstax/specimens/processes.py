@@ -42,15 +42,23 @@ class ProcessIdentity:
     boot_id: str
 
 
+def stat_of(pid: int, root: Path = Path("/")) -> list[str]:
+    """The fields behind a process's name in /proc/PID/stat; empty where it is gone."""
+    try:
+        text = (root / f"proc/{pid}/stat").read_text("utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
 def identity_of(pid: int) -> ProcessIdentity | None:
     """The identity of a running process; None when there is none with this id."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return None
-    fields_after_name = status.rpartition(")")[2].split()
-    return ProcessIdentity(pid=pid, start_ticks=int(fields_after_name[19]), boot_id=boot_id)
+    fields = stat_of(pid)
+    return ProcessIdentity(pid=pid, start_ticks=int(fields[19]), boot_id=boot_id) if fields else None
 
 
 def kill_if_same(identity: ProcessIdentity, timeout_s: float = 10.0) -> bool:
@@ -145,10 +153,7 @@ def _open_gate(child: subprocess.Popen[bytes]) -> None:
 def _runs(identity: ProcessIdentity) -> bool:
     if identity_of(identity.pid) != identity:
         return False
-    state = Path(f"/proc/{identity.pid}/stat")
-    with contextlib.suppress(OSError):
-        return state.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] != "Z"
-    return False
+    return stat_of(identity.pid)[:1] not in ([], ["Z"])
 
 
 def tool(name: str) -> str:
