@@ -95,11 +95,6 @@ def identity(database: Database) -> Identity:
     return Identity(hashlib.sha256(named.encode()).hexdigest(), cluster)
 
 
-def folds_table_names(database: Database) -> bool:
-    """Whether names of schemas and tables have no case here (`lower_case_table_names` is not 0)."""
-    return bool(answers.row(database, "SELECT @@lower_case_table_names", columns=1)[0] != 0)
-
-
 def as_kept(database: Database, name: str) -> str:
     """A table's name as the server keeps it: in small letters where `lower_case_table_names` is 1."""
     asked = "SELECT IF(@@lower_case_table_names = 1, LOWER(%s), %s)"
