@@ -1,0 +1,1 @@
+"""Talking to PostgreSQL: all SQL, what its answers mean, connections, tables, accounts, counters, settings."""

@@ -1,0 +1,1 @@
+"""The products that servers are, and what the laboratory asks each of them by."""

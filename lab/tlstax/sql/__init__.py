@@ -1,0 +1,1 @@
+"""Talking to a server in SQL, whichever product it is."""
