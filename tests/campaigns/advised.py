@@ -194,14 +194,14 @@ def planted(
         own = replace(own, options=(*own.options, *options))
     build = resolve.named_server(case.server, progress=lambda _: None)
     with PrivateServer.start(build, session, own) as server:
-        with server.admin() as database, database.cursor() as cursor:
+        with server.admin() as database:
             for statement in (
                 "CREATE DATABASE lent",
                 f"CREATE USER ann@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
                 "GRANT ALL ON lent.* TO ann@'127.0.0.1'",
                 "GRANT SELECT ON performance_schema.* TO ann@'127.0.0.1'",
             ):
-                cursor.execute(statement)
+                database.rows(statement)
         yield server
 
 

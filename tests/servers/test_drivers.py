@@ -221,10 +221,9 @@ def test_values_reach_the_server_as_they_are(name: str, filled: PrivateServer, p
     assert done.operations == 50
     assert done.errors == ()
     assert done.row_samples
-    with filled.admin() as admin, admin.cursor() as cursor:
+    with filled.admin() as admin:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            seen = tuple(tuple(None if v is None else str(v) for v in row) for row in cursor.fetchall())
+            seen = tuple(tuple(None if v is None else str(v) for v in row) for row in admin.rows(sample.sql))
             assert sample.rows == seen
 
 

@@ -12,7 +12,7 @@ from guest_house import OURS, WITHIN_S, House, environment, opened_external
 
 from tlstax.external import made
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.database import Database
+from tlstax.sql.database import Database
 from tlstax.support.errors import Interrupted
 
 KILLED = """

@@ -106,11 +106,10 @@ def test_it_works_in_the_schema_that_is_named_and_leaves_it_as_it_was(
         assert served.pid is None
         assert served.specimen.name == str(access.address)
         assert served.is_alive()
-        with served.admin() as database, database.cursor() as cursor:
-            cursor.execute("SELECT COUNT(*) FROM tlstax_sbtest1")
-            assert cursor.fetchone() == (3_000,)
-            cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
-            assert cursor.fetchone() == ("Ssl_version", "TLSv1.3"), "PREFERRED did not use TLS"
+        with served.admin() as database:
+            assert database.rows("SELECT COUNT(*) FROM tlstax_sbtest1")[0] == (3_000,)
+            version = database.rows("SHOW SESSION STATUS LIKE 'Ssl_version'")
+            assert version == [("Ssl_version", "TLSv1.3")], "PREFERRED did not use TLS"
     assert tables(house, "shop") == {"orders"}
     assert "tlstax" not in schemas(house)
     guest.stop()
@@ -278,7 +277,7 @@ def test_what_is_closed_is_waited_for_and_others_of_the_account_are_not(account:
         began = time.monotonic()
         guest.wait_until_gone(stays)
         first_s = time.monotonic() - began
-        assert guest.connected() - stays == {another.thread_id()}  # type: ignore[no-untyped-call]
+        assert guest.connected() - stays == {another.number}
         guest.wait_until_gone(stays)
         assert time.monotonic() - began < 2 * first_s, "it is known to stay"
         another.close()

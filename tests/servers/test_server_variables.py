@@ -11,7 +11,6 @@ import pytest
 
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql import server_facts, server_tls
-from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -21,6 +20,7 @@ from tlstax.run.benches import Benches
 from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
@@ -119,8 +119,7 @@ def test_a_switch_that_does_nothing_is_found(
     bench = benches["mysql"]
 
     def rolled_back(admin: Database, wanted: str) -> None:
-        with admin.cursor() as cursor:
-            cursor.execute("SET GLOBAL tls_version = %s", (wanted,))
+        admin.rows("SET GLOBAL tls_version = %s", (wanted,))
 
     monkeypatch.setattr(server_tls, "accept", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (

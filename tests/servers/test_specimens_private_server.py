@@ -34,9 +34,8 @@ SMALL = 64 * 1024 * 1024
 
 
 def answer(server: PrivateServer, statement: str) -> tuple[Any, ...]:
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute(statement)
-        return tuple(cursor.fetchall())
+    with server.admin() as database:
+        return tuple(database.rows(statement))
 
 
 def log_in(server: PrivateServer, user: str, password: str, **options: Any) -> pymysql.Connection[Any]:
@@ -188,9 +187,7 @@ def test_a_paused_server_keeps_its_connections_and_lets_others_start(
                 assert answer(other, "SELECT 1") == ((1,),)
         finally:
             private.resume()
-        with database.cursor() as cursor:
-            cursor.execute("SELECT @@wait_timeout")
-            assert cursor.fetchone() == (365 * 24 * 3600,)
+        assert database.rows("SELECT @@wait_timeout")[0] == (365 * 24 * 3600,)
 
 
 def wait_until(condition: Any, timeout_s: float = 20.0) -> None:

@@ -198,19 +198,18 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
 def test_rows_are_the_servers(filled: PrivateServer) -> None:
     _, done = measured(job(filled, row_samples=5))
     assert len(done.row_samples) == 5
-    with filled.admin() as database, database.cursor() as cursor:
+    with filled.admin() as database:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            assert cursor.fetchall() == sample.rows
+            assert tuple(database.rows(sample.sql)) == sample.rows
 
 
 def test_the_table_may_have_any_name(filled: PrivateServer) -> None:
-    with filled.admin() as database, database.cursor() as cursor:
-        cursor.execute("CREATE TABLE elsewhere AS SELECT id, c FROM sbtest1")
+    with filled.admin() as database:
+        database.rows("CREATE TABLE elsewhere AS SELECT id, c FROM sbtest1")
         try:
             _, done = measured(job(filled, workload=workloads.built_in("point-select", "elsewhere", ROWS)))
         finally:
-            cursor.execute("DROP TABLE elsewhere")
+            database.rows("DROP TABLE elsewhere")
     assert done.operations > 0
     assert all("elsewhere" in sample.sql for sample in done.row_samples)
 

@@ -11,8 +11,8 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError, is_connection_error
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 
 ADMINISTRATOR = "tlstax_admin"
 LOAD_USER = "tlstax_load"
@@ -140,12 +140,12 @@ def terms(database: Database) -> Terms:
     Raises SqlError where the server is gone. The answer may hold the hash of the password, so it is asked for
     over TLS alone and kept nowhere.
     """
-    if not getattr(database, "_secure", False):
+    if not database.is_encrypted:
         return Terms()
     try:
         told = answers.rows(database, "SHOW CREATE USER CURRENT_USER()", columns=1)
     except SqlError as error:
-        if is_connection_error(error):
+        if error.is_of_connection:
             raise
         return Terms()
     return terms_in(str(told[0][0])) if told else Terms()

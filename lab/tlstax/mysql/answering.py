@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlstax.contract import Frozen
-from tlstax.mysql.database import Database
+from tlstax.sql import answers
+from tlstax.sql.database import Database
 
 _CREDENTIALS = struct.Struct("3i")
 """struct ucred: process, user and group id (unix(7))."""
@@ -65,9 +66,7 @@ def identity(database: Database, listener: Listener | None) -> Answering:
 
     Raises SqlError when the server does not answer.
     """
-    with database.cursor() as cursor:
-        cursor.execute("SELECT VERSION(), @@datadir")
-        version, directory = cursor.fetchone() or ("", "")
+    version, directory = answers.row(database, "SELECT VERSION(), @@datadir", columns=2)
     pid = peer_of(database)
     listens = listener is not None and listener.pid == pid and listener.holds()
     return Answering(
@@ -91,8 +90,8 @@ class End(NamedTuple):
 
 def ends_of(database: Database) -> tuple[End, End] | None:
     """Our end of a connection over TCP, and the server's; None of one over a Unix socket."""
-    channel = getattr(database, "_sock", None)
-    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
+    channel = database.channel
+    if channel is None or channel.family not in {socket.AF_INET, socket.AF_INET6}:
         return None
     ours, theirs = channel.getsockname(), channel.getpeername()
     return End(ours[0], ours[1]), End(theirs[0], theirs[1])
@@ -100,8 +99,8 @@ def ends_of(database: Database) -> tuple[End, End] | None:
 
 def peer_of(database: Database) -> int | None:
     """The process that called listen(2) on the Unix socket that this connection was made to (unix(7))."""
-    end = getattr(database, "_sock", None)
-    if not isinstance(end, socket.socket) or end.family != socket.AF_UNIX:
+    end = database.channel
+    if end is None or end.family != socket.AF_UNIX:
         return None
     credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(credentials)[0]

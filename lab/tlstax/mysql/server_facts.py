@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.sql import answers
+from tlstax.sql.database import Database
 from tlstax.study.level_names import COMPRESSIONS
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pymysql.constants import CLIENT
 
 from tlstax.contract import Frozen
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.sql import answers
+from tlstax.sql.database import Database
 from tlstax.study.product import product_of
 
 STATUS = "WHERE Variable_name LIKE '%tls%' OR Variable_name LIKE 'Ssl%'"

@@ -15,8 +15,8 @@ import hashlib
 from contextlib import suppress
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 
 ASKS_NOTHING = "DO 0"
 """A statement that reads and writes nothing, and needs no table, for whoever only wants to be connected."""

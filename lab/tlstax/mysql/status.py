@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})

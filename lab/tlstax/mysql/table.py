@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
 from tlstax.mysql.table_rows import LAYOUTS, Layout, Row, TableContent
 from tlstax.records.trial import TableState
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake

@@ -19,7 +19,6 @@ from tlstax.external.server import ExternalServer
 from tlstax.external.tls import DEMANDING, ExternalTls
 from tlstax.external.ways import Way
 from tlstax.mysql import answering, server_facts
-from tlstax.mysql.database import Database
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.opening import open_path
 from tlstax.network.paths.route import RunningPath
@@ -49,6 +48,7 @@ from tlstax.run.benches import (
 from tlstax.run.pilot import machine_of, piloted
 from tlstax.specimens.certificates import issue
 from tlstax.specimens.sessions import Session, open_session
+from tlstax.sql.database import Database
 from tlstax.study import Study
 from tlstax.study.changes import (
     without_plaintext,

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from tlstax.clients.process import Client
 from tlstax.contract import Counts, FullLoad, FullLoadSpan, Job, Slice
-from tlstax.mysql import answers, status
+from tlstax.mysql import status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
@@ -33,6 +33,7 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.sql import answers
 from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes

@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, session, table
-from tlstax.mysql.database import TABLE_EXISTS, Database, SqlError, error_number, is_connection_error
+from tlstax.mysql import session, table
+from tlstax.mysql.database import TABLE_EXISTS, error_number
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import DataNeeds
@@ -113,7 +115,7 @@ class TrialData:
 def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
     """The statement was refused, or it was not carried out because the connection is gone."""
     why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
-    if is_connection_error(error):
+    if error.is_of_connection:
         return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
     return UserMistake(
         f"workload {own.name}: the server refuses a statement of {which} {why}",

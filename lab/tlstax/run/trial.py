@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tlstax.clients.process import Client
 from tlstax.contract import Done, Job
-from tlstax.mysql import answers, connection_log, status
+from tlstax.mysql import connection_log, status
 from tlstax.network.tap.opening import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
@@ -30,6 +30,7 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.sql import answers
 from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
 

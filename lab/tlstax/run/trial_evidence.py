@@ -12,7 +12,6 @@ from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.mysql import connection_log, server_facts
-from tlstax.mysql.database import Database, SqlError
 from tlstax.network.paths.route import Route, Span
 from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
@@ -36,6 +35,7 @@ from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
+from tlstax.sql.database import Database, SqlError
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault

@@ -14,17 +14,9 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import (
-    accounts,
-    answering,
-    answers,
-    server_facts,
-    server_tls,
-    status,
-    table,
-)
+from tlstax.mysql import accounts, answering, server_facts, server_tls, status, table
 from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
+from tlstax.mysql.database import ACCESS_DENIED, error_number, log_in_over_socket
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens.certificates import Certificates
@@ -35,6 +27,8 @@ from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BurnPage, LockPage
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload

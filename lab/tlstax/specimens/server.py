@@ -8,10 +8,10 @@ from typing import Protocol, Self
 
 from tlstax.contract import Account, Endpoint, UnixEndpoint
 from tlstax.mysql.answering import Answering
-from tlstax.mysql.database import Database
 from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import ServerClaim, Specimen
 from tlstax.specimens.shared_pages import BurnPage, LockPage
+from tlstax.sql.database import Database
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 

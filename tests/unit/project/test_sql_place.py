@@ -1,4 +1,4 @@
-"""SQL and the library that carries it are in one room, but for what is listed here with its reason."""
+"""SQL and the libraries that carry it are in their rooms, but for what is listed here with its reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATEMENT = re.compile(
 )
 """How the text of a statement begins; `{` stands for what is filled in."""
 
-THE_ROOM = "mysql"
+THE_ROOMS = ("mysql/", "postgres/", "sql/")
 SQL_ELSEWHERE = {
     "store": "SQLite's: it is no server that is asked",
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
@@ -77,13 +77,13 @@ def imports_pymysql(source: str) -> bool:
 
 
 def takes_cursor(source: str) -> bool:
-    """Whether the module speaks to a server past the room: a connection's `cursor()`."""
+    """Whether the module speaks to a server past the rooms: a connection's `cursor()`."""
     calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr == "cursor" for call in calls)
 
 
 SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-OUTSIDE = {name: source for name, source in SOURCES.items() if not name.startswith(f"{THE_ROOM}/")}
+OUTSIDE = {name: source for name, source in SOURCES.items() if not name.startswith(THE_ROOMS)}
 
 
 def place_of(name: str, places: dict[str, str]) -> str:
@@ -101,7 +101,7 @@ def test_pymysql_is_imported_in_its_room_or_where_that_is_listed() -> None:
     assert found == set(PYMYSQL_ELSEWHERE)
 
 
-def test_nobody_outside_the_room_takes_a_cursor() -> None:
+def test_nobody_outside_the_rooms_takes_a_cursor() -> None:
     assert [name for name, source in OUTSIDE.items() if takes_cursor(source)] == []
 
 
