@@ -22,11 +22,11 @@ from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
 from tlstax.mysql import schema, server_facts
 from tlstax.mysql.database import MySqlDatabase
-from tlstax.mysql.server_facts import Identity
 from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.sessions import Session
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import Identity
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 LOOKS_OURS = "tlstax load table, in a schema that tlstax created"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tlstax.products.product import product_named
 from tlstax.run import server_variables
 from tlstax.run.benches import Benches
 from tlstax.sql.database import SqlError
@@ -47,7 +48,8 @@ class FakeServer:
 
 
 def bench(server: FakeServer) -> Any:
-    return SimpleNamespace(admin=server, server=SimpleNamespace(resume=bool, pause=bool))
+    own = SimpleNamespace(resume=bool, pause=bool, product=product_named("mysql"))
+    return SimpleNamespace(admin=server, server=own)
 
 
 def test_it_is_so_within_and_as_before_behind() -> None:
