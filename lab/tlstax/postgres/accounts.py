@@ -33,6 +33,9 @@ SCRAM, MD5, PASSWORD, TRUST, CERTIFICATE = "scram-sha-256", "md5", "password", "
 METHODS: Final = (SCRAM, MD5, PASSWORD, TRUST, CERTIFICATE)
 """What may prove a load account, by the names of pg_hba.conf."""
 
+REMEMBERED: Final[frozenset[str]] = frozenset()
+"""The methods by which later logins are shorter than the first: none."""
+
 CERTIFICATE_MAP: Final = "tlstax"
 """The map of pg_ident.conf by which a client's certificate stands for an account."""
 

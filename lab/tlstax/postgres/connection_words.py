@@ -27,8 +27,8 @@ _LINE = re.compile(
 )
 _METHOD = re.compile(r'(?:identity=".*" |user=".*" )?method=(?P<method>[^ ]+) \(.*\)')
 _TLS = re.compile(
-    r"(?P<who>.*) SSL enabled \(protocol=(?P<version>[^ ,]+), cipher=(?P<cipher>[^ ,]+), "
-    r"bits=(?P<bits>[0-9]+)(?:, compression=[^ ,)]+)?\)"
+    r"(?P<who>.*) SSL enabled \(protocol=(?P<version>[^ ,]+), cipher=(?P<cipher>[^ ,)]+)"
+    r"(?:, bits=(?P<bits>[0-9]+))?(?:, compression=[^ ,)]+)?\)"
 )
 _WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application_name=.*)?")
 
@@ -36,7 +36,7 @@ _WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application
 class LoggedConnection(NamedTuple):
     """A login as the log has it: `method` is pg_hba.conf's, None before 14.
 
-    `version`, `cipher` and `bits` are those of TLS, None in the clear.
+    `version`, `cipher` and `bits` are those of TLS, None in the clear; 10 does not say the last.
     """
 
     user: str
@@ -69,7 +69,8 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
             continue
         login = LoggedConnection(who["user"], who["database"], methods.pop(process, None))
         if tls is not None:
-            login = login._replace(version=tls["version"], cipher=tls["cipher"], bits=int(tls["bits"]))
+            bits = int(tls["bits"]) if tls["bits"] else None
+            login = login._replace(version=tls["version"], cipher=tls["cipher"], bits=bits)
         yield login
 
 

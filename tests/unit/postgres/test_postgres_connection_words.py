@@ -1,4 +1,4 @@
-"""Lines of PostgreSQL's log about logins, as 10.23, 13.23, 15.18 and 18.4 wrote them."""
+"""Lines of PostgreSQL's log about logins, as 10.23, 11.22, 15.18 and 18.4 write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tlstax.records.trial import ConnectionsSeen
 AT = "2026-11-28 06:56:46.914 UTC [{}] LOG:  "
 SUITE = "TLS_AES_256_GCM_SHA384"
 OF_10 = AT + "connection authorized: user=tlstax_load database=tlstax SSL enabled (protocol=TLSv1.3, "
-OF_10 += f"cipher={SUITE}, bits=256, compression=off)"
+OF_10 += f"cipher={SUITE}, compression=off)"
+OF_11 = AT + "connection authorized: user=tlstax_load database=tlstax application_name=psql SSL enabled "
+OF_11 += f"(protocol=TLSv1.3, cipher={SUITE}, bits=256, compression=off)"
 AUTHENTICATED = (
     AT + 'connection authenticated: identity="tlstax_load" method=scram-sha-256 (/d/pg_hba.conf:85)'
 )
@@ -22,7 +24,8 @@ PLAIN = AT + "connection authorized: user=tlstax_load database=tlstax applicatio
 @pytest.mark.parametrize(
     ("lines", "logged"),
     [
-        ([OF_10.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256)),
+        ([OF_10.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, None)),
+        ([OF_11.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256)),
         (
             [AUTHENTICATED.format(7), AUTHORIZED.format(7)],
             LoggedConnection("tlstax_load", "tlstax", "scram-sha-256", "TLSv1.3", SUITE, 256),
