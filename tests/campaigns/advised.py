@@ -30,12 +30,12 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql.table_rows import answers_of
 from tlstax.observers.clock import CpuClock
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
+from tlstax.sql.table_rows import answers_of
 from tlstax.study.workloads import built_in
 from tlstax.topics.advice.advise import Advice, Advised
 

@@ -11,9 +11,9 @@ from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.made import Warn
 from tlstax.external.tls import ExternalTls, SslMode
 from tlstax.mysql import status
-from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.factors import CaseLevels
 from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds

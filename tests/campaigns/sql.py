@@ -30,11 +30,11 @@ from tlstax.external.server import EXTERNAL_TABLES, ExternalServer
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads.user_defined import UserStatement, UserTransaction, UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
 

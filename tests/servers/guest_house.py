@@ -20,10 +20,10 @@ from tlstax.external import access as external_access
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
 from tlstax.mysql.database import MySqlDatabase
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.directories import cache_dir
 
 CONTENT = TableContent(rows=300, seed=5)

@@ -29,11 +29,11 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import decode
 from tlstax.study import workloads
 

@@ -19,12 +19,12 @@ import pytest
 from tlstax.external import access as external_access
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.errors import MachineFault, UserMistake
 
 LAB = Path(__file__).parents[2] / "lab"
@@ -160,7 +160,7 @@ from tlstax.external import access as external_access
 from tlstax.external import given_password
 from tlstax.external.access import AccessOptions
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.table_rows import TableContent
+from tlstax.sql.table_rows import TableContent
 options = AccessOptions(sys.argv[1], given_password=given_password.take())
 guest = ExternalServer.open(external_access.settle(options))
 guest.prepare_table(TableContent(rows=3000, seed=5))

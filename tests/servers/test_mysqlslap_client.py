@@ -31,8 +31,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import connection_log
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -43,6 +42,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.sql.database import Database
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
@@ -110,7 +111,7 @@ def test_the_server_counted_what_mysqlslap_says(
         client.go()
         done = client.wait_done(WITHIN_S)
     after = read_status(admin)
-    window, lifetime = status_delta(at_ready, after), status_delta(before, after)
+    window, lifetime = changed_counters(at_ready, after), changed_counters(before, after)
     assert done.operations == window["Com_select"] == 1200
     assert window["Connections"] == done.window.connections == 4 * rounds
     assert lifetime["Connections"] == done.lifetime.connections
@@ -155,7 +156,7 @@ def test_it_stands_still_before_go(filled: PrivateServer, admin: Database, progr
         at_ready = read_status(admin)
         cpu = psutil.Process(ready.pid).cpu_times()
         time.sleep(0.3)
-        assert status_delta(at_ready, read_status(admin)).get("Com_select", 0) == 0
+        assert changed_counters(at_ready, read_status(admin)).get("Com_select", 0) == 0
         assert psutil.Process(ready.pid).cpu_times()[:2] == cpu[:2]
         client.go()
         assert client.wait_done(WITHIN_S).operations > 0
@@ -179,7 +180,7 @@ def test_rounds_begin_with_the_data_put_back(
     )
     before = read_status(admin)
     _, done = measured(program, asked)
-    handled = status_delta(before, read_status(admin))
+    handled = changed_counters(before, read_status(admin))
     admin.rows("DROP TABLE kept, shrinking")
     assert done.operations == 150
     assert handled["Com_delete"] == 150 + 3

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tlstax.mysql import table
-from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.factors import CaseLevels
 from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds

@@ -141,7 +141,7 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
 def test_durability_that_does_not_take_effect_is_found(
     benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_facts, "set_flush_at_commit", lambda *_: None)
+    monkeypatch.setattr(server_facts, "set_durability", lambda *_: None)
     assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
         "the server's durability was full, where it was to be none",
     )

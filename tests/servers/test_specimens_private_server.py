@@ -21,13 +21,13 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from conftest import fetched
 from tlstax.mysql import server_tls
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.errors import MachineFault, UserMistake
 
 SMALL = 64 * 1024 * 1024

@@ -11,9 +11,10 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import sysbench_command
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
 PER_OPERATION: dict[str, dict[str, int]] = {
@@ -65,7 +66,7 @@ def measured(server: PrivateServer, asked: Job) -> tuple[Done, Mapping[str, int]
         before = read_status(admin)
         client.go()
         done = client.wait_done(WITHIN_S)
-        return done, status_delta(before, read_status(admin))
+        return done, changed_counters(before, read_status(admin))
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plaintext", "tls"])

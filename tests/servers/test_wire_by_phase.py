@@ -6,8 +6,8 @@ import pytest
 from load_jobs import ROWS, WITHIN_S, client, job, measured
 
 from tlstax.contract import Done, Statement, TlsOff, TlsOn, UnixEndpoint, Workload
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
 CONNECTING = ("tcp_connect", "greeting", "tls_handshake", "authentication")

@@ -22,8 +22,8 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import decode
 
 ID = UniformInt(low=1, high=ROWS)

@@ -31,10 +31,12 @@ from tlstax.mysql import schema, server_facts, server_tls, session, status, tabl
 from tlstax.mysql.database import NOT_ALLOWED, READ_ONLY, error_number
 from tlstax.mysql.guarded_connection import GuardedDatabase
 from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
-from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
+from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
+from tlstax.study.product import product_of
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
@@ -123,6 +125,11 @@ class ExternalServer:
             origin=f"a server at {self._access.address}",
             why="asked for by its URL",
         )
+
+    @property
+    def product(self) -> Product:
+        """Which product it is, by its own word, and by which modules it is asked."""
+        return product_named(product_of(self._version))
 
     @property
     def version(self) -> str:

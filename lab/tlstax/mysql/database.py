@@ -52,6 +52,16 @@ def error_number(error: SqlError) -> int:
     return error.code if isinstance(error.code, int) else 0
 
 
+def is_access_denied(error: SqlError) -> bool:
+    """Whether the server lets the account not in."""
+    return error_number(error) == ACCESS_DENIED
+
+
+def is_table_exists(error: SqlError) -> bool:
+    """Whether there is a table of the name already."""
+    return error_number(error) == TABLE_EXISTS
+
+
 @contextmanager
 def raising_sql_errors() -> Iterator[None]:
     """Have pymysql's errors raised as SqlError."""

@@ -68,11 +68,6 @@ def heed_foreign_keys(database: Database) -> None:
     answers.carry_out(database, "SET SESSION foreign_key_checks = 1")
 
 
-def commit(database: Database) -> None:
-    """End the connection's transaction, if one was begun."""
-    answers.carry_out(database, "COMMIT")
-
-
 def warns_of_notes(database: Database) -> bool:
     """Whether statements of this connection leave notes among the warnings (`sql_notes`)."""
     return bool(answers.row(database, "SELECT @@SESSION.sql_notes", columns=1)[0] == 1)

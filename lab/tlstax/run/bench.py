@@ -12,7 +12,6 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
@@ -36,6 +35,7 @@ from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
 from tlstax.sql.database import Database
+from tlstax.sql.table_rows import TableContent, answers_of
 from tlstax.study import cpu_features, tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
@@ -176,6 +176,12 @@ class Bench:
     def connects_in_window(self, case: CaseLevels) -> bool:
         """Whether that client makes its connections within the window (see `ClientKind`)."""
         return kind_of(case.client).connects_in_window
+
+    def reporting(self, job: Job, case: CaseLevels) -> Job:
+        """The job; its connections record themselves at the server where the client tells nothing of them."""
+        if not self.connects_in_window(case):
+            return job
+        return self.server.product.connection_log.reporting(job, self.server.version)
 
     def revived(self, failure: str, say: Say) -> Self:
         """With all brought back that died in a trial: a server, if that ended with `failure`, or a path.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tlstax.mysql import accounts
-from tlstax.mysql.accounts import Credentials
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.sql.credentials import Credentials
 from tlstax.study.product import ProductName
 from tlstax.support.errors import MachineFault
 

@@ -46,6 +46,11 @@ def carry_out(database: Database, statement: str, *values: object) -> None:
     database.rows(statement, values)
 
 
+def commit(database: Database) -> None:
+    """End the connection's transaction, if one was begun. Raises SqlError."""
+    carry_out(database, "COMMIT")
+
+
 def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
     """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
     try:

@@ -8,12 +8,10 @@ import pytest
 from pymysql.err import InterfaceError, MySQLError, OperationalError
 
 from fake_database import FakeDatabase
-from tlstax.contract import RowSample
 from tlstax.mysql import ownership_table, server_facts, server_tls, status, table
 from tlstax.mysql.database import error_number, raising_sql_errors
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.status import read_settled_status, read_status
-from tlstax.sql import answers
 from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
 from tlstax.support.errors import MachineFault
@@ -58,7 +56,23 @@ def test_a_server_that_is_to_take_no_tls_is_told_not_to_roll_that_back() -> None
 
 def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
     with pytest.raises(MachineFault, match=r"did not carry out SET GLOBAL innodb_flush.* \(Access denied"):
-        server_facts.set_flush_at_commit(FakeDatabase(error=REFUSED), 1)
+        server_facts.set_durability(FakeDatabase(error=REFUSED), "full")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (1, "full"),
+        (2, "write"),
+        (0, "none"),
+        (3, "innodb_flush_log_at_trx_commit=3"),
+    ],
+)
+def test_what_a_commit_waits_for_is_put_back_as_it_was_told(value: int, said: str) -> None:
+    server = FakeDatabase((value,))
+    assert server_facts.durability(server) == said
+    server_facts.set_durability(server, said)
+    assert server.statements[-1] == f"SET GLOBAL innodb_flush_log_at_trx_commit = {value}"
 
 
 @pytest.mark.parametrize(
@@ -67,37 +81,6 @@ def test_a_setting_that_a_server_refuses_is_named_in_the_sentence() -> None:
 )
 def test_each_product_has_its_way_to_read_a_certificate_again(version: str, statement: str) -> None:
     assert server_tls.certificate_reload(version) == statement
-
-
-def test_rows_that_differ_from_the_servers_are_named_by_their_statement() -> None:
-    server = FakeDatabase((7, None), ("x", 1.5))
-    right = RowSample(sql="SELECT a, b FROM t", rows=(("7", None), ("x", "1.5")))
-    wrong = RowSample(sql="SELECT c FROM t", rows=(("7", "None"), ("x", "1.5")))
-    short = RowSample(sql="SELECT d FROM t", rows=(("7", None),))
-    assert answers.mismatches(server, [right, wrong, short]) == ("SELECT c FROM t", "SELECT d FROM t")
-
-
-def test_bytes_that_a_server_answers_are_those_of_a_text() -> None:
-    server = FakeDatabase((b"0123",))
-    right = RowSample(sql="SELECT a FROM t", rows=(("0123",),))
-    wrong = RowSample(sql="SELECT b FROM t", rows=(("b'0123'",),))
-    assert answers.mismatches(server, [right, wrong]) == ("SELECT b FROM t",)
-
-
-def test_rows_that_agree_cost_one_round_trip() -> None:
-    server = FakeDatabase((0, "a", None), (1, b"b", 7))
-    samples = [
-        RowSample(sql="SELECT c, d FROM t WHERE id=0", rows=(("a", None),)),
-        RowSample(sql="SELECT c, d FROM t WHERE id=1", rows=(("b", "7"),)),
-    ]
-    assert answers.mismatches(server, samples) == ()
-    assert server.statements == [
-        "SELECT 0, one.* FROM (SELECT c, d FROM t WHERE id=0) AS one UNION ALL "
-        "SELECT 1, one.* FROM (SELECT c, d FROM t WHERE id=1) AS one"
-    ]
-    other = samples[0].model_copy(update={"rows": (("c", None),)})
-    answers.mismatches(server, [other, samples[1]])
-    assert len(server.statements) == 1 + 1 + 2, "what differs is asked by itself"
 
 
 def test_a_lost_connection_is_told_from_a_refused_statement() -> None:
@@ -204,22 +187,6 @@ def test_a_counter_that_is_no_number_is_left_out(value: str | None) -> None:
 def test_counters_of_another_shape_are_the_servers_fault() -> None:
     with pytest.raises(MachineFault, match=r"counters could not be read \(an answer has 1 column where 2"):
         read_status(FakeDatabase(("Uptime",)))
-
-
-def test_an_answer_has_the_shape_that_was_asked_for() -> None:
-    assert answers.row(FakeDatabase(("1", "2")), "SELECT 1, 2", columns=2) == ("1", "2")
-    assert answers.column(FakeDatabase(("1", "2"), ("3", "4")), "SHOW INDEX", place=1) == ["2", "4"]
-    with pytest.raises(Malformed, match="no row"):
-        answers.row(FakeDatabase(), "SELECT 1", columns=1)
-    with pytest.raises(Malformed, match="column 3"):
-        answers.column(FakeDatabase(("1", "2")), "SHOW INDEX", place=2)
-    with pytest.raises(Malformed, match="where a number was expected"):
-        answers.number("twelve")
-
-
-def test_what_a_server_says_fits_a_sentence() -> None:
-    assert answers.message_of(SqlError(1105, "one\ntwo\r\n  three")) == "one two three"
-    assert len(answers.message_of(SqlError(1105, "x" * 10_000))) < 400
 
 
 EVERYTHING = "SHOW GLOBAL STATUS"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.mysql import accounts
 from tlstax.records.trial import Specimen
 from tlstax.specimens.products import MariaDb, MySql, MySql5, Product, rules_of
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.sql.credentials import new_credentials
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.errors import MachineFault
 
@@ -49,7 +49,7 @@ def test_accounts_without_a_password_go_with_the_system_tables(
 
 @pytest.mark.parametrize("product", [MySql(), MySql5(), MariaDb((11, 8))])
 def test_every_account_gets_a_password(product: Product) -> None:
-    statements = product.account_statements(accounts.new_credentials())
+    statements = product.account_statements(new_credentials())
     made = [statement for statement in statements if statement.startswith("CREATE USER")]
     assert len(made) == 2
     assert all("IDENTIFIED BY '" in statement for statement in made)
