@@ -22,10 +22,6 @@ from pathlib import Path
 import pytest
 
 from tlstax.contract import Account, Job, TcpEndpoint, TlsOff
-from tlstax.mysql.accounts import Credentials, new_credentials
-from tlstax.mysql.answering import find_listener
-from tlstax.mysql.table import Mark
-from tlstax.mysql.table_rows import LAYOUTS, TableContent, answers_of
 from tlstax.postgres import (
     accounts,
     answering,
@@ -41,6 +37,10 @@ from tlstax.postgres import (
 from tlstax.postgres.database import PostgresDatabase, SqlError
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import Certificates
+from tlstax.sql.answering import find_listener
+from tlstax.sql.credentials import Credentials, new_credentials
+from tlstax.sql.table_marks import Mark
+from tlstax.sql.table_rows import LAYOUTS, TableContent, answers_of
 from tlstax.study import workloads
 from tlstax.support.errors import MachineFault, UserMistake
 

@@ -15,9 +15,9 @@ import secrets
 from collections.abc import Iterable
 from typing import Final
 
-from tlstax.mysql.accounts import Credentials
 from tlstax.postgres.database import apart
 from tlstax.sql import answers
+from tlstax.sql.credentials import Credentials
 from tlstax.sql.database import Database
 
 BOOTSTRAP: Final = "postgres"

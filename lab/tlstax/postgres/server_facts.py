@@ -12,11 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tlstax.mysql.server_facts import ConnectionLimits, Identity
 from tlstax.postgres import settings
 from tlstax.postgres.database import PostgresDatabase, apart
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import ConnectionLimits, Identity
 from tlstax.support.errors import MachineFault
 
 _ASKED_TIMES = 10

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tlstax.mysql.server_tls import TlsFacts
 from tlstax.postgres import settings
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import TlsFacts
 from tlstax.support.errors import MachineFault
 
 NO_TLS: Final = ""

@@ -16,11 +16,11 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from tlstax.mysql.status import Traffic
 from tlstax.postgres import settings
 from tlstax.postgres.database import PostgresDatabase, apart
 from tlstax.sql import answers
 from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import Traffic
 from tlstax.support.errors import MachineFault
 
 CONNECTED: Final = "pg_stat_activity.client_backends"

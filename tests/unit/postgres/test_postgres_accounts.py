@@ -8,8 +8,8 @@ import hmac
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.mysql.accounts import new_credentials
 from tlstax.postgres import accounts
+from tlstax.sql.credentials import new_credentials
 
 
 def test_a_secret_is_that_of_rfc_7677() -> None:

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from answering_database import AnsweringDatabase
-from tlstax.mysql.table import Mark
-from tlstax.mysql.table_rows import LAYOUTS, TableContent
 from tlstax.postgres import table
 from tlstax.sql.database import SqlError
+from tlstax.sql.table_marks import Mark
+from tlstax.sql.table_rows import LAYOUTS, TableContent
 from tlstax.study.workloads import Shape
 from tlstax.support.errors import UserMistake
 
