@@ -125,6 +125,7 @@ def start(programs: Path, directory: Path) -> Started:
         f"ssl_key_file = '{files.key_file}'",
         f"ssl_ca_file = '{files.clients_ca_file}'",
         "max_connections = 23",
+        "autovacuum_naptime = 1d",
         "password_encryption = 'scram-sha-256'",
         *(f"{name} = '{value}'" for name, value in connection_words.SETTINGS.items()),
     ]

@@ -2,8 +2,10 @@
 
 Names are those of its views and their columns: `pg_stat_database.xact_commit`. Where clients have ended,
 these are exact, as seen with 10 to 18: `sessions` (14 on), `tup_inserted`, `tup_updated`, `tup_deleted`, and
-`xact_commit`, which has one more for each login. `tup_returned`, `tup_fetched` and `blks_*` also have what
-each session reads of the catalogue. Before 15 a collector is told over UDP, which may lose some of it.
+`xact_commit`, which has one more for each login, and two for each visit of autovacuum to the database. It
+comes once in `autovacuum_naptime` (a minute), so a server that is measured has that longer than a trial.
+`tup_returned`, `tup_fetched` and `blks_*` also have what each session reads of the catalogue. Before 15 a
+collector is told over UDP, which may lose some of it.
 
 Source: PostgreSQL documentation, "The Cumulative Statistics System": a session reports at most once in a
 second, and when it ends. A backend reports before it leaves pg_stat_activity (`pgstat_beshutdown_hook`).
