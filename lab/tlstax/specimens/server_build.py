@@ -98,6 +98,9 @@ class Fault:
         return PlantedClaim(name=self.specimen.name, sha256=sha256_of(self.library))
 
 
+FORKING: frozenset[ProductName] = frozenset({"postgresql"})
+"""The products that start a process for each connection."""
+
 UNKNOWN_VERSION = (9999, 0)
 """A server whose version is not known yet is taken for a new one."""
 
