@@ -175,12 +175,6 @@ class ServerBuild:
             return first
         return {**first, "LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
 
-    def shared_files(self) -> tuple[Path, ...]:
-        """Directories that hold the server's messages and SQL files, the likeliest first."""
-        prefixes = (self.prefix,) if self.prefix else (self.executable.parent.parent, Path("/usr"))
-        names = ("share/mysql", "share/mariadb", "share")
-        return tuple(prefix / name for prefix in prefixes for name in names)
-
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:
     """The dynamic loader of a Debian root and the directories of its libraries.

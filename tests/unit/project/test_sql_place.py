@@ -33,7 +33,8 @@ SQL_ELSEWHERE = {
     "external/sql_tree.py": "reads what users say; it says nothing itself",
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
-    "specimens/products.py": "carried out by a server's program before it has a socket or takes a login",
+    "specimens/mysql_setup.py": "carried out by a server's program before it has a socket or takes a login",
+    "specimens/postgres_setup.py": "carried out by a server's program that takes no login",
 }
 """Folders and files outside the room in which statements may stand, and why."""
 
