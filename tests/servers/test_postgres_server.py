@@ -285,12 +285,20 @@ def test_a_port_that_is_taken_meanwhile_is_no_fault(
 
 
 @pytest.mark.long
-def test_another_tls_library_is_put_under_it(session: Session, debian: ServerBuild) -> None:
-    library = resolve.named_tls_library("openssl-3.5-debian", lambda _: None)
-    with running(debian, session, ServerSettings(tls_library=library)) as (server, credentials):
+@pytest.mark.parametrize(
+    ("name", "library_name"), [(NPM, "openssl-1.1.1-debian"), ("postgresql-18", "openssl-3.5-debian")]
+)
+def test_another_tls_library_is_put_under_it(session: Session, name: str, library_name: str) -> None:
+    library = resolve.named_tls_library(library_name, lambda _: None)
+    with running(fetched(name), session, ServerSettings(tls_library=library)) as (server, credentials):
         over_tcp(server, credentials, tls=True)
         assert str(library.libssl.resolve()) in Path(f"/proc/{server.pid}/maps").read_text("utf-8")
-    with pytest.raises(UserMistake, match="asks for"):
+
+
+@pytest.mark.long
+def test_a_tls_library_of_another_abi_is_refused(session: Session) -> None:
+    library = resolve.named_tls_library("openssl-3.5-debian", lambda _: None)
+    with pytest.raises(UserMistake, match="asks for libssl"):
         start(fetched(NPM), session, ServerSettings(tls_library=library))
 
 
