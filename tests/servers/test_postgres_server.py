@@ -18,8 +18,6 @@ from laboratories import laboratory, wait_until
 from processes import lives
 
 from conftest import fetched
-from tlstax.mysql import answering
-from tlstax.mysql.accounts import Credentials, new_credentials
 from tlstax.observers.tree import TreeClock
 from tlstax.specimens import process_tree, resolve, server_process, sessions, shared_memory
 from tlstax.specimens.postgres_setup import PostgreSql
@@ -28,6 +26,8 @@ from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql import answering
+from tlstax.sql.credentials import Credentials, new_credentials
 from tlstax.support.errors import MachineFault, UserMistake
 
 DEBIAN, NPM = "postgresql-15", "postgresql-18-openssl1.1"
@@ -305,7 +305,7 @@ def test_a_tls_library_of_another_abi_is_refused(session: Session) -> None:
 RUN_A_SERVER = """
 import sys, time
 from tlstax.mysql import answering
-from tlstax.mysql.accounts import new_credentials
+from tlstax.sql.credentials import new_credentials
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings

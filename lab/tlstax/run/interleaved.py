@@ -10,7 +10,6 @@ from typing import Protocol
 
 from tlstax.checks import rows_changed, statements, together
 from tlstax.contract import Job
-from tlstax.mysql import status
 from tlstax.plan import sittings
 from tlstax.plan.sittings import Sitting
 from tlstax.records.server_counts import counting_of
@@ -19,6 +18,7 @@ from tlstax.records.window import Together
 from tlstax.run.bench import Bench
 from tlstax.run.participant import Participant
 from tlstax.run.trial_evidence import Passed
+from tlstax.sql.facts import changed_counters
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 
@@ -142,8 +142,9 @@ def _counted_together(
     counted: list[tuple[list[Participant], dict[str, int]]] = []
     yield counted
     for of_server, was in zip(servers, before, strict=True):
+        status = of_server[0].bench.server.product.status
         after = _status(of_server, status.connected(was))
-        counted.append((list(of_server), status.status_delta(was, after)))
+        counted.append((list(of_server), changed_counters(was, after)))
 
 
 def _set_against_claims(participants: Sequence[Participant], delta: Mapping[str, int]) -> None:
@@ -192,7 +193,7 @@ def _status(participants: Sequence[Participant], connected: int | None = None) -
             with participant.gathered.failures():
                 bench = participant.bench
                 found = (
-                    status.read_status(bench.admin)
+                    bench.server.product.status.read_status(bench.admin)
                     if connected is None
                     else bench.server.settled_status(bench.admin, connected)
                 )

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tlstax.mysql import accounts
-from tlstax.mysql.accounts import Credentials
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site, bounded_connections
+from tlstax.sql.credentials import Credentials
 from tlstax.support.errors import MachineFault
 
 LONGEST_WAIT_S = 31_536_000

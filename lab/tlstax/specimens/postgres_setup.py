@@ -18,9 +18,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tlstax.mysql.accounts import Credentials
 from tlstax.specimens import processes
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
+from tlstax.sql.credentials import Credentials
 from tlstax.support.errors import MachineFault
 
 ADMINISTRATOR, LOAD_USER, LOAD_USER_BY_CERTIFICATE = (

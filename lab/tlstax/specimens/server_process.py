@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.mysql.accounts import Credentials
 from tlstax.specimens import loading, processes, server_settings, shared_memory
 from tlstax.specimens.certificates import Certificates, issue
 from tlstax.specimens.process_tree import ProcessTree
@@ -20,6 +19,7 @@ from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.specimens.server_setup import setup_of
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
+from tlstax.sql.credentials import Credentials
 from tlstax.study import cpu_features
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.mysql.accounts import Credentials
 from tlstax.specimens import mysql_setup, postgres_setup
 from tlstax.specimens.server_settings import Errand, Site
+from tlstax.sql.credentials import Credentials
 from tlstax.study.product import ProductName
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.mysql import accounts
 from tlstax.records.trial import Specimen
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, of_mysql
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, Site
 from tlstax.specimens.server_setup import ServerSetup, setup_of
+from tlstax.sql.credentials import new_credentials
 from tlstax.study.product import ProductName, product_of
 from tlstax.support.errors import MachineFault
 
@@ -71,7 +71,7 @@ def test_the_system_tables_of_mysql_are_its_own(tmp_path: Path) -> None:
 )
 def test_every_account_gets_a_password(tmp_path: Path, product: ProductName, version: str) -> None:
     setup = setup_of(unpacked(tmp_path, version, product))
-    statements = setup.account_statements(accounts.new_credentials())
+    statements = setup.account_statements(new_credentials())
     made = [statement for statement in statements if statement.startswith("CREATE USER")]
     assert len(made) == 2
     assert all("IDENTIFIED BY '" in statement for statement in made)

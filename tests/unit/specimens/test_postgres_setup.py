@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tlstax.mysql import accounts
 from tlstax.records.trial import Specimen
 from tlstax.specimens import postgres_setup, processes
 from tlstax.specimens.certificates import Certificates
@@ -17,6 +16,7 @@ from tlstax.specimens.postgres_setup import PostgreSql
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, Site
 from tlstax.specimens.server_setup import setup_of
+from tlstax.sql.credentials import new_credentials
 from tlstax.support.errors import MachineFault
 
 ORDINARY = 1000
@@ -116,7 +116,7 @@ def test_what_makes_a_commit_durable_keeps_its_defaults(site: Site) -> None:
 
 
 def test_every_account_gets_a_password_and_the_first_role_is_locked() -> None:
-    credentials = accounts.new_credentials()
+    credentials = new_credentials()
     statements = PostgreSql.account_statements(PostgreSql.__new__(PostgreSql), credentials)
     made = [statement for statement in statements if statement.startswith("CREATE ROLE")]
     assert len(made) == 2

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tlstax.contract import Offset, Sequence, Transaction, Workload
-from tlstax.mysql.table_rows import WORDS, TableContent
+from tlstax.sql.table_rows import WORDS, TableContent
 from tlstax.study import workloads
 
 ROWS = 1000
