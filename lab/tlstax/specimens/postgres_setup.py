@@ -18,19 +18,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tlstax.postgres import accounts
 from tlstax.specimens import processes
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
 from tlstax.support.errors import MachineFault
-
-ADMINISTRATOR, LOAD_USER, LOAD_USER_BY_CERTIFICATE = (
-    "tlstax_admin",
-    "tlstax_load",
-    "tlstax_load_by_certificate",
-)
-SCHEMA = "tlstax"
-BOOTSTRAP = "postgres"
-"""The role that initdb makes, and the database that a server without clients works in."""
 
 UNPRIVILEGED = "nobody"
 """The user that PostgreSQL's programs run as where the laboratory is root: it owns nothing (Debian policy,
@@ -42,6 +34,8 @@ Containers often keep the second alone."""
 
 PAGE_BYTES = 8192
 """The unit of shared_buffers without one (PostgreSQL documentation, 20.4.1)."""
+
+FIRST_WITH_JIT = 11
 
 RESERVED = 3
 """Connections of max_connections that only a superuser gets (superuser_reserved_connections)."""
@@ -85,12 +79,7 @@ class PostgreSql:
 
     def account_statements(self, credentials: Credentials) -> list[str]:
         """The administrator comes over the socket only, as the file of hosts says."""
-        return [
-            f"ALTER ROLE {BOOTSTRAP} NOLOGIN",
-            f"CREATE ROLE {ADMINISTRATOR} SUPERUSER LOGIN PASSWORD '{credentials.admin_password}'",
-            f"CREATE ROLE {LOAD_USER} LOGIN PASSWORD '{credentials.load_password}'",
-            f"CREATE DATABASE {SCHEMA} OWNER {LOAD_USER}",
-        ]
+        return accounts.statements(credentials)
 
     def errands(self) -> Iterator[Errand]:
         """initdb, and then the accounts.
@@ -98,13 +87,19 @@ class PostgreSql:
         Its data are lost with the server, so that initdb need not wait until they are on the disk.
         """
         data = str(self._site.data_directory)
-        options = ["--no-locale", "--encoding=UTF8", "--auth=reject", "--no-sync", f"--username={BOOTSTRAP}"]
+        options = [
+            "--no-locale",
+            "--encoding=UTF8",
+            "--auth=reject",
+            "--no-sync",
+            f"--username={accounts.BOOTSTRAP}",
+        ]
         shared = self._shared_files()
         if shared is not None:
             options.append(f"-L{shared}")
         yield Errand([*options, f"--pgdata={data}"], program=self._initdb())
         self._write_configuration()
-        alone = ["--single", "-D", data, "--exit_on_error=on", BOOTSTRAP]
+        alone = ["--single", "-D", data, "--exit_on_error=on", accounts.BOOTSTRAP]
         yield Errand(alone, self._site.accounts_file)
 
     def first_options(self) -> list[str]:
@@ -166,45 +161,15 @@ class PostgreSql:
             ("ssl_key_file", str(files.key_file)),
             *([("ssl_ca_file", str(files.clients_ca_file))] if files.clients_ca_file else []),
         ]
-        jit = [("jit", "off")] if self._site.build.era >= (11, 0) else []
+        major, _ = self._site.build.era
+        jit = [("jit", "off")] if major >= FIRST_WITH_JIT else []
         settings = [*measurement_settings(self._site.settings), *jit, *tls]
         for name, lines in (
             ("postgresql.conf", [f"{setting} = '{value}'" for setting, value in settings]),
-            ("pg_hba.conf", self._hosts()),
-            ("pg_ident.conf", [f'{CERTIFICATE_MAP} "{CLIENT_NAME}" {user_by(CERTIFICATE)}']),
+            ("pg_hba.conf", accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)),
+            ("pg_ident.conf", accounts.ident_lines(CLIENT_NAME)),
         ):
             (data / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
-
-    def _hosts(self) -> list[str]:
-        """Who may come from where, and by what they are proved: the first line that fits decides.
-
-        Beside the load account there is one for each other way of proof, which the laboratory makes when it
-        is asked for; a password in the clear is taken over TLS alone. "Anywhere" is where the server listens.
-        """
-        proved = [
-            ("local", ADMINISTRATOR, SCRAM),
-            ("host", ADMINISTRATOR, REJECT),
-            *self._by_certificate(),
-            ("hostssl", user_by(PASSWORD), PASSWORD),
-            ("local", user_by(PASSWORD), PASSWORD),
-            ("host", user_by(PASSWORD), REJECT),
-            *((kind, user_by(method), method) for method in (MD5, TRUST) for kind in ("local", "host")),
-            *((kind, LOAD_USER, SCRAM) for kind in ("local", "hostssl", "hostnossl")),
-        ]
-        return [
-            f'{kind} all "{user}" {"" if kind == "local" else "all "}{method}'
-            for kind, user, method in proved
-        ]
-
-    def _by_certificate(self) -> list[tuple[str, str, str]]:
-        """The accounts that show a certificate: one with a password too, one without."""
-        if self._site.certificates.clients_ca_file is None:
-            return []
-        asked = "clientcert=verify-ca" if self._site.build.era >= (12, 0) else "clientcert=1"
-        return [
-            ("hostssl", LOAD_USER_BY_CERTIFICATE, f"{SCRAM} {asked}"),
-            ("hostssl", user_by(CERTIFICATE), f"{CERTIFICATE} map={CERTIFICATE_MAP}"),
-        ]
 
     def _initdb(self) -> Path:
         build = self._site.build
@@ -248,16 +213,8 @@ class PostgreSql:
                 os.chown(path, self._user.pw_uid, self._user.pw_gid, follow_symlinks=False)
 
 
-SCRAM, MD5, PASSWORD, TRUST, REJECT = "scram-sha-256", "md5", "password", "trust", "reject"
-CERTIFICATE = "cert"
-CERTIFICATE_MAP = "tlstax"
 CLIENT_NAME = "tlstax private client"
 """The name in the certificate of clients (`certificates`)."""
-
-
-def user_by(method: str) -> str:
-    """The load account that is proved by this method of pg_hba.conf."""
-    return f"tlstax_by_{method}"
 
 
 def _unprivileged() -> pwd.struct_passwd:
