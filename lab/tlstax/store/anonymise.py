@@ -549,6 +549,12 @@ _PROCESS_COUNTER = re.compile(
 _RECORD = re.compile(r"(?:TLSv1(?:\.[0-3])?|SSLv3) (?:Application Data|Handshake|Alert|Change Cipher Spec)")
 
 
+def _messages(text: str) -> str | None:
+    """The same of several messages that are one frame."""
+    names = [_plain(name) for name in text.split(", ")]
+    return ", ".join(map(str, names)) if all(names) else None
+
+
 def _wire_fields(*, is_ours: bool) -> Fields:
     """With `is_ours` the server and all that it is asked are the laboratory's own, and so are their bytes."""
     return {
@@ -574,11 +580,13 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "key_shares": texts.groups,
             "server_name": texts.host,
             "signatures": form(r"(?:rsa|ecdsa|ed|mldsa|0x)[0-9a-z_]{2,24}"),
+            "protocols": form("postgresql"),
         },
         capture.TlsSeen: {"version": texts.TLS_VERSION, "cipher": texts.cipher, "group": texts.groups},
+        capture.Conversation: {"login": _plain},
         capture.StatementSeen: {"command": _plain, "text": _sql},
         capture.Frame: {
-            "what": lambda text: text if _RECORD.fullmatch(text) else _plain(text),
+            "what": lambda text: text if _RECORD.fullmatch(text) else _messages(text),
             "hex": form(r"[0-9a-f]*") if is_ours else out,
         },
     }
