@@ -168,7 +168,7 @@ def test_what_a_postgresql_server_sends_beside_its_yes_to_tls_is_passed_on_and_c
         (seen,) = tap.capture().conversations
     assert (seen.spoken, seen.login, seen.before_hello_bytes) == (
         "postgresql",
-        ("SSLRequest", "S"),
+        ("SSLRequest", "yes (S)"),
         len(early),
     )
     assert seen.traffic.turns == 1

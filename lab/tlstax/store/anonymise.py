@@ -549,9 +549,17 @@ _PROCESS_COUNTER = re.compile(
 _RECORD = re.compile(r"(?:TLSv1(?:\.[0-3])?|SSLv3) (?:Application Data|Handshake|Alert|Change Cipher Spec)")
 
 
+_REFUSED = re.compile(r"ERR \d{1,5}|ErrorResponse [0-9A-Z]{5}")
+
+
+def _message(text: str) -> str | None:
+    """What a packet or message is, an error with its number or SQLSTATE."""
+    return text if _REFUSED.fullmatch(text) else _plain(text)
+
+
 def _messages(text: str) -> str | None:
-    """The same of several messages that are one frame."""
-    names = [_plain(name) for name in text.split(", ")]
+    """The same of several that are one frame."""
+    names = [_message(name) for name in text.split(", ")]
     return ", ".join(map(str, names)) if all(names) else None
 
 
@@ -583,7 +591,7 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "protocols": form("postgresql"),
         },
         capture.TlsSeen: {"version": texts.TLS_VERSION, "cipher": texts.cipher, "group": texts.groups},
-        capture.Conversation: {"login": _plain},
+        capture.Conversation: {"login": _message},
         capture.StatementSeen: {"command": _plain, "text": _sql},
         capture.Frame: {
             "what": lambda text: text if _RECORD.fullmatch(text) else _messages(text),

@@ -325,10 +325,10 @@ def test_postgresql_is_said_to_be_that_and_how_far_its_login_could_be_read() -> 
     assert bytes_of(talk(frames=(query,), spoken="mysql", login=login)).login == ()
     hello = HELLO.model_copy(update={"protocols": ("postgresql",)})
     direct = talk(frames=(SECRET,), spoken="postgresql", is_direct=True, tls=tls(hello=hello))
-    asked = talk(frames=(SECRET,), spoken="postgresql", login=("SSLRequest", "S"), tls=tls())
+    asked = talk(frames=(SECRET,), spoken="postgresql", login=("SSLRequest", "yes (S)"), tls=tls())
     for one, shown in (
         (direct, ("; to speak postgresql within (ALPN)", "TLS was begun at once")),
-        (asked, ("Read until the login&#39;s end: SSLRequest, S",)),
+        (asked, ("Read until the login&#39;s end: SSLRequest, yes (S)",)),
     ):
         run = run_of(record_of(seen(one, encrypted=4)))
         page = render(run, document(run), "html")

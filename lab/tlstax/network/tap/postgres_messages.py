@@ -15,8 +15,9 @@ _CANCEL, _SSL, _GSSENC = 80877102, 80877103, 80877104
 _MAJOR_VERSIONS = {2, 3}
 """Of the protocol, in the upper half of a StartupMessage's first number."""
 
-_YES, _YES_TO_GSS, _NO, _ERROR = b"S", b"G", b"N", b"E"
-"""A server's one byte to a client that asks for encryption; the last one begins an error of old servers."""
+_YES = b"S"
+_ONE_BYTE = {_YES: "yes (S)", b"N": "no (N)", b"E": "error (E)"}
+"""A server's answer to a client that asks for encryption; the last one begins an error of old servers."""
 
 _OF_CLIENT = {
     b"B": "Bind",
@@ -58,16 +59,16 @@ _OF_SERVER = {
     b"v": "NegotiateProtocolVersion",
 }
 _AUTHENTICATION = {
-    0: "Ok",
-    2: "KerberosV5",
-    3: "CleartextPassword",
-    5: "MD5Password",
-    7: "GSS",
-    8: "GSSContinue",
-    9: "SSPI",
-    10: "SASL",
-    11: "SASLContinue",
-    12: "SASLFinal",
+    0: "AuthenticationOk",
+    2: "AuthenticationKerberosV5",
+    3: "AuthenticationCleartextPassword",
+    5: "AuthenticationMD5Password",
+    7: "AuthenticationGSS",
+    8: "AuthenticationGSSContinue",
+    9: "AuthenticationSSPI",
+    10: "AuthenticationSASL",
+    11: "AuthenticationSASLContinue",
+    12: "AuthenticationSASLFinal",
 }
 _ANSWERS = {
     7: "GSSResponse",
@@ -136,10 +137,10 @@ class PostgresMessages:
         asked, self._asked = self._asked, None
         if answer == _YES and asked == _SSL:
             self.stage = "tls"
-        elif answer not in {_NO, _ERROR}:
-            # Encryption by GSSAPI cannot be followed; anything else is no answer.
+        elif answer == _YES or answer not in _ONE_BYTE:
+            # Encryption by GSSAPI (G) cannot be followed; anything else is no answer.
             raise Malformed
-        return Said(answer.decode("ascii"))
+        return Said(_ONE_BYTE[answer])
 
     def _of_client(self, message: Unit) -> Said:
         kind = message.header[:1]
@@ -167,7 +168,7 @@ class PostgresMessages:
     def _authentication(self, body: bytes) -> str:
         asked = Cursor(body).number(4)
         self._proof = _ANSWERS.get(asked, "PasswordMessage")
-        return f"Authentication{_AUTHENTICATION.get(asked, asked)}"
+        return _AUTHENTICATION.get(asked, f"Authentication {asked}")
 
 
 def _unknown(kind: bytes) -> str:

@@ -29,7 +29,7 @@ SCRAM = (
     "AuthenticationSASLFinal",
     *TAKEN,
 )
-REQUEST = ("SSLRequest", "S")
+REQUEST = ("SSLRequest", "yes (S)")
 
 EXPECTED: dict[str, dict[str, Any]] = {
     "SCRAM in the clear, prepared": {"turns": 3 + 2, "to_login": 3, "login": SCRAM},
@@ -200,7 +200,7 @@ def test_a_server_without_tls_is_logged_in_to_in_the_clear() -> None:
         *LOGIN,
     )
     seen = heard(said)
-    assert seen.login[:5] == ("GSSENCRequest", "N", "SSLRequest", "N", "StartupMessage")
+    assert seen.login[:5] == ("GSSENCRequest", "no (N)", "SSLRequest", "no (N)", "StartupMessage")
     assert (seen.tls, seen.traffic.turns, seen.turns_to_login) == (None, 3, 3)
 
 
