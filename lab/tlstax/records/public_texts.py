@@ -366,11 +366,12 @@ KEY = re.compile(
     r"(?:RSA|DSA|EC|ECDSA|ML-DSA|MLDSA|ED|Ed|mldsa)?[- ]?(?:\d{2,5}|[PK]-\d{3}|Ed25519|ED25519|ED448)"
 )
 SPECIMEN = re.compile(
-    r"(?:mysql|mariadb|percona|openssl|libressl|boringssl|aws-lc|wolfssl|mysqlslap|sysbench|haproxy|stunnel|"
-    r"openssh|mysql-router|mysqlrouter)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?(?:-(?:wolfssl|yassl))?"
+    r"(?:mysql|mariadb|percona|postgresql|openssl|libressl|boringssl|aws-lc|wolfssl|mysqlslap|sysbench|haproxy|"
+    r"stunnel|openssh|mysql-router|mysqlrouter)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?"
+    r"(?:-(?:wolfssl|yassl|openssl1\.1))?"
 )
 PACKAGE = re.compile(
-    r"(?:lib|mysql-|mariadb-|openssl|percona-|gcc-|galera-|perl|python3|zlib|openssh-|haproxy|stunnel)"
+    r"(?:lib|mysql-|mariadb-|postgresql-|openssl|percona-|gcc-|galera-|perl|python3|zlib|openssh-|haproxy|stunnel)"
     r"[a-z0-9+.-]{0,40}"
 )
 

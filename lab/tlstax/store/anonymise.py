@@ -410,7 +410,7 @@ def _study_fields(names: _Names) -> Fields:
         user_defined.UserStatement: {"sql": _sql, "parameters": Texts(out)},
         ServerAbilities: {
             "tls_versions": texts.TLS_VERSION,
-            "account_plugins": form("caching_sha2_password|mysql_native_password"),
+            "account_plugins": form("|".join((*level_names.AUTH_PLUGINS, *level_names.POSTGRESQL_AUTH))),
             "compressions": form("off|zlib|zstd"),
         },
     }
@@ -481,7 +481,10 @@ def _client_fields() -> Fields:
         tls.Handshakes: handshake,
         Counts: {
             "authentications": Texts(
-                form(r"fast|full_tls|full_rsa|full_socket|native|sha256|ed25519|empty|parsec")
+                form(
+                    r"fast|full_tls|full_rsa|full_socket|native|sha256|ed25519|empty|parsec|"
+                    r"none|password|md5|scram-sha-256(?:-plus)?"
+                )
             )
         },
         Done: {

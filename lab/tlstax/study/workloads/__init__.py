@@ -9,6 +9,7 @@ from functools import cache
 from tlstax.contract import Workload
 from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
 from tlstax.study.level_names import WORKLOADS as NAMES
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import statements
 from tlstax.study.workloads.effects import (
     EMPTY,
@@ -93,10 +94,16 @@ _OF_TABLE_THERE = {
 }
 
 
-def built_in(name: str, table: str, rows: int) -> Workload:
-    """The workload of that name over ids 1 to `rows` of `table`. KeyError for another name."""
+def built_in(name: str, table: str, rows: int, product: ProductName = DEFAULT) -> Workload:
+    """The workload of that name over ids 1 to `rows` of `table`, as the product has it.
+
+    KeyError for another name.
+    """
     sized = by_numbers(name)
-    return sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
+    if isinstance(sized, Rows):
+        return sized.workload(table, rows, product)
+    made = sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
+    return statements.as_at(product, made)
 
 
 @cache
