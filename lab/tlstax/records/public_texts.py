@@ -355,7 +355,10 @@ _SUFFIX = re.compile(rf"{_MADE_BY}(?:\.{_MADE_BY})*")
 
 _SHARED_OBJECT = re.compile(r"\.so(?:[.\d]+[a-z]?)?$")
 
-COUNTER = re.compile(rf"(?:{'|'.join(sorted(COUNTERS))})(?:_(?:[a-z0-9]{{1,24}}|TLS|SSL|CA|RPL))*")
+COUNTER = re.compile(
+    rf"(?:{'|'.join(sorted(COUNTERS))})(?:_(?:[a-z0-9]{{1,24}}|TLS|SSL|CA|RPL))*|"
+    r"pg_stat(?:_[a-z]{1,24}){1,3}\.[a-z_]{1,40}"
+)
 
 
 GROUP = re.compile(
@@ -433,7 +436,11 @@ def is_term(word: str) -> bool:
 
 
 def version(text: str) -> str:
-    """The numbers of a version, and what distributions put behind them."""
+    """The numbers of a version, and what distributions put behind them.
+
+    PostgreSQL says who built it in brackets, or after a comma.
+    """
+    text = re.sub(r"^(?:PostgreSQL )?(\d{2}(?:\.\d+)?)(?: \(.*| on .*|$)", r"\1", text)
     first, *rest = re.split(r"(?<=[^+~:-])(?=[+~:-])", text)
     if not re.fullmatch(r"v?\d{1,9}(?:\.\d{1,9})*[a-z]?\d?(?:\.?dfsg\d*)?", first):
         return "" if not text else "0"

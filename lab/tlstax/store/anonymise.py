@@ -29,6 +29,7 @@ from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.study.product import ProductName
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import user_defined
 
@@ -229,7 +230,13 @@ _NO_FRAME = StackFrame(UNKNOWN, "left-out")
 @cache
 def _built_in_words() -> frozenset[str]:
     """All that the statements of built-in workloads are made of, and the parameters that are put in."""
-    made = [workloads.built_in(name, table, 10) for name in level_names.WORKLOADS for table in _TABLES]
+    products = get_args(ProductName)
+    made = [
+        workloads.built_in(name, table, 10, product)
+        for name in level_names.WORKLOADS
+        for table in _TABLES
+        for product in products
+    ]
     statements = [own for one in made for part in one.transactions for own in part.statements]
     words = {word for own in statements for word in re.findall(r"\w+", own.sql)}
     names = {name for one in made for part in one.transactions for name in part.parameters}
@@ -450,8 +457,10 @@ def _job_fields(names: _Names) -> Fields:
             "reset": _sql,
             "source_addresses": texts.loopback,
             "attributes": Texts(
-                form("program_name|_client_version"),
-                lambda text: texts.version(text) if text != "tlstax" else text,
+                form("program_name|_client_version|application_name"),
+                lambda text: " ".join(
+                    part if part == "tlstax" else texts.version(part) for part in text.split(" ")
+                ),
             ),
         },
         DriverTerms: {

@@ -23,6 +23,7 @@ from tlstax.study.workloads.effects import (
     put_back_sql,
     returns_rows,
     rows_changed,
+    transactions_each,
     verb,
     writes,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "returns_rows",
     "rows_changed",
     "table_of",
+    "transactions_each",
     "verb",
     "writes",
 ]
