@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fake_trials import Truth, fake_run, tax_truth
+from tlstax.checks import judged
 from tlstax.contract import Counts, PhaseWire, PostgreSqlServer
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.records.server_counts import LOGIN_TRANSACTIONS
-from tlstax.records.trial import ConnectionsSeen, TrialRecord
-from tlstax.study import workloads
+from tlstax.records.trial import ConnectionsSeen, Specimen, StoredRun, TrialRecord
+from tlstax.study import Case, load_study, override, workloads
 from tlstax.study.level_names import DIRECT_TLS
 
 ASKED_ON_CONNECTING = 1
@@ -28,7 +30,8 @@ def at_postgresql(record: TrialRecord, version: str = "18.1", *, logs: bool = Fa
     job = record.job.model_copy(update={"server": server, "workload": workload})
     way = "scram-sha-256-plus" if case.is_encrypted else "scram-sha-256"
     lifetime, window = _by(done.lifetime, way), _by(done.window, way)
-    wire = _phases(window.connections, case.tls) if comes_and_goes(workload) else {}
+    retried = sum(seen.count for seen in window.handshakes if seen.hello_retry)
+    wire = _phases(window.connections, retried, case.tls) if comes_and_goes(workload) else {}
     changed = workloads.rows_changed(workload)
     of_server: dict[str, Any] = {
         "version": version,
@@ -64,14 +67,37 @@ def _by(counts: Counts, way: str) -> Counts:
     return counts.model_copy(update={"authentications": {way: counts.connections}})
 
 
-def _phases(times: int, tls: str) -> dict[str, PhaseWire]:
+def _phases(times: int, retried: int, tls: str) -> dict[str, PhaseWire]:
     """What crosses the wire before the login; without TLS nobody asks for it."""
     if tls == "off" or not times:
         return {}
-    handshake = PhaseWire(times=times, round_trips=times, bytes_sent=600 * times, bytes_received=2000 * times)
+    handshake = PhaseWire(
+        times=times, round_trips=times + retried, bytes_sent=600 * times, bytes_received=2000 * times
+    )
     asked = {} if tls == DIRECT_TLS else {"greeting": _greeting(times)}
     return {**asked, "tls_handshake": handshake}
 
 
 def _greeting(times: int) -> PhaseWire:
     return PhaseWire(times=times, round_trips=times, bytes_sent=8 * times, bytes_received=times)
+
+
+def postgresql_run() -> StoredRun:
+    """A run of the tax study on a PostgreSQL 17, whose only curve is not the one that its client sends."""
+    study = override(load_study("tax"), "server", ["postgresql-17"])
+    study = override(study, "tls", ["off", "1.3", "1.3-direct"])
+    run = fake_run(study, noise=0.0, invalid=False, number_of_blocks=5, truth=_truth)
+    named = Specimen(name="postgresql-17", kind="server", version="17.6", origin="Debian trixie")
+    others = (specimen for specimen in run.header.specimens if specimen.kind != "server")
+    header = run.header.model_copy(update={"specimens": (named, *others)})
+    trials = tuple(judged(at_postgresql(record, "17.6")) for record in run.trials)
+    return run.model_copy(update={"header": header, "trials": trials})
+
+
+def _truth(case: Case) -> Truth:
+    """Direct TLS saves a question; else PostgreSQL is here as the other servers are."""
+    levels = {**case.levels, "resumption": "off"}
+    if case.levels["tls"] != DIRECT_TLS:
+        return tax_truth(Case(levels=levels, role=case.role))
+    asked = tax_truth(Case(levels={**levels, "tls": "1.3"}, role=case.role))
+    return asked.times(1.02) if case.levels["workload"] == "reconnect" else asked
