@@ -76,4 +76,4 @@ def test_in_another_unit_the_figure_and_its_ends_are_changed() -> None:
 def test_the_other_way_round_the_ends_change_places() -> None:
     assert -known(2.0, 1.5, 2.5, 4) == known(-2.0, -2.5, -1.5, 4)
     assert -known(2.0, 1.5, None, 4) == known(-2.0, None, -1.5, 4)
-    assert -ALONE == known(-2.0, None, None, 1)
+    assert known(-2.0, None, None, 1) == -ALONE

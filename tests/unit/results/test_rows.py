@@ -42,11 +42,11 @@ def test_only_what_a_row_is_of_is_read_from_it() -> None:
     interval = known(1.2, 1.1, 1.3, 4)
     ratio, difference = (Row(outcome="time", of=of, interval=interval) for of in ("ratio", "difference"))
     assert ratio.ratio == ratio.known == difference.difference == interval
-    with pytest.raises(ValueError, match="^the row of time is of a ratio, not of a difference$"):
+    with pytest.raises(ValueError, match=r"^the row of time is of a ratio, not of a difference$"):
         _ = ratio.difference
-    with pytest.raises(ValueError, match="^the row of time is of a difference, not of a ratio$"):
+    with pytest.raises(ValueError, match=r"^the row of time is of a difference, not of a ratio$"):
         _ = difference.ratio
-    with pytest.raises(ValueError, match="^the row of time has no interval$"):
+    with pytest.raises(ValueError, match=r"^the row of time has no interval$"):
         _ = Row(outcome="time", value=2.0).known
 
 
