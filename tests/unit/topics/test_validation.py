@@ -192,17 +192,22 @@ def test_a_distance_that_was_longer_than_asked_is_expected_to_take_longer() -> N
     assert found.round_trips * 1000 == pytest.approx(there.point - here.point)
 
 
-def far_run(before_ms: float, after_ms: float) -> StoredRun:
-    """A known mix here and a new one 20 ms away, which takes as long as 21 ms away is predicted to."""
+def far_run(*seen_ms: float) -> StoredRun:
+    """A known mix here and a new one 20 ms away, which takes as long as 21 ms away is predicted to.
+
+    `seen_ms` is what was measured of the distance before and after, where it was.
+    """
     here, away = MIXES[0], DrawnMix(NEW, 20.0)
     of = header(cases=predictions(model(), [here, away]).cases)
     study = validation_study(load_study("components"), [here], [away], 60.0)
-    between = [
-        RoundTripTime(median_ms=ms, lowest_ms=ms, highest_ms=ms, samples=9) for ms in (before_ms, after_ms)
-    ]
-    seen = DistanceObservation(
-        rtt_ms=20.0, jitter_ms=0, rate_mbit=0, made_by="netem", before=between[0], after=between[1]
-    )
+    seen = None
+    if seen_ms:
+        before, after = (
+            RoundTripTime(median_ms=ms, lowest_ms=ms, highest_ms=ms, samples=9) for ms in seen_ms
+        )
+        seen = DistanceObservation(
+            rtt_ms=20.0, jitter_ms=0, rate_mbit=0, made_by="netem", before=before, after=after
+        )
 
     def at_distance(record: TrialRecord) -> TrialRecord:
         case = record.trial.case
@@ -217,12 +222,14 @@ def far_run(before_ms: float, after_ms: float) -> StoredRun:
 
 
 @pytest.mark.parametrize(
-    ("before_ms", "after_ms", "expected_ms"), [(20.0, 20.0, 20.0), (20.5, 21.5, 21.0), (21.0, 21.0, 21.0)]
+    ("seen_ms", "expected_ms"),
+    [((), 20.0), ((20.0, 20.0), 20.0), ((20.5, 21.5), 21.0), ((20.6001, 21.8006), 21.2)],
+    ids=["not measured", "as asked", "longer", "known to a microsecond"],
 )
 def test_what_took_longer_for_a_longer_distance_is_held_against_that(
-    before_ms: float, after_ms: float, expected_ms: float
+    seen_ms: tuple[float, ...], expected_ms: float
 ) -> None:
-    (row,) = told(far_run(before_ms, after_ms)).of(TIME, role=COST)
+    (row,) = told(far_run(*seen_ms)).of(TIME, role=COST)
     asked, expected, took = (costs(model(), NEW, rtt_ms)[TIME] for rtt_ms in (20.0, expected_ms, 21.0))
     assert row.more["predicted"] == pytest.approx(asked.point)
     assert row.baseline_value == pytest.approx(expected.point), "a distance is as long at any speed"
