@@ -231,8 +231,9 @@ def test_another_login_is_a_part_of_a_connection() -> None:
 
 
 def test_how_far_a_path_reaches_was_not_measured() -> None:
-    with pytest.raises(UserMistake, match="waits for its other end"):
+    with pytest.raises(UserMistake, match="waits for its other end") as caught:
         prediction(model(), THROUGH, rtt_ms=1)
+    assert "tlstax study run tunnels" in str(caught.value.remedy)
     with pytest.raises(UserMistake, match="what ssh-aes256-ctr carries was not measured") as caught:
         prediction(model(), THROUGH.but(path="ssh-aes256-ctr"))
     assert "stunnel" in str(caught.value.remedy)
@@ -286,8 +287,9 @@ def test_without_compression_it_would_be_cheaper_and_with_the_other_one() -> Non
 
 
 def test_an_answer_that_fills_more_than_a_first_flight_has_no_time_at_a_distance() -> None:
-    with pytest.raises(UserMistake, match="16,385 bytes"):
+    with pytest.raises(UserMistake, match="16,385 bytes") as caught:
         prediction(model(), NEW.but(answer_bytes=(16 << 10) + 1), rtt_ms=10)
+    assert "tlstax study run bytes --set rtt_ms=20" in str(caught.value.remedy)
     prediction(model(), NEW.but(answer_bytes=16 << 10), rtt_ms=10)
 
 
