@@ -19,14 +19,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pymysql.err import MySQLError
-
 import tlstax
-from tlstax.mysql.database import Database
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.directories import cache_dir
 
 MYSQL, MARIADB = "mysql-9.7", "mariadb-11.8"
@@ -230,10 +228,8 @@ class Server:
 
     def say(self, *statements: str) -> tuple[tuple[object, ...], ...]:
         """Carry them out as the owner; the rows of the last."""
-        with self._owner.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-            return tuple(cursor.fetchall()) if statements else ()
+        answers = [self._owner.rows(statement) for statement in statements]
+        return tuple(answers[-1]) if answers else ()
 
     @contextmanager
     def set_up(self, case: Case, product: str) -> Iterator[None]:
@@ -243,7 +239,7 @@ class Server:
         before: dict[str, object] = {}
         try:
             if plugin in {"ed25519", "parsec"}:
-                with suppress(MySQLError):
+                with suppress(SqlError):
                     self.say(f"INSTALL SONAME 'auth_{plugin}'")
             self.say(f"CREATE USER {ACCOUNT} {case.identified} {case.made}")
             if case.rights:
@@ -258,7 +254,7 @@ class Server:
             for name, value in reversed(before.items()):
                 self._set(name, value)
             for statement in (f"DROP USER {ACCOUNT}", "DROP USER ''@'127.0.0.1'", "DROP ROLE lender"):
-                with suppress(MySQLError):
+                with suppress(SqlError):
                     self.say(statement)
 
     def left(self, user: str) -> list[str]:
@@ -283,8 +279,7 @@ class Server:
         return left
 
     def _set(self, name: str, value: object) -> None:
-        with self._owner.cursor() as cursor:
-            cursor.execute(f"SET GLOBAL {name} = %s", (value,))
+        self._owner.rows(f"SET GLOBAL {name} = %s", (value,))
 
 
 def wrong_of(case: Case, server: Server, data: str) -> list[str]:
@@ -355,7 +350,7 @@ def main(count: int, seed: int, named: Sequence[str]) -> int:
                         try:
                             with server.set_up(case, product):
                                 found = wrong_of(case, server, data)
-                        except MySQLError as error:
+                        except SqlError as error:
                             absent += 1
                             print(f"  not to be had here: {error}", flush=True)  # noqa: T201
                             continue

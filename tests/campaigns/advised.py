@@ -30,12 +30,12 @@ from tlstax.clients.choice import obtain_client
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Job, TlsOn
-from tlstax.mysql.table_rows import answers_of
 from tlstax.observers.clock import CpuClock
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.certificates import CertificateRequest, KeyKind
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
+from tlstax.sql.table_rows import answers_of
 from tlstax.study.workloads import built_in
 from tlstax.topics.advice.advise import Advice, Advised
 
@@ -194,14 +194,14 @@ def planted(
         own = replace(own, options=(*own.options, *options))
     build = resolve.named_server(case.server, progress=lambda _: None)
     with PrivateServer.start(build, session, own) as server:
-        with server.admin() as database, database.cursor() as cursor:
+        with server.admin() as database:
             for statement in (
                 "CREATE DATABASE lent",
                 f"CREATE USER ann@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
                 "GRANT ALL ON lent.* TO ann@'127.0.0.1'",
                 "GRANT SELECT ON performance_schema.* TO ann@'127.0.0.1'",
             ):
-                cursor.execute(statement)
+                database.rows(statement)
         yield server
 
 

@@ -195,13 +195,12 @@ def said_of(kind: Kind, folder: Path, server: PrivateServer | None = None) -> tu
 
 def loads(server: PrivateServer, planted: Planted) -> bool:
     """Whether the server takes this certificate while it runs."""
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute("SELECT @@ssl_cert, @@ssl_key")
-        chain, key = cursor.fetchone()
+    with server.admin() as database:
+        chain, key = database.rows("SELECT @@ssl_cert, @@ssl_key")[0]
         Path(chain).write_bytes(planted.chain)
         Path(key).write_bytes(planted.key)
         try:
-            cursor.execute("FLUSH SSL")
+            database.rows("FLUSH SSL")
         except Exception:
             return False
     return True

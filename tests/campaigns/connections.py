@@ -72,10 +72,8 @@ def busy(processes: int) -> Iterator[None]:
 
 def said(server: PrivateServer, *statements: str) -> tuple[tuple[object, ...], ...]:
     """What the server's owner is answered."""
-    with server.admin() as database, database.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return tuple(cursor.fetchall())
+    with server.admin() as database:
+        return tuple([database.rows(statement) for statement in statements][-1])
 
 
 def limit(server: PrivateServer, connections: int) -> None:

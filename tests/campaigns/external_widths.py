@@ -25,13 +25,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tlstax.mysql.database import SqlError
 from tlstax.network.distance.opening import open_span
 from tlstax.plan.addresses import FAR_ADDRESS
 from tlstax.specimens import resolve
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import open_session
+from tlstax.sql.database import SqlError
 from tlstax.study.factors import Distance
 
 OWN = Path(__file__).resolve().parents[2]
@@ -104,9 +104,8 @@ def measured(kind: Kind, server: str, budget: str) -> Outcome:
     with lent(server, kind.rtt_ms) as (owner, url, entering):
         forget_most_used(owner)
         done = tlstax(kind.tree, entering, "run", "--server", url, *common)
-        with closing(owner.admin()) as database, database.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
-            ((_, most),) = cursor.fetchall()
+        with closing(owner.admin()) as database:
+            ((_, most),) = database.rows("SHOW GLOBAL STATUS LIKE 'Max_used_connections'")
         return outcome_of(done, promised=promised(done.stdout), counted=int(most))
 
 
@@ -118,11 +117,11 @@ def promised(said: str) -> int:
 
 def forget_most_used(owner: PrivateServer) -> None:
     """MariaDB's FLUSH STATUS is the session's alone from 11.5 on (its manual, "FLUSH")."""
-    with closing(owner.admin()) as database, database.cursor() as cursor:
+    with closing(owner.admin()) as database:
         try:
-            cursor.execute("FLUSH GLOBAL STATUS")
+            database.rows("FLUSH GLOBAL STATUS")
         except SqlError:
-            cursor.execute("FLUSH STATUS")
+            database.rows("FLUSH STATUS")
 
 
 @contextmanager
@@ -140,13 +139,13 @@ def lent(name: str, rtt_ms: float) -> Iterator[tuple[PrivateServer, str, tuple[s
             entering, address = span.enter_near(), FAR_ADDRESS
             settings = ServerSettings(buffer_pool_bytes=SMALL, max_connections=151, entering=span.enter_far())
         owner = stack.enter_context(PrivateServer.start(build, session, settings))
-        with closing(owner.admin()) as database, database.cursor() as cursor:
+        with closing(owner.admin()) as database:
             for statement in (
                 "CREATE DATABASE lent",
                 f"CREATE USER ann@'%' IDENTIFIED BY '{PASSWORD}'",
                 "GRANT ALL ON lent.* TO ann@'%'",
             ):
-                cursor.execute(statement)
+                database.rows(statement)
         yield owner, f"mysql://ann@{address}:{owner.endpoint().port}/lent", entering
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from pymysql.err import MySQLError
-
 from tlstax.external import connection as external_connection
 from tlstax.external import server as guest_server
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.made import Warn
 from tlstax.external.tls import ExternalTls, SslMode
 from tlstax.mysql import status
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.factors import CaseLevels
 from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds
@@ -57,7 +55,7 @@ def _trial(guest: guest_server.ExternalServer, data: TrialData, admin: Database,
     try:
         data.ready(admin, CaseLevels.of({"workload": workload}))
         status.read_status(admin)
-    except (MachineFault, MySQLError, OSError):
+    except (MachineFault, SqlError, OSError):
         if not guest.is_alive():
             raise MachineFault(f"{guest.specimen.name} no longer answers") from None
 

@@ -62,14 +62,14 @@ class External:
 
     def __init__(self, server: PrivateServer) -> None:
         self._server = server
-        with server.admin() as admin, admin.cursor() as cursor:
+        with server.admin() as admin:
             for statement in (
                 "CREATE DATABASE scratch",
                 "CREATE USER visitor@'%' IDENTIFIED BY 'a password'",
                 "GRANT ALL ON scratch.* TO visitor@'%'",
                 "CREATE TABLE scratch.of_others (id INT PRIMARY KEY)",
             ):
-                cursor.execute(statement)
+                admin.rows(statement)
 
     def options(self) -> tuple[str, ...]:
         """What leads a laboratory to it."""
@@ -77,9 +77,8 @@ class External:
 
     def tables(self) -> set[str]:
         """What there is in its schema."""
-        with self._server.admin() as admin, admin.cursor() as cursor:
-            cursor.execute("SHOW TABLES FROM scratch")
-            return {str(row[0]) for row in cursor.fetchall()}
+        with self._server.admin() as admin:
+            return {str(row[0]) for row in admin.rows("SHOW TABLES FROM scratch")}
 
 
 def main(count: int, seed: int) -> int:

@@ -261,11 +261,11 @@ def external_server() -> Iterator[int]:
         sessions.open_session() as session,
         PrivateServer.start(build, session, ServerSettings(buffer_pool_bytes=64 * 1024 * 1024)) as server,
     ):
-        with server.admin() as database, database.cursor() as cursor:
-            cursor.execute("CREATE DATABASE lent")
+        with server.admin() as database:
+            database.rows("CREATE DATABASE lent")
             for user, rights in (("guest", "ALL"), ("reader", "SELECT")):
-                cursor.execute(f"CREATE USER {user}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
-                cursor.execute(f"GRANT {rights} ON lent.* TO {user}@'127.0.0.1'")
+                database.rows(f"CREATE USER {user}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
+                database.rows(f"GRANT {rights} ON lent.* TO {user}@'127.0.0.1'")
         yield server.endpoint().port
 
 

@@ -30,11 +30,11 @@ from tlstax.external.server import EXTERNAL_TABLES, ExternalServer
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import resolve, sessions
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads.user_defined import UserStatement, UserTransaction, UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
 
@@ -98,7 +98,7 @@ class House:
 
     server: PrivateServer
     is_mariadb: bool
-    _database: Database | None = None
+    _database: pymysql.connections.Connection | None = None
 
     def owner(self, *statements: str) -> tuple[Any, ...]:
         """Run statements with all rights; the rows of the last."""
@@ -231,12 +231,12 @@ class Visit:
                 try:
                     self._guest.carry_out(self._worker, _as_sent(sql, table), once=place == "prepare")
                 finally:
-                    self._worker.rollback()
+                    self._worker.rows("ROLLBACK")
                 return "said"
             self._guest.check_workload(own)
         except UserMistake:
             return "refused"
-        except pymysql.MySQLError:
+        except SqlError:
             return "failed"
         return _carried_out(_as_sent(sql, table), self._house)
 
@@ -269,7 +269,7 @@ def _carried_out(sql: str, house: House | None = None) -> str:
 PORT = 0
 
 
-def _as_ann() -> Database:
+def _as_ann() -> pymysql.connections.Connection:  # type: ignore[type-arg]
     return pymysql.connect(
         host="127.0.0.1", port=PORT, user="ann", password=PASSWORD, database="lent", read_timeout=ANSWER_S
     )
@@ -294,7 +294,7 @@ def attempt(house: House, batch: list[tuple[Place, str]], tally: Tally, *, guard
         try:
             with visiting(house, guarded=guarded) as visit:
                 lost = _until_lost(house, visit, batch, before, tally)
-        except (MachineFault, pymysql.MySQLError) as error:
+        except (MachineFault, SqlError, pymysql.MySQLError) as error:
             batch = batch[1:]
             lost = lost or f"{error} ended {said}"
         if not lost and (remains := house.everything() - everything):

@@ -21,13 +21,14 @@ from pathlib import Path
 from tlstax.clients.choice import obtain_client
 from tlstax.contract import TlsOn, TlsRequired, TlsUnset
 from tlstax.external.access import ExternalAccess, parse_url
-from tlstax.mysql import accounts, answers
+from tlstax.mysql import accounts
 from tlstax.results.inspection import Cause, InspectedServer, LockedOut, Obstacle, Step, Way, WhoConnects
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import named_server
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session, open_session
+from tlstax.sql import answers
 from tlstax.stats.remedies import SERVER
 from tlstax.study.tls_levels import ANY_KEY
 from tlstax.tools.inspection import inspect

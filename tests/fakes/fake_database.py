@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import socket
+from typing import Any
 
-from tlstax.mysql.database import SqlError
+from tlstax.sql.database import Database, SqlError
 
 
-class FakeDatabase:
-    """A connection, and a cursor of it, that has these rows for every statement, or this error."""
+class FakeDatabase(Database):
+    """A connection that has these rows for every statement, or this error."""
 
-    def __init__(self, *rows: tuple[Any, ...], error: SqlError | None = None) -> None:
-        self.rows, self.error = rows, error
+    def __init__(
+        self, *answer: tuple[Any, ...], error: SqlError | None = None, is_encrypted: bool = False
+    ) -> None:
+        self._answer, self._error, self._is_encrypted = answer, error, is_encrypted
         self.statements: list[str] = []
 
-    def cursor(self) -> Self:
-        return self
+    @property
+    def is_open(self) -> bool:
+        return True
 
-    def __enter__(self) -> Self:
-        return self
+    @property
+    def is_encrypted(self) -> bool:
+        return self._is_encrypted
 
-    def __exit__(self, *_: object) -> None:
-        pass
+    @property
+    def channel(self) -> socket.socket | None:
+        return None
 
-    def execute(self, statement: str, values: tuple[object, ...] | None = None) -> None:
+    def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         self.statements.append(statement % values if values else statement)
-        if self.error is not None:
-            raise self.error
+        if self._error is not None:
+            raise self._error
+        return list(self._answer)
 
-    def fetchall(self) -> tuple[tuple[Any, ...], ...]:
-        return self.rows
+    def close(self) -> None:
+        """Nothing to close."""

@@ -52,6 +52,7 @@ from tlstax.records.trial import (
     Verdict,
 )
 from tlstax.study import Case, Study, load_study
+from tlstax.study.tls_levels import version_of
 
 VALID = Verdict(value="valid")
 LARGEST_NS = 60_000_000_000
@@ -344,7 +345,7 @@ def _view(case: Case, truth: Truth) -> TlsView | None:
         return None
     resumed = case.levels.get("resumption") == "on"
     return TlsView(
-        version={"1.0": "TLSv1", "default": "TLSv1.3"}.get(str(tls), f"TLSv{tls}"),
+        version={"1.0": "TLSv1", "default": "TLSv1.3"}.get(str(tls), f"TLSv{version_of(str(tls))}"),
         cipher="ECDHE-RSA-AES128-GCM-SHA256" if tls == "1.2" else "TLS_AES_128_GCM_SHA256",
         resumed=resumed,
         group="secp256r1",

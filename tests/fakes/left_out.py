@@ -10,7 +10,8 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, why_not
 from tlstax.study.level_names import Levels
-from tlstax.study.server_abilities import CATALOGUED
+from tlstax.study.product import DEFAULT
+from tlstax.study.server_abilities import abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 
 CLOSED = ClosedLoop()
@@ -21,8 +22,10 @@ def wanted(
 ) -> Wanted:
     """The case on the catalogue's server of its name."""
     case = CaseLevels.of(levels)
-    workload = CaseWorkload.of(case, workloads or {})
-    return Wanted(case, workload, schedule, CATALOGUED.get(case.server or ""))
+    abilities = abilities_named(case.server or "")
+    product = DEFAULT if abilities is None else abilities.product
+    workload = CaseWorkload.of(case, workloads or {}, product)
+    return Wanted(case, workload, schedule, abilities, product)
 
 
 def why_left_out(

@@ -32,7 +32,7 @@ from mutmut.mutation.diff_apply import get_diff_for_mutant
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = ROOT / "lab" / "tlstax"
-ROOMS = ("checks", "plan", "stats", "topics")
+ROOMS = ("checks", "plan", "results", "stats", "topics")
 
 NEEDED_SHARE = 0.95
 MEMORY_BYTES = 4 << 30

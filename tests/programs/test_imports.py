@@ -16,10 +16,10 @@ OF_OTHERS = (
 MOST_OF_A_RUN, MOST_OF_A_REPORT = 300, 240
 
 
-def loaded_by(*modules: str) -> list[str]:
-    """The modules of ours that importing these brings in, without the package's name."""
+def loaded_by(*modules: str, then: str = "") -> list[str]:
+    """The modules of ours that importing these and a statement bring in, without the package's name."""
     script = (
-        f"import sys; sys.path.insert(0, {str(LAB)!r}); import {', '.join(modules)}; "
+        f"import sys; sys.path.insert(0, {str(LAB)!r}); import {', '.join(modules)}; {then or 'pass'}; "
         "print(*sorted(name for name in sys.modules if name.startswith('tlstax.')), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True)
@@ -33,9 +33,16 @@ def test_a_run_imports_nothing_of_other_commands() -> None:
     assert len(loaded) <= MOST_OF_A_RUN
 
 
+def test_a_product_brings_in_its_own_room_alone() -> None:
+    asks = "tlstax.products.product.product_named('mariadb')"
+    loaded = loaded_by("tlstax.cli.run_command", "tlstax.products.product", then=asks)
+    assert "mysql.status" in loaded
+    assert [name for name in loaded if name.split(".")[0] == "postgres"] == []
+
+
 def test_a_report_imports_nothing_that_acts() -> None:
     loaded = loaded_by("tlstax.cli.app", "tlstax.cli.report_command")
     assert "report.formats.render" in loaded
-    acting = ("mysql", "network", "observers", "run", "specimens")
+    acting = ("mysql", "network", "observers", "postgres", "products", "run", "specimens", "sql")
     assert [name for name in loaded if name.split(".")[0] in acting] == []
     assert len(loaded) <= MOST_OF_A_REPORT

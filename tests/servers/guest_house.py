@@ -19,11 +19,11 @@ import tlstax
 from tlstax.external import access as external_access
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.database import MySqlDatabase
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.directories import cache_dir
 
 CONTENT = TableContent(rows=300, seed=5)
@@ -64,20 +64,22 @@ class House:
     def schemas(self) -> set[str]:
         return {str(row[0]) for row in self.owner("SHOW DATABASES")}
 
-    def as_eve(self) -> Database:
-        return pymysql.connect(
-            host="127.0.0.1",
-            port=self.server.endpoint().port,
-            user="eve",
-            password=PASSWORD,
-            database="lent",
-            autocommit=True,
+    def as_eve(self) -> MySqlDatabase:
+        return MySqlDatabase(
+            pymysql.connect(
+                host="127.0.0.1",
+                port=self.server.endpoint().port,
+                user="eve",
+                password=PASSWORD,
+                database="lent",
+                autocommit=True,
+            )
         )
 
     def eve(self, *statements: str) -> None:
-        with self.as_eve() as database, database.cursor() as cursor:
+        with self.as_eve() as database:
             for statement in statements:
-                cursor.execute(statement)
+                database.rows(statement)
 
     def cut_connections(self) -> None:
         """End all of ann's connections at the server."""

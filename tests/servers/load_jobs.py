@@ -7,8 +7,8 @@ from packet_capture import Capture, captured
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, Ready, TlsOff
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
 ROWS = 1000

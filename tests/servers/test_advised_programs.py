@@ -22,7 +22,6 @@ from test_guest_run import PASSWORD, SMALL, lent
 from tlstax.clients.choice import obtain_client
 from tlstax.clients.process import LoadClient
 from tlstax.contract import DriverTerms, TlsOn, TlsRequired
-from tlstax.mysql.table_rows import TableContent
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Conversation
 from tlstax.specimens import shelf
@@ -31,6 +30,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.programs import ProgramLines, all_programs
 from tlstax.study.driver_catalogue import DRIVERS
 from tlstax.topics.advice.advise import steps_for

@@ -40,10 +40,10 @@ settings = ServerSettings(
 )
 build = resolve.named_server("mariadb-11.8", lambda _: None)
 with sessions.open_session() as session, PrivateServer.start(build, session, settings) as server:
-    with contextlib.closing(server.admin()) as owner, owner.cursor() as cursor:
-        cursor.execute("CREATE DATABASE lent")
-        cursor.execute("CREATE USER ann@'%' IDENTIFIED BY 'Sesame, open!'")
-        cursor.execute("GRANT ALL ON lent.* TO ann@'%'")
+    with contextlib.closing(server.admin()) as owner:
+        owner.rows("CREATE DATABASE lent")
+        owner.rows("CREATE USER ann@'%' IDENTIFIED BY 'Sesame, open!'")
+        owner.rows("GRANT ALL ON lent.* TO ann@'%'")
     port = server.endpoint().port
     url = f"mysql://ann@{address}:{port}/lent"
     places = {"URL": url, "CA": server.ca_file}

@@ -13,10 +13,10 @@ from load_jobs import ROWS, WITHIN_S, client, job, measured
 
 from tlstax.clients.process import ClientFailure
 from tlstax.contract import Compression, CompressionAgreed, TlsOff, TlsOn
-from tlstax.mysql import answers
-from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
+from tlstax.sql import answers
+from tlstax.sql.table_rows import TableContent, answers_of
 from tlstax.topics.bulk import ON_THE_WIRE, TO_PLAINTEXT
 
 MIB = 1 << 20

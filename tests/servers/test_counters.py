@@ -17,7 +17,6 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done
 from tlstax.mysql import status
-from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.observers.countable import usable_events
 from tlstax.observers.counters import Counters, counted
@@ -35,6 +34,7 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import Case
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
@@ -205,8 +205,7 @@ def test_perf_and_the_cpu_clock_agree_on_a_server_at_work(mysql_counted: Counted
         mysql_counted.counters.read(),
         process.read_cpu(server.pid),
     )
-    with admin.cursor() as cursor:
-        cursor.execute("SELECT BENCHMARK(6000000, SHA2('tlstax', 512))")
+    admin.rows("SELECT BENCHMARK(6000000, SHA2('tlstax', 512))")
     time.sleep(0.1)
     ended = process.read_cpu(server.pid)
     by_perf_us = counted(counts, mysql_counted.counters.read())[TASK_CLOCK.name] / 1e3

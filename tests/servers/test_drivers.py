@@ -36,12 +36,13 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import decode
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER
 
@@ -158,7 +159,7 @@ def test_a_driver_that_takes_turns_answers_each_with_what_it_did(
         slices = [client.slice(0.05, WITHIN_S) for _ in range(3)]
         resting = read_status(admin)
         time.sleep(0.1)
-        assert status_delta(resting, read_status(admin)).get("Com_select", 0) == 0
+        assert changed_counters(resting, read_status(admin)).get("Com_select", 0) == 0
         slices.append(client.slice(0.05, WITHIN_S))
         done = client.finish(WITHIN_S)
     assert done.operations == sum(one.operations for one in slices) > 0
@@ -186,8 +187,8 @@ def test_the_server_counts_what_a_driver_tells(
             at_ready = read_status(admin)
             client.go()
             done = client.wait_done(WITHIN_S)
-            window = status_delta(at_ready, read_status(admin))
-        lifetime = status_delta(before, read_status(admin))
+            window = changed_counters(at_ready, read_status(admin))
+        lifetime = changed_counters(before, read_status(admin))
     assert done.operations > 0
     assert done.errors == ()
     assert window.get("Com_select", 0) + window.get("Com_stmt_execute", 0) >= done.operations
@@ -207,7 +208,7 @@ def test_a_reconnecting_driver_counts_its_connections(name: str, filled: Private
     with filled.admin() as admin:
         before = read_status(admin)
         _, done = measured(name, job(name, filled, reconnect=True, operations=20))
-        lifetime = status_delta(before, read_status(admin))
+        lifetime = changed_counters(before, read_status(admin))
     assert done.operations == done.window.connections == 20
     assert lifetime["Connections"] == done.lifetime.connections
     for phase in ("connect", "first_query", "close", "operation"):
@@ -221,10 +222,9 @@ def test_values_reach_the_server_as_they_are(name: str, filled: PrivateServer, p
     assert done.operations == 50
     assert done.errors == ()
     assert done.row_samples
-    with filled.admin() as admin, admin.cursor() as cursor:
+    with filled.admin() as admin:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            seen = tuple(tuple(None if v is None else str(v) for v in row) for row in cursor.fetchall())
+            seen = tuple(tuple(None if v is None else str(v) for v in row) for row in admin.rows(sample.sql))
             assert sample.rows == seen
 
 
@@ -234,7 +234,7 @@ def test_left_to_the_driver_every_connection_is_what_the_server_says(
     with filled.admin() as admin:
         before = read_status(admin)
         ready, done = measured(name, job(name, filled, tls=TlsUnset(trusted_ca_file=filled.ca_file)))
-        lifetime = status_delta(before, read_status(admin))
+        lifetime = changed_counters(before, read_status(admin))
     encrypted = {seen.server is not None for seen in ready.negotiated}
     assert len(encrypted) == 1
     expected = done.lifetime.connections if True in encrypted else 0
@@ -245,7 +245,7 @@ def test_tls_is_required_and_nothing_else_is_said(name: str, filled: PrivateServ
     with filled.admin() as admin:
         before = read_status(admin)
         ready, done = measured(name, job(name, filled, tls=TlsRequired(trusted_ca_file=filled.ca_file)))
-        lifetime = status_delta(before, read_status(admin))
+        lifetime = changed_counters(before, read_status(admin))
     assert [seen.server is not None for seen in ready.negotiated] == [True] * len(ready.negotiated)
     assert lifetime.get("Ssl_finished_accepts", 0) == done.lifetime.connections
 

@@ -29,11 +29,11 @@ from tlstax.contract import (
     TlsVersion,
     Workload,
 )
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import decode
 from tlstax.study import workloads
 
@@ -67,10 +67,9 @@ def test_plaintext_rows_are_the_servers(filled: PrivateServer, workload: str) ->
     assert done.operations > 0
     assert done.errors == ()
     assert len(done.row_samples) > 2
-    with filled.admin() as database, database.cursor() as cursor:
+    with filled.admin() as database:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            assert cursor.fetchall() == sample.rows
+            assert tuple(database.rows(sample.sql)) == sample.rows
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
@@ -136,12 +135,16 @@ def test_connections_that_the_server_drops_are_opened_again(
         client.wait_ready(WITHIN_S)
         client.go()
         time.sleep(0.5)
-        with filled.admin() as database, database.cursor() as cursor:
+        with filled.admin() as database:
             user = filled.load_account.user
-            cursor.execute("SELECT id FROM information_schema.processlist WHERE user = %s", (user,))
-            dropped = [row[0] for row in cursor.fetchall()]
+            dropped = [
+                row[0]
+                for row in database.rows(
+                    "SELECT id FROM information_schema.processlist WHERE user = %s", (user,)
+                )
+            ]
             for number in dropped:
-                cursor.execute(f"KILL {number}")
+                database.rows(f"KILL {number}")
         done = client.wait_done(WITHIN_S)
     assert len(dropped) == 4
     assert sum(error.count for error in done.errors) == 4

@@ -16,13 +16,13 @@ from tlstax.external import connection as external_connection
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.server import ExternalServer
 from tlstax.external.tls import ExternalTls, SslMode
-from tlstax.mysql.database import Database
 from tlstax.specimens import certificates
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 SMALL = 64 * 1024 * 1024
@@ -170,14 +170,9 @@ def test_an_unknown_user(private: PrivateServer) -> None:
 )
 def test_each_mode_does_what_it_says(private: PrivateServer, mode: SslMode, version: str) -> None:
     tls = ExternalTls(mode, private.ca_file if mode == "VERIFY_CA" else None)
-    with (
-        external_connection.connect(access_for(private, tls), "tlstax") as database,
-        database.cursor() as cursor,
-    ):
-        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
-        assert cursor.fetchone() == ("Ssl_version", version)
-        cursor.execute("SELECT DATABASE(), @@autocommit")
-        assert cursor.fetchone() == ("tlstax", 1)
+    with external_connection.connect(access_for(private, tls), "tlstax") as database:
+        assert database.rows("SHOW SESSION STATUS LIKE 'Ssl_version'") == [("Ssl_version", version)]
+        assert database.rows("SELECT DATABASE(), @@autocommit") == [("tlstax", 1)]
 
 
 def test_the_identity_is_checked(private: PrivateServer) -> None:
@@ -201,9 +196,8 @@ def test_an_unknown_authority(private: PrivateServer, tmp_path: Path) -> None:
 def test_a_long_statement_is_waited_for(private: PrivateServer) -> None:
     """The time limit of the login does not hold for statements."""
     database = external_connection.connect(access_for(private), None, timeout_s=1.0)
-    with database, database.cursor() as cursor:
-        cursor.execute("SELECT SLEEP(1.5)")
-        assert cursor.fetchone() == (0,)
+    with database:
+        assert database.rows("SELECT SLEEP(1.5)")[0] == (0,)
 
 
 def test_a_paused_server_is_not_waited_for_for_ever(private: PrivateServer) -> None:
@@ -274,15 +268,15 @@ def test_a_server_that_takes_encrypted_connections_only(
 
 def test_accounts_that_cannot_be_used(private: PrivateServer) -> None:
     account = private.load_account
-    with private.admin() as database, database.cursor() as cursor:
-        cursor.execute("CREATE USER 'locked'@'%%' IDENTIFIED BY %s ACCOUNT LOCK", (account.password,))
-        cursor.execute("CREATE USER 'expired'@'%%' IDENTIFIED BY %s PASSWORD EXPIRE", (account.password,))
+    with private.admin() as database:
+        database.rows("CREATE USER 'locked'@'%%' IDENTIFIED BY %s ACCOUNT LOCK", (account.password,))
+        database.rows("CREATE USER 'expired'@'%%' IDENTIFIED BY %s PASSWORD EXPIRE", (account.password,))
         try:
             failure(replace(access_for(private), user="locked"), UserMistake, "the account locked at")
             with pytest.raises(UserMistake, match=r"the password of expired at .* has expired"):
                 ExternalServer.open(replace(access_for(private), user="expired"))
         finally:
-            cursor.execute("DROP USER locked, expired")
+            database.rows("DROP USER locked, expired")
 
 
 def test_a_server_with_no_connection_free(session: Session, mariadb_build: ServerBuild) -> None:

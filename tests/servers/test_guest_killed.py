@@ -12,7 +12,7 @@ from guest_house import OURS, WITHIN_S, House, environment, opened_external
 
 from tlstax.external import made
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.database import Database
+from tlstax.sql.database import Database
 from tlstax.support.errors import Interrupted
 
 KILLED = """
@@ -22,7 +22,7 @@ from tlstax.external import given_password
 from tlstax.external.access import AccessOptions
 from tlstax.external.made import Made
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.table_rows import TableContent
+from tlstax.sql.table_rows import TableContent
 options = AccessOptions(sys.argv[1], given_password=given_password.take())
 guest = ExternalServer.open(external_access.settle(options))
 guest.prepare_table(TableContent(rows=300, seed=5))

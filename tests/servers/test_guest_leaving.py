@@ -6,12 +6,12 @@ import threading
 from contextlib import suppress
 from dataclasses import replace
 
-import pymysql
 import pytest
 from guest_house import House, opened_external
 from test_guest_run import PASSWORD
 
 from tlstax.external.server import ExternalServer
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import UserMistake
 
 
@@ -20,9 +20,9 @@ def test_tables_that_others_create_meanwhile_are_left(house: House) -> None:
     made: list[str] = []
 
     def create() -> None:
-        with house.as_eve() as database, database.cursor() as cursor:
+        with house.as_eve() as database:
             while not stop.is_set():
-                cursor.execute(f"CREATE TABLE eves_{len(made)} (id INT)")
+                database.rows(f"CREATE TABLE eves_{len(made)} (id INT)")
                 made.append(f"eves_{len(made)}")
 
     with opened_external(house.access) as (_, said, warned):
@@ -65,14 +65,14 @@ def test_what_was_there_before_is_used_and_left(house: House) -> None:
     with opened_external(house.access) as (_, said, warned):
         said("CREATE TABLE IF NOT EXISTS theirs (id INT)", "SET sql_notes = 0")
         said("CREATE TABLE IF NOT EXISTS theirs (id INT)", "SET sql_notes = 1")
-        with suppress(pymysql.MySQLError):  # Old servers do not know the words.
+        with suppress(SqlError):  # Old servers do not know the words.
             said("CREATE PROCEDURE IF NOT EXISTS done() SELECT 2")
         for taken in (
             "CREATE TABLE theirs (id INT)",
             "CREATE VIEW seen AS SELECT 2",
             "CREATE PROCEDURE done() DO 1",
         ):
-            with pytest.raises(pymysql.MySQLError, match="exists"):
+            with pytest.raises(SqlError, match="exists"):
                 said(taken)
     assert house.things() == {"seen", "done"}
     assert sum("the table theirs in lent was there before" in words for words in warned) == 1

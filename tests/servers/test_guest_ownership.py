@@ -21,11 +21,12 @@ from tlstax.external import made
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
 from tlstax.mysql import schema, server_facts
-from tlstax.mysql.database import Database
-from tlstax.mysql.server_facts import Identity
+from tlstax.mysql.database import MySqlDatabase
 from tlstax.mysql.session import NamedLock, SchemaLock
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import Identity
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 
 LOOKS_OURS = "tlstax load table, in a schema that tlstax created"
@@ -43,10 +44,12 @@ def is_mariadb(house: House) -> bool:
     return "MariaDB" in house.server.version
 
 
-def as_ann(house: House) -> Database:
+def as_ann(house: House) -> MySqlDatabase:
     """A connection of hers that tlstax has not made."""
     port = house.server.endpoint().port
-    return pymysql.connect(host="127.0.0.1", port=port, user="ann", password=PASSWORD, autocommit=True)
+    return MySqlDatabase(
+        pymysql.connect(host="127.0.0.1", port=port, user="ann", password=PASSWORD, autocommit=True)
+    )
 
 
 def pasted(error: UserMistake | str) -> list[str]:
@@ -295,7 +298,7 @@ def test_what_another_machine_left_is_named_with_lines_that_drop_it(
     assert house.things() == before == {*OURS, "parent", "child", "a", "b", "v`w", "g", "p"}
     with closing(as_ann(house)) as ann:
         for line in pasted(refused.value):
-            ann.cursor().execute(line)
+            ann.rows(line)
     assert house.things() == set()
     with opened_external(house.access):
         pass
@@ -449,10 +452,10 @@ def test_a_connection_is_not_ended_for_the_number_in_a_greeting(
     with closing(as_ann(house)) as another:
         with suppress(Interrupted), ExternalServer.open(house.access) as guest:
             database = guest.admin()
-            number = another.thread_id()  # type: ignore[no-untyped-call]
-            database.server_thread_id = (number,)  # type: ignore[attr-defined]
+            number = another.number
+            database._connection.server_thread_id = (number,)
             guest.carry_out(database, "CREATE TABLE t (id INT)", once=True)
-        another.ping(reconnect=False)
+        another.rows("DO 0")
 
 
 def test_only_the_connection_that_took_a_lock_and_holds_it_is_ended(house: House) -> None:
@@ -462,18 +465,18 @@ def test_only_the_connection_that_took_a_lock_and_holds_it_is_ended(house: House
         assert lock.take(eves)
         number = lock._holder
         for holder, other in ((eves, again), (anns, again), (anns, anns)):
-            eves.cursor().execute("DO RELEASE_LOCK('tlstax-test')")
-            holder.cursor().execute("DO GET_LOCK('tlstax-test', 1)")
-            lock._holder = other.thread_id()  # type: ignore[no-untyped-call]
+            eves.rows("DO RELEASE_LOCK('tlstax-test')")
+            holder.rows("DO GET_LOCK('tlstax-test', 1)")
+            lock._holder = other.number
             lock.end_holder(again)
             for connection in (eves, again, anns):
-                connection.ping(reconnect=False)
-        anns.cursor().execute("DO RELEASE_ALL_LOCKS()")
+                connection.rows("DO 0")
+        anns.rows("DO RELEASE_ALL_LOCKS()")
         assert lock.take(eves, 1)
         assert lock._holder == number
         lock.end_holder(again)
-        with pytest.raises(pymysql.MySQLError):
-            eves.ping(reconnect=False)
+        with pytest.raises(SqlError):
+            eves.rows("DO 0")
 
 
 def test_a_damaged_key_is_named_and_nothing_is_made(

@@ -34,10 +34,8 @@ RUN = ("--rows", "500", "--budget", "2s", "--workload", "reconnect", "--tls", "1
 
 
 def as_owner(server: PrivateServer, *statements: str) -> tuple[tuple[object, ...], ...]:
-    with server.admin() as database, database.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return tuple(cursor.fetchall())
+    with server.admin() as database:
+        return tuple([database.rows(statement) for statement in statements][-1])
 
 
 @contextmanager

@@ -19,12 +19,12 @@ import pytest
 from tlstax.external import access as external_access
 from tlstax.external.access import AccessOptions, ExternalAccess
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.errors import MachineFault, UserMistake
 
 LAB = Path(__file__).parents[2] / "lab"
@@ -106,11 +106,10 @@ def test_it_works_in_the_schema_that_is_named_and_leaves_it_as_it_was(
         assert served.pid is None
         assert served.specimen.name == str(access.address)
         assert served.is_alive()
-        with served.admin() as database, database.cursor() as cursor:
-            cursor.execute("SELECT COUNT(*) FROM tlstax_sbtest1")
-            assert cursor.fetchone() == (3_000,)
-            cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_version'")
-            assert cursor.fetchone() == ("Ssl_version", "TLSv1.3"), "PREFERRED did not use TLS"
+        with served.admin() as database:
+            assert database.rows("SELECT COUNT(*) FROM tlstax_sbtest1")[0] == (3_000,)
+            version = database.rows("SHOW SESSION STATUS LIKE 'Ssl_version'")
+            assert version == [("Ssl_version", "TLSv1.3")], "PREFERRED did not use TLS"
     assert tables(house, "shop") == {"orders"}
     assert "tlstax" not in schemas(house)
     guest.stop()
@@ -161,7 +160,7 @@ from tlstax.external import access as external_access
 from tlstax.external import given_password
 from tlstax.external.access import AccessOptions
 from tlstax.external.server import ExternalServer
-from tlstax.mysql.table_rows import TableContent
+from tlstax.sql.table_rows import TableContent
 options = AccessOptions(sys.argv[1], given_password=given_password.take())
 guest = ExternalServer.open(external_access.settle(options))
 guest.prepare_table(TableContent(rows=3000, seed=5))
@@ -278,7 +277,7 @@ def test_what_is_closed_is_waited_for_and_others_of_the_account_are_not(account:
         began = time.monotonic()
         guest.wait_until_gone(stays)
         first_s = time.monotonic() - began
-        assert guest.connected() - stays == {another.thread_id()}  # type: ignore[no-untyped-call]
+        assert guest.connected() - stays == {another.number}
         guest.wait_until_gone(stays)
         assert time.monotonic() - began < 2 * first_s, "it is known to stay"
         another.close()

@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-import pymysql
 import pytest
 from guest_house import WITHIN_S, House, environment, opened_external, wait_until
+
+from tlstax.sql.database import SqlError
 
 EXAMPLE = str(Path(__file__).parents[2] / "docs" / "orders.toml")
 
@@ -34,14 +34,13 @@ def running(data: Path, house: House, *arguments: str) -> subprocess.Popen[str]:
 @contextmanager
 def held_up(house: House) -> Iterator[None]:
     """Nobody can drop the workload's table in this block, because eve reads it."""
-    database: Any = house.as_eve()
-    with closing(database), database.cursor() as cursor:
+    with house.as_eve() as database:
         wait_until(lambda: "shop_orders" in house.things())
-        cursor.execute("BEGIN")
+        database.rows("BEGIN")
         deadline = time.monotonic() + WITHIN_S
         while time.monotonic() < deadline:
-            with suppress(pymysql.MySQLError):  # It is just being emptied.
-                cursor.execute("SELECT COUNT(*) FROM shop_orders")
+            with suppress(SqlError):  # It is just being emptied.
+                database.rows("SELECT COUNT(*) FROM shop_orders")
                 break
         yield
 

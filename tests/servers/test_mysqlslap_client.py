@@ -31,9 +31,7 @@ from tlstax.contract import (
     Workload,
 )
 from tlstax.mysql import connection_log
-from tlstax.mysql.database import Database
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -43,6 +41,9 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import Case, workloads
 from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
@@ -66,8 +67,7 @@ def admin(filled: PrivateServer) -> Iterator[Database]:
     with filled.admin() as database:
         connection_log.create(database)
         yield database
-        with database.cursor() as cursor:
-            cursor.execute(f"DROP TABLE {connection_log.TABLE}")
+        database.rows(f"DROP TABLE {connection_log.TABLE}")
 
 
 def job(server: PrivateServer, **changes: object) -> Job:
@@ -111,7 +111,7 @@ def test_the_server_counted_what_mysqlslap_says(
         client.go()
         done = client.wait_done(WITHIN_S)
     after = read_status(admin)
-    window, lifetime = status_delta(at_ready, after), status_delta(before, after)
+    window, lifetime = changed_counters(at_ready, after), changed_counters(before, after)
     assert done.operations == window["Com_select"] == 1200
     assert window["Connections"] == done.window.connections == 4 * rounds
     assert lifetime["Connections"] == done.lifetime.connections
@@ -156,7 +156,7 @@ def test_it_stands_still_before_go(filled: PrivateServer, admin: Database, progr
         at_ready = read_status(admin)
         cpu = psutil.Process(ready.pid).cpu_times()
         time.sleep(0.3)
-        assert status_delta(at_ready, read_status(admin)).get("Com_select", 0) == 0
+        assert changed_counters(at_ready, read_status(admin)).get("Com_select", 0) == 0
         assert psutil.Process(ready.pid).cpu_times()[:2] == cpu[:2]
         client.go()
         assert client.wait_done(WITHIN_S).operations > 0
@@ -165,24 +165,23 @@ def test_it_stands_still_before_go(filled: PrivateServer, admin: Database, progr
 def test_rounds_begin_with_the_data_put_back(
     filled: PrivateServer, admin: Database, program: ClientProgram
 ) -> None:
-    with admin.cursor() as cursor:
-        cursor.execute("CREATE TABLE kept AS SELECT id FROM sbtest1 WHERE id <= 50")
-        cursor.execute("CREATE TABLE shrinking (id INT) AS SELECT id FROM kept")
-        delete = Statement(
-            sql="DELETE FROM shrinking WHERE id={id}", parameters={"id": Sequence(first=1, last=50)}
-        )
-        asked = job(
-            filled,
-            workload=Workload(statements=(delete,)),
-            connections=1,
-            operations=150,
-            rounds=3,
-            reset=("DELETE FROM shrinking", "INSERT INTO shrinking SELECT id FROM kept"),
-        )
-        before = read_status(admin)
-        _, done = measured(program, asked)
-        handled = status_delta(before, read_status(admin))
-        cursor.execute("DROP TABLE kept, shrinking")
+    admin.rows("CREATE TABLE kept AS SELECT id FROM sbtest1 WHERE id <= 50")
+    admin.rows("CREATE TABLE shrinking (id INT) AS SELECT id FROM kept")
+    delete = Statement(
+        sql="DELETE FROM shrinking WHERE id={id}", parameters={"id": Sequence(first=1, last=50)}
+    )
+    asked = job(
+        filled,
+        workload=Workload(statements=(delete,)),
+        connections=1,
+        operations=150,
+        rounds=3,
+        reset=("DELETE FROM shrinking", "INSERT INTO shrinking SELECT id FROM kept"),
+    )
+    before = read_status(admin)
+    _, done = measured(program, asked)
+    handled = changed_counters(before, read_status(admin))
+    admin.rows("DROP TABLE kept, shrinking")
     assert done.operations == 150
     assert handled["Com_delete"] == 150 + 3
     # Every delete hit a row, and the first reset the 50 that were there.

@@ -11,8 +11,8 @@ from load_jobs import ROWS, WITHIN_S, job, measured
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import LoadClient
 from tlstax.contract import Done, Job, OpenLoop
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import Histogram, decode
 
 CONNECTIONS = 4

@@ -81,9 +81,8 @@ def of_tlstax(file: Path, host: str, port: int) -> str | None:
         database = external_connection.connect(access, None)
     except TlstaxError:
         return None
-    with database, database.cursor() as cursor:
-        cursor.execute(ASKED)
-        return str(cursor.fetchall()[0][1])
+    with database:
+        return str(database.rows(ASKED)[0][1])
 
 
 @pytest.mark.parametrize("option_file", FILES, ids="-".join)

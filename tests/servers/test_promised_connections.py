@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from test_guest_run import PASSWORD, SMALL, as_owner, last_run, lent, sentence, tlstax_run, url_of
 
-from tlstax.mysql.database import SqlError
 from tlstax.plan.elsewhere import Promise
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import TlstaxError
 
 COMMON = ("--rows", "500", "--budget", "3s", "--over-budget", "--max-connections", "36")

@@ -125,7 +125,10 @@ def test_no_line_stands_in_the_table_that_no_server_here_tries() -> None:
         "10.1.8-MariaDB",
     }
     tried = {id(entry_for(remedy, version)) for remedy in REMEDIES for version in versions}
-    untried = [(own.remedy, own.product, own.since) for own in TABLE if id(own) not in tried and own.steps]
+    of_family = [own for own in TABLE if own.product != "postgresql"]
+    untried = [
+        (own.remedy, own.product, own.since) for own in of_family if id(own) not in tried and own.steps
+    ]
     assert untried == [
         ("require TLS", "mysql", (5, 7, 8)),
         ("versions", "mysql", (5, 7, 28)),

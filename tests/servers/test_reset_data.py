@@ -7,13 +7,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from pymysql.err import MySQLError
 
 from tlstax.mysql import table
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent
 from tlstax.run.reset_data import TrialData
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.factors import CaseLevels
 from tlstax.study.files import parse_workload
 from tlstax.study.needs import DataNeeds
@@ -36,10 +35,7 @@ statements = [{ sql = "DELETE FROM mine WHERE id={id}" }]
 
 def said(database: Database, *statements: str) -> tuple[tuple[Any, ...], ...]:
     """What the last of these statements answers."""
-    with database.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return tuple(cursor.fetchall())
+    return tuple([database.rows(statement) for statement in statements][-1])
 
 
 @pytest.fixture
@@ -142,6 +138,6 @@ def test_both_products_hold_the_same_people(mysql: PrivateServer, mariadb: Priva
         with closing(server.admin()) as opened:
             states.append(table.state(opened, "people", "people"))
             said(opened, "DROP TABLE people")
-            with pytest.raises(MySQLError):
+            with pytest.raises(SqlError):
                 said(opened, "SELECT 1 FROM people")
     assert states == [table.expected("people", CONTENTS["people"])] * 2

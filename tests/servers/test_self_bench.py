@@ -20,11 +20,11 @@ from tlstax.clients import choice
 from tlstax.clients.choice import floor_command, floor_specimen
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.process import LoadClient
-from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.store import Store
 from tlstax.study import load_study, override
 

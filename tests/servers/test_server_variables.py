@@ -11,7 +11,6 @@ import pytest
 
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql import server_facts, server_tls
-from tlstax.mysql.database import Database
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial, TrialRecord
@@ -21,6 +20,7 @@ from tlstax.run.benches import Benches
 from tlstax.run.trial import run_trial
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
+from tlstax.sql.database import Database
 from tlstax.study import Case, Level, load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import UserMistake
@@ -119,8 +119,7 @@ def test_a_switch_that_does_nothing_is_found(
     bench = benches["mysql"]
 
     def rolled_back(admin: Database, wanted: str) -> None:
-        with admin.cursor() as cursor:
-            cursor.execute("SET GLOBAL tls_version = %s", (wanted,))
+        admin.rows("SET GLOBAL tls_version = %s", (wanted,))
 
     monkeypatch.setattr(server_tls, "accept", rolled_back)
     assert tried(bench, {"tls_switch": "server"}).verdict.reasons == (
@@ -142,7 +141,7 @@ def test_durability_is_set_for_one_trial(product: str, benches: dict[str, Bench]
 def test_durability_that_does_not_take_effect_is_found(
     benches: dict[str, Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_facts, "set_flush_at_commit", lambda *_: None)
+    monkeypatch.setattr(server_facts, "set_durability", lambda *_: None)
     assert tried(benches["mysql"], {"durability": "none"}).verdict.reasons == (
         "the server's durability was full, where it was to be none",
     )

@@ -21,22 +21,21 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from conftest import fetched
 from tlstax.mysql import server_tls
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server import Server
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.table_rows import TableContent
 from tlstax.support.errors import MachineFault, UserMistake
 
 SMALL = 64 * 1024 * 1024
 
 
 def answer(server: PrivateServer, statement: str) -> tuple[Any, ...]:
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute(statement)
-        return tuple(cursor.fetchall())
+    with server.admin() as database:
+        return tuple(database.rows(statement))
 
 
 def log_in(server: PrivateServer, user: str, password: str, **options: Any) -> pymysql.Connection[Any]:
@@ -188,9 +187,7 @@ def test_a_paused_server_keeps_its_connections_and_lets_others_start(
                 assert answer(other, "SELECT 1") == ((1,),)
         finally:
             private.resume()
-        with database.cursor() as cursor:
-            cursor.execute("SELECT @@wait_timeout")
-            assert cursor.fetchone() == (365 * 24 * 3600,)
+        assert database.rows("SELECT @@wait_timeout")[0] == (365 * 24 * 3600,)
 
 
 def wait_until(condition: Any, timeout_s: float = 20.0) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from laboratories import laboratory, wait_until
 
 from tlstax.specimens import processes, sessions
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.support import directories
-
-LAB = Path(__file__).parents[2] / "lab"
 
 RUN_A_SERVER = """
 import sys, time
@@ -49,15 +44,6 @@ PrivateServer.start(build, session, ServerSettings(before_exec=die))
 """
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 @pytest.fixture
 def apart(request: pytest.FixtureRequest, mariadb_build: ServerBuild) -> str:
     """The server's name, where no other laboratory clears away what this test leaves to be found."""
@@ -66,21 +52,6 @@ def apart(request: pytest.FixtureRequest, mariadb_build: ServerBuild) -> str:
     cache.mkdir()
     (cache / "specimens").symlink_to(specimens)
     return mariadb_build.specimen.name
-
-
-@contextmanager
-def laboratory(script: str, server: str) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
-    """Another laboratory in a process of its own: the process, its server's id, its session's directory."""
-    environment = {**os.environ, "PYTHONPATH": str(LAB)}
-    with subprocess.Popen(
-        [sys.executable, "-c", script, server], stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        try:
-            pid, path = process.stdout.readline().split(maxsplit=1)
-            yield process, int(pid), Path(path.strip())
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("script", [RUN_A_SERVER, PAUSE_A_SERVER], ids=["running", "paused"])

@@ -13,7 +13,6 @@ from tls_libraries import copied
 from tlstax.checks import judge
 from tlstax.contract import Job, TlsOn
 from tlstax.mysql import status
-from tlstax.mysql.table_rows import TableContent
 from tlstax.observers import process
 from tlstax.plan.order import cases
 from tlstax.records.trial import Evidence, LibraryClaim, ServerClaim, ServerObservation, Trial, Verdict
@@ -22,6 +21,8 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import load_study
 from tlstax.support.errors import UserMistake
 
@@ -88,7 +89,7 @@ def measured(
     observation = ServerObservation(
         version=seen.version,
         tls_library_version=asked.tls_library_version,
-        status_delta=status.status_delta(before, after),
+        status_delta=changed_counters(before, after),
         cpu=None,
         rss_bytes=None,
         mapped_tls_libraries=process.mapped_tls_libraries(seen.pid or 0),

@@ -23,8 +23,7 @@ from tlstax.clients.choice import ClientProgram
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import program, sysbench_command, sysbench_specimen
 from tlstax.contract import Account, Done, Job, Ready, TcpEndpoint, TlsOff, TlsOn, TlsVersion
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.observers.machine import describe_machine
 from tlstax.plan.jobs import job_for
 from tlstax.records.trial import Trial
@@ -34,6 +33,8 @@ from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import Case, workloads
 from tlstax.study.client_kinds import KINDS
 from tlstax.study.factors import CaseLevels
@@ -121,7 +122,7 @@ def test_the_server_counted_what_sysbench_says(
             client.go()
             done = client.wait_done(WITHIN_S)
             at_done = read_status(admin)
-        window, lifetime = status_delta(at_ready, at_done), status_delta(before, at_done)
+        window, lifetime = changed_counters(at_ready, at_done), changed_counters(before, at_done)
     assert done.operations > 0
     assert done.errors == ()
     counter = "Com_stmt_execute" if protocol == "prepared" else "Com_select"
@@ -198,19 +199,18 @@ def test_a_trial_of_it_is_valid(filled: PrivateServer, workload: str) -> None:
 def test_rows_are_the_servers(filled: PrivateServer) -> None:
     _, done = measured(job(filled, row_samples=5))
     assert len(done.row_samples) == 5
-    with filled.admin() as database, database.cursor() as cursor:
+    with filled.admin() as database:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            assert cursor.fetchall() == sample.rows
+            assert tuple(database.rows(sample.sql)) == sample.rows
 
 
 def test_the_table_may_have_any_name(filled: PrivateServer) -> None:
-    with filled.admin() as database, database.cursor() as cursor:
-        cursor.execute("CREATE TABLE elsewhere AS SELECT id, c FROM sbtest1")
+    with filled.admin() as database:
+        database.rows("CREATE TABLE elsewhere AS SELECT id, c FROM sbtest1")
         try:
             _, done = measured(job(filled, workload=workloads.built_in("point-select", "elsewhere", ROWS)))
         finally:
-            cursor.execute("DROP TABLE elsewhere")
+            database.rows("DROP TABLE elsewhere")
     assert done.operations > 0
     assert all("elsewhere" in sample.sql for sample in done.row_samples)
 

@@ -11,9 +11,10 @@ from load_jobs import ROWS, WITHIN_S
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.clients.sysbench import sysbench_command
 from tlstax.contract import Done, Job, Protocol, Statement, TlsOff, TlsOn, UniformInt, Workload
-from tlstax.mysql.status import read_status, status_delta
-from tlstax.mysql.table_rows import TableContent
+from tlstax.mysql.status import read_status
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.facts import changed_counters
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
 PER_OPERATION: dict[str, dict[str, int]] = {
@@ -65,7 +66,7 @@ def measured(server: PrivateServer, asked: Job) -> tuple[Done, Mapping[str, int]
         before = read_status(admin)
         client.go()
         done = client.wait_done(WITHIN_S)
-        return done, status_delta(before, read_status(admin))
+        return done, changed_counters(before, read_status(admin))
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plaintext", "tls"])
@@ -97,9 +98,8 @@ def prepared_of(name: str, server: PrivateServer) -> int:
 
 def test_inserted_rows_lie_beyond_the_tables(filled: PrivateServer) -> None:
     done, _ = measured(filled, job(filled, work("insert"), warmup_s=0.0))
-    with filled.admin() as database, database.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*), MIN(id) FROM sbtest1 WHERE id > {ROWS}")  # noqa: S608
-        added, first = cursor.fetchone() or (0, 0)
+    with filled.admin() as database:
+        added, first = database.rows(f"SELECT COUNT(*), MIN(id) FROM sbtest1 WHERE id > {ROWS}")[0]  # noqa: S608
     assert added == done.operations
     assert first > ROWS
 
@@ -129,25 +129,27 @@ def test_so_many_operations_are_done_as_were_asked_for(filled: PrivateServer, co
 
 
 def test_what_connections_begin_with_is_said_on_each(filled: PrivateServer) -> None:
-    with filled.admin() as database, database.cursor() as cursor:
-        cursor.execute("CREATE TABLE greeted (id BIGINT, word VARCHAR(9))")
+    with filled.admin() as database:
+        database.rows("CREATE TABLE greeted (id BIGINT, word VARCHAR(9))")
         try:
             greeting = ("SET @word = 'a, b'", "INSERT INTO greeted SELECT CONNECTION_ID(), @word")
             measured(filled, job(filled, work("update", on_connect=greeting), connections=3))
-            cursor.execute("SELECT COUNT(DISTINCT id), MIN(word), MAX(word) FROM greeted")
-            assert cursor.fetchone() == (3, "a, b", "a, b")
+            assert database.rows("SELECT COUNT(DISTINCT id), MIN(word), MAX(word) FROM greeted")[0] == (
+                3,
+                "a, b",
+                "a, b",
+            )
         finally:
-            cursor.execute("DROP TABLE greeted")
+            database.rows("DROP TABLE greeted")
 
 
 @pytest.mark.parametrize("name", ["select-range", "oltp-read-only"])
 def test_the_rows_shown_are_the_servers(filled: PrivateServer, name: str) -> None:
     done, _ = measured(filled, job(filled, work(name), row_samples=3))
     assert len(done.row_samples) == 3
-    with filled.admin() as database, database.cursor() as cursor:
+    with filled.admin() as database:
         for sample in done.row_samples:
-            cursor.execute(sample.sql)
-            assert cursor.fetchall() == sample.rows
+            assert tuple(database.rows(sample.sql)) == sample.rows
     widest = max(len(sample.rows) for sample in done.row_samples)
     assert widest > 1 if name == "select-range" else widest == 1
 

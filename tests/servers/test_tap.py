@@ -8,10 +8,10 @@ import pytest
 from load_jobs import ROWS, WITHIN_S, client, job
 
 from tlstax.contract import Done, Ready, TlsOff, TlsOn, TlsVersion
-from tlstax.mysql.table_rows import TableContent
 from tlstax.network.tap.opening import open_tap
 from tlstax.records.capture import Capture
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.outcomes import phases_together
 
 OPERATIONS = 20

@@ -148,6 +148,32 @@ def test_much_is_passed_on_whole_although_the_client_reads_late() -> None:
     assert seen.conversations[0].traffic.bytes_received == len(much)
 
 
+@pytest.mark.parametrize("pause_s", [0.0, relay.HOLD_S / 5])
+def test_what_a_postgresql_server_sends_beside_its_yes_to_tls_is_passed_on_and_counted(
+    pause_s: float,
+) -> None:
+    request, early = bytes.fromhex("00000008 04d2162f"), b"R\0\0\0\x08\0\0\0\0"
+
+    def talk(connection: socket.socket) -> None:
+        exactly(connection, len(request))
+        connection.sendall(b"S")
+        threading.Event().wait(pause_s)
+        connection.sendall(early)
+        exactly(connection, 1)
+
+    with serving(talk) as server, open_tap(server) as tap:
+        with socket.create_connection((tap.entry.host, tap.entry.port), timeout=WITHIN_S) as client:
+            client.sendall(request)
+            assert exactly(client, 1 + len(early)) == b"S" + early
+        (seen,) = tap.capture().conversations
+    assert (seen.spoken, seen.login, seen.before_hello_bytes) == (
+        "postgresql",
+        ("SSLRequest", "yes (S)"),
+        len(early),
+    )
+    assert seen.traffic.turns == 1
+
+
 def test_who_hung_up_is_told() -> None:
     with serving(answering) as server, open_tap(server) as tap:
         with connected(tap.entry):

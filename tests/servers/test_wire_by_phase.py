@@ -6,8 +6,8 @@ import pytest
 from load_jobs import ROWS, WITHIN_S, client, job, measured
 
 from tlstax.contract import Done, Statement, TlsOff, TlsOn, UnixEndpoint, Workload
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import workloads
 
 CONNECTING = ("tcp_connect", "greeting", "tls_handshake", "authentication")
@@ -90,9 +90,9 @@ def test_a_password_that_is_not_in_the_cache_costs_more_turns(
     mysql: PrivateServer, encrypted: bool, way: str, full: int
 ) -> None:
     asked = job(mysql, workload=STORM, tls=tls(mysql) if encrypted else TlsOff(), rounds=3, duration_s=60.0)
-    with client(asked) as storm, mysql.admin() as database, database.cursor() as cursor:
+    with client(asked) as storm, mysql.admin() as database:
         storm.wait_ready(WITHIN_S)
-        cursor.execute("FLUSH PRIVILEGES")
+        database.rows("FLUSH PRIVILEGES")
         storm.go()
         done = storm.wait_done(WITHIN_S)
     ways = done.window.authentications
@@ -173,22 +173,23 @@ def test_a_storm_opens_what_the_server_counts(private: PrivateServer, way: str, 
 
 def counted(server: PrivateServer) -> dict[str, int]:
     """The server's own counts of what came to it."""
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Connections'")
-        return {str(name): int(value) for name, value in cursor.fetchall()}
+    with server.admin() as database:
+        return {
+            str(name): int(value) for name, value in database.rows("SHOW GLOBAL STATUS LIKE 'Connections'")
+        }
 
 
 def test_a_storm_that_the_server_has_no_room_for_goes_on_without_those(mysql: PrivateServer) -> None:
     user = mysql.load_account.user
     asked = job(mysql, workload=STORM, connections=40, threads=2, rounds=3, duration_s=60.0)
-    with client(asked) as storm, mysql.admin() as database, database.cursor() as cursor:
+    with client(asked) as storm, mysql.admin() as database:
         storm.wait_ready(WITHIN_S)
-        cursor.execute(f"ALTER USER '{user}'@'%' WITH MAX_USER_CONNECTIONS 30")
+        database.rows(f"ALTER USER '{user}'@'%' WITH MAX_USER_CONNECTIONS 30")
         try:
             storm.go()
             done = storm.wait_done(WITHIN_S)
         finally:
-            cursor.execute(f"ALTER USER '{user}'@'%' WITH MAX_USER_CONNECTIONS 0")
+            database.rows(f"ALTER USER '{user}'@'%' WITH MAX_USER_CONNECTIONS 0")
     (refused,) = done.errors
     # The server hangs up a little before it stops counting a connection.
     assert refused.code == 1226

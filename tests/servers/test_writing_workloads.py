@@ -22,8 +22,8 @@ from tlstax.contract import (
     UniformInt,
     Workload,
 )
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens.private_server import PrivateServer
+from tlstax.sql.table_rows import TableContent
 from tlstax.stats.histograms import decode
 
 ID = UniformInt(low=1, high=ROWS)
@@ -61,16 +61,17 @@ def fill(server: PrivateServer, first: int, last: int) -> None:
 
 
 def run(server: PrivateServer, sql: str, *values: object) -> list[tuple[Any, ...]]:
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute(sql, values or None)
-        return list(cursor.fetchall())
+    with server.admin() as database:
+        return database.rows(sql, values)
 
 
 def counted(server: PrivateServer) -> dict[str, int]:
     """How often the server has run each kind of statement, and each way of running one."""
-    with server.admin() as database, database.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
-        return {name.removeprefix("Com_").lower(): int(value) for name, value in cursor.fetchall()}
+    with server.admin() as database:
+        return {
+            name.removeprefix("Com_").lower(): int(value)
+            for name, value in database.rows("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
+        }
 
 
 def window(server: PrivateServer, workload: Workload, **changes: object) -> tuple[Done, dict[str, int]]:
@@ -233,11 +234,11 @@ def test_a_deadlock_costs_an_operation_and_no_connection(mysql_filled: PrivateSe
 
 def test_a_lock_that_is_not_given_up_rolls_the_whole_operation_back(filled: PrivateServer) -> None:
     waiting = contended().model_copy(update={"on_connect": ("SET SESSION innodb_lock_wait_timeout=1",)})
-    with filled.admin() as holder, holder.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("UPDATE tlstax.written SET k=0 WHERE id=2")
+    with filled.admin() as holder:
+        holder.rows("BEGIN")
+        holder.rows("UPDATE tlstax.written SET k=0 WHERE id=2")
         done, seen = window(filled, waiting, connections=2, duration_s=0.5)
-        cursor.execute("ROLLBACK")
+        holder.rows("ROLLBACK")
     assert {error.code for error in done.errors} == {1205}
     assert done.operations == 0
     assert seen["rollback"] == done.scheduled == 2

@@ -15,6 +15,8 @@ from tlstax.checks.treatment import is_of_level
 from tlstax.checks.verification import ignores_ssl_mode
 from tlstax.contract import Job, TlsOn
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.study import tls_levels
+from tlstax.study.level_names import DIRECT, UNSET
 
 _MODES = {"none": "REQUIRED", "ca": "VERIFY_CA", "identity": "VERIFY_IDENTITY"}
 
@@ -42,6 +44,21 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
             f"{trial.ready.client} connects within the measured window: the figures include a TLS handshake "
             "for each of its connections",
         )
+
+
+def logged(trial: Complete) -> Iterator[Doubt]:
+    """The server's log names as many connections as the client opened, each encrypted as the case has it."""
+    seen, behind = trial.server.logged, trial.case.address != DIRECT
+    if seen is None or behind:
+        return
+    wanted = tls_levels.tls_at_server(trial.case)
+    for group in seen:
+        if wanted not in {UNSET, tls_levels.OWN_TLS} and _disagrees(group, wanted):
+            were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
+            yield Doubt("invalid", f"by the server's log {group.connections} connections were {were}")
+    total, claimed = sum(group.connections for group in seen), trial.alone.connections
+    if total < claimed or (total > claimed and not trial.evidence.guest):
+        yield Doubt("invalid", f"the server's log names {total} connections, the client {claimed}")
 
 
 def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:

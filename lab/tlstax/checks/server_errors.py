@@ -1,6 +1,7 @@
 """What the numbers of servers' errors mean: in a sentence, whose fault it is, and what to do.
 
-The numbers are those of MySQL's and MariaDB's error references (server: 1xxx, 3xxx, 4xxx; client: 2xxx).
+The numbers are those of MySQL's and MariaDB's error references (server: 1xxx, 3xxx, 4xxx; client: 2xxx), and
+the SQLSTATEs of PostgreSQL (its documentation, appendix A), which clients report as a number in base 36.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class ServerError:
     go around. `in_trials` is what to do about a load client that meets it, where that is something else.
     """
 
-    codes: tuple[int, ...]
+    codes: tuple[int | str, ...]
     fault: type[UserMistake] | type[MachineFault]
     message: str
     remedy: str
@@ -177,10 +178,92 @@ SERVER_ERRORS = (
     ServerError(
         (2026,), MachineFault, "the TLS handshake with {where} failed ({said})", "check the TLS settings"
     ),
-    ServerError((1021, 1114), MachineFault, "{where} has no room for the table ({said})", "make room there"),
+    ServerError(
+        (1021, 1114, "53100"),
+        MachineFault,
+        "{where} has no room for the table ({said})",
+        "make room there",
+    ),
+    ServerError(
+        ("28P01", "28000"),
+        UserMistake,
+        "{where} refused the user {user} with this password{plain} ({said})",
+        "check the user, the password (prompt, {variable} or file), the lines of pg_hba.conf there, and "
+        "{certificate}",
+        in_trials="use an account that pg_hba.conf lets in without TLS as well, and without a certificate",
+    ),
+    ServerError(
+        ("53300",),
+        MachineFault,
+        "{where} has no free connection ({said})",
+        "wait, or raise max_connections, or the limit of the role or the database",
+    ),
+    ServerError(
+        ("3D000",),
+        UserMistake,
+        "{where} has no database {schema}",
+        "create it, and name it in the URL",
+    ),
+    ServerError(
+        ("42501",),
+        UserMistake,
+        "{user} may not do what is needed at {where} ({said})",
+        "grant it CREATE and USAGE on a schema of that database, or use its owner",
+    ),
+    ServerError(
+        ("25006",),
+        UserMistake,
+        "{where} is read-only ({said})",
+        "choose a server that a table can be created on: neither a standby nor one with "
+        "default_transaction_read_only",
+    ),
+    ServerError(
+        ("57014",),
+        UserMistake,
+        "{where} breaks off statements that take too long ({said})",
+        "raise statement_timeout there",
+    ),
+    ServerError(
+        ("25P03", "57P05"),
+        UserMistake,
+        "{where} closes connections that are idle ({said})",
+        "raise idle_session_timeout and idle_in_transaction_session_timeout there",
+    ),
+    ServerError(
+        ("57P01",),
+        MachineFault,
+        "somebody ended a connection at {where}, or is stopping it ({said})",
+        "find out who, and start again",
+    ),
+    ServerError(
+        ("57P02", "57P03"),
+        MachineFault,
+        "{where} is starting, stopping or recovering ({said})",
+        "check the server's log, and start again when it is up",
+    ),
+    ServerError(("53200",), MachineFault, "{where} has no memory left ({said})", "make room there"),
+    ServerError(
+        ("08P01",),
+        MachineFault,
+        "{where} does not follow PostgreSQL's protocol, or says so of its client ({said})",
+        "check what listens there, and what is in between",
+    ),
 )
 
 
-def meaning_of(code: int | None) -> ServerError | None:
-    """What an error of this number means; None for one that is not listed."""
-    return next((known for known in SERVER_ERRORS if code in known.codes), None)
+def sqlstate_number(state: str) -> int:
+    """A SQLSTATE as the number under which clients report it: in base 36. None of MySQL's is as large."""
+    return int(state, 36)
+
+
+_BY_NUMBER = {
+    sqlstate_number(code) if isinstance(code, str) else code: known
+    for known in SERVER_ERRORS
+    for code in known.codes
+}
+
+
+def meaning_of(code: int | str | None) -> ServerError | None:
+    """What an error of this number, or SQLSTATE, means; None for one that is not listed."""
+    number = sqlstate_number(code) if isinstance(code, str) else code
+    return None if number is None else _BY_NUMBER.get(number)

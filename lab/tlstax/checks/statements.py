@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.rows_changed import Written
 from tlstax.contract import Workload
-from tlstax.records.server_counts import WORDS, Count
+from tlstax.records.server_counts import LOGIN_TRANSACTIONS, WORDS, Count
 from tlstax.study import workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
+from tlstax.study.level_names import DIRECT
 from tlstax.study.workloads import verb as verb_of
 
 SELECTS: Final[Count] = "selects"
@@ -52,6 +53,25 @@ def claims(clients: Iterable[Written]) -> dict[Count, tuple[int, int | None]]:
     if selects[1]:
         counted[SELECTS] = selects[0], selects[1]
     return counted
+
+
+def transactions(clients: Iterable[Written]) -> dict[Count, tuple[int, int | None]]:
+    """The transactions that a server must have committed of all these clients together, at the least."""
+    least = sum(
+        workloads.transactions_each(one.workload) * one.operations for one in clients if _is_known(one.case)
+    )
+    return {"transactions": (least, None)}
+
+
+def takes_turns_on_kept(trial: Complete) -> bool:
+    """Whether the client kept its connections while the server was last asked what it had counted."""
+    job = trial.evidence.job
+    return trial.evidence.slices is not None and job is not None and not job.workload.reconnect
+
+
+def _is_known(case: CaseLevels) -> bool:
+    """Whether it is known how many transactions an operation is: drivers may run statements of their own."""
+    return workloads.is_built_in(case.workload) and not kind_of(case.client).is_driver
 
 
 def statements_counted(trial: Complete) -> Iterator[Doubt]:
@@ -98,6 +118,29 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
                 f"the server ran {counted} {what} in the window ({counting.name(count)}), "
                 f"the client says {claimed}",
             )
+
+
+def transactions_counted(trial: Complete) -> Iterator[Doubt]:
+    """A server that counts transactions committed one for each operation, or more, and one for each login.
+
+    It may have counted the rest of what a connection did only at its end: the client's whole life is what
+    holds, with the warm-up in it. Where clients took turns on connections that they kept, `together` has it.
+    """
+    job, counted = trial.evidence.job, trial.server.counted("transactions")
+    if job is None or counted is None or trial.case.address != DIRECT:
+        return
+    if not _is_known(trial.case) or takes_turns_on_kept(trial):
+        return
+    each = workloads.transactions_each(job.workload)
+    operations = trial.evidence.watched_operations
+    claimed = each * operations + LOGIN_TRANSACTIONS * trial.alone.connections
+    if counted < claimed:
+        yield Doubt(
+            "invalid",
+            f"the server committed {counted} transactions ({trial.server.counting.name('transactions')}), "
+            f"fewer than the {claimed} of the client's {operations} operations and "
+            f"{trial.alone.connections} logins",
+        )
 
 
 def slices_add_up(trial: Complete) -> Iterator[Doubt]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.checks.handshakes import missed
-from tlstax.contract import Counts, ErrorCount, Handshakes, TlsView
+from tlstax.checks.server_errors import sqlstate_number
+from tlstax.contract import Counts, ErrorCount, Handshakes, PostgreSqlServer, TlsView
 from tlstax.records.server_counts import WORDS, Count
 from tlstax.study import tls_levels, workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import DIRECT, GROUP_LISTS, GROUPS, UNSET
+from tlstax.study.level_names import DIRECT, DIRECT_TLS, GROUP_LISTS, GROUPS, UNSET
 
-_VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+_VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3", DIRECT_TLS: "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
 
 SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
@@ -23,10 +24,11 @@ SLOW_LOGINS = ("full_tls", "full_rsa", "full_socket")
 MOST_ERRORS = 0.01
 """Share of failed operations above which a trial says more about failures than about its case."""
 
-CONFLICTS = frozenset({1020, 1205, 1213})
+CONFLICTS = frozenset({1020, 1205, 1213, *map(sqlstate_number, ("40001", "40P01", "23505"))})
 """Errors by which a server undoes one of two transactions that want the same rows: changed since it was read
-(MariaDB's snapshot isolation), waited too long, deadlock. They belong to such a load: sysbench 1.0.20 goes on
-after the same three (--mysql-ignore-errors)."""
+(MariaDB's snapshot isolation), waited too long, deadlock; of PostgreSQL a failed serialization, a deadlock,
+and a row that another transaction has put back first. They belong to such a load: sysbench 1.0.20 goes on
+after the same three of MySQL's (--mysql-ignore-errors)."""
 
 NOT_STARTED = (
     "some operations were due and never started, because the rate is more than was served: latencies are at "
@@ -178,10 +180,25 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
     if trial.case.address != DIRECT:
         yield Doubt("note", _behind(trial))
         return
-    made = trial.alone
-    handshakes = handshakes_at_server(trial.case, made)
-    claims: dict[Count, int] = {"connections": made.connections, "handshakes": handshakes}
-    counting = trial.server.counting
+    made, counting = trial.alone, trial.server.counting
+    if trial.server.logged is None and "connections" not in counting.counters:
+        yield Doubt(
+            "note", f"{counting.silent} does not count connections: the client's word alone shows how many"
+        )
+    claims: dict[Count, int] = {"connections": made.connections}
+    if trial.server.logged is None:
+        yield from _claimed_of_tls(trial, claims)
+    for count, claimed in claims.items():
+        yield from _counted_otherwise(trial, count, claimed)
+
+
+def _claimed_of_tls(trial: Complete, claims: dict[Count, int]) -> Iterator[Doubt]:
+    """Adds to the claims what the server must have counted of TLS; says what it does not count.
+
+    A server whose log names each connection has shown more by that (`connections.logged`).
+    """
+    made, counting = trial.alone, trial.server.counting
+    claims["handshakes"] = handshakes = handshakes_at_server(trial.case, made)
     if trial.server.connections is not None:
         # The client cannot report its handshakes: `connections.seen_at_server` has the server's word.
         del claims["handshakes"]
@@ -198,8 +215,6 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
             )
     elif tls_levels.is_of_client(trial.case):
         claims["session_lookups"] = cache_hits(made.handshakes)
-    for count, claimed in claims.items():
-        yield from _counted_otherwise(trial, count, claimed)
 
 
 def _behind(trial: Complete) -> str:
@@ -240,11 +255,44 @@ def logins(trial: Complete) -> Iterator[Doubt]:
 
     MySQL Router asks for the password itself where it ends a client's TLS: the server hashes nothing anew.
     """
+    yield from _other_methods(trial)
     for way, count in trial.done.window.authentications.items():
         if way == "full_tls" and tls_levels.asks_for_passwords(trial.case):
             yield Doubt("note", f"the path asked {count} clients for their password in full, over their TLS")
         elif way in SLOW_LOGINS:
             yield Doubt("invalid", f"{count} measured logins took the slow path ({way})")
+
+
+def _other_methods(trial: Complete) -> Iterator[Doubt]:
+    """Every login at PostgreSQL was by the case's method; at a private one by SCRAM where it has none."""
+    job = trial.evidence.job
+    if job is None or not isinstance(job.server, PostgreSqlServer):
+        return
+    wanted = job.server.require_auth
+    if not wanted and trial.evidence.claim is not None and not trial.case.proves_client:
+        wanted = ("scram-sha-256-plus", "scram-sha-256") if trial.case.is_encrypted else ("scram-sha-256",)
+    for way, count in trial.done.lifetime.authentications.items():
+        if wanted and way not in wanted:
+            yield Doubt("invalid", f"{count} logins were by {way}, where they are to be by {wanted[0]}")
+
+
+def begun(trial: Complete) -> Iterator[Doubt]:
+    """TLS began as the case has it: at once, or after the client's question and the server's answer.
+
+    The client's own conversation shows it on connections that it made while it was measured: the question
+    costs a round trip before the handshake (`greeting`), which TLS begun at once does not have.
+    """
+    job, greeting = trial.evidence.job, trial.done.phase_wire.get("greeting")
+    made = trial.done.phase_wire.get("tls_handshake")
+    if job is None or not isinstance(job.server, PostgreSqlServer) or made is None or not made.times:
+        return
+    asked = 0 if greeting is None else greeting.round_trips
+    if trial.case.tls == DIRECT_TLS and asked:
+        yield Doubt("invalid", f"{asked} connections asked for TLS, where it was to begin at once")
+    elif trial.case.tls != DIRECT_TLS and asked < made.times:
+        yield Doubt(
+            "invalid", f"{made.times - asked} connections did not ask for TLS, where it was to be asked for"
+        )
 
 
 def work(trial: Complete) -> Iterator[Doubt]:

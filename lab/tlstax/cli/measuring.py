@@ -30,6 +30,7 @@ from tlstax.study.design import LONGEST_BUDGET_S
 from tlstax.study.files import rebuilt
 from tlstax.study.level_names import AUTH_PLUGINS, COMPRESSIONS
 from tlstax.study.needs import tls_libraries
+from tlstax.study.product import ProductName, product_of
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.several_clients import check_shared
 from tlstax.support.directories import reports_dir
@@ -213,12 +214,16 @@ def knowing_added(study: Study) -> Study:
     wanted = {str(level) for level in study.levels_of().get("server", ())}
     if not wanted:
         return study
-    known = {entry.name: _abilities(entry.name) for entry in added.entries() if entry.name in wanted}
+    known = {
+        entry.name: _abilities(entry.name, product_of(entry.version))
+        for entry in added.entries()
+        if entry.name in wanted
+    }
     servers = {name: abilities for name, abilities in known.items() if abilities is not None}
     return rebuilt(study, "server", servers=servers) if servers else study
 
 
-def _abilities(name: str) -> ServerAbilities | None:
+def _abilities(name: str, product: ProductName) -> ServerAbilities | None:
     from tlstax.tools.probes import specimen
 
     facts = specimen.read(specimen.added_facts(name))
@@ -226,6 +231,7 @@ def _abilities(name: str) -> ServerAbilities | None:
         return None
     plugins = tuple(plugin for plugin in AUTH_PLUGINS if plugin in facts.account_plugins)
     return ServerAbilities(
+        product=product,
         tls_versions=facts.tls_versions,
         account_plugins=plugins,
         compressions=COMPRESSIONS if facts.compressions is None else facts.compressions,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice
+from tlstax.contract import LONGEST_S, Done, ErrorEvent, ErrorKind, Job, Slice, Tls, TlsOn
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.support.errors import TlstaxError
 from tlstax.support.plain_words import plain
@@ -159,6 +159,40 @@ def only_slice(done: Done) -> Slice:
         cpu_us=done.cpu.total_us,
         counts=done.window,
     )
+
+
+def wait_to_leave(laboratory: Laboratory) -> None:
+    """Until nobody needs the clocks of an ended client any more."""
+    try:
+        while True:
+            laboratory.read_some()
+    except LaboratoryGone:
+        return
+
+
+def check_files(tls: Tls) -> None:
+    """The job's files can be read; a client's own words of them name none, or it goes on without."""
+    if not isinstance(tls, TlsOn):
+        return
+    for path in (tls.ca_file, tls.certificate_file, tls.key_file):
+        try:
+            if path is not None:
+                Path(path).open("rb").close()
+        except OSError as error:
+            text = f"{error.filename} cannot be read ({error.strerror})"
+            raise Failed(failure("certificate", "job", text)) from None
+
+
+def file_in_memory(text: str) -> int:
+    """The descriptor of a file in memory for its owner alone (memfd_create(2)).
+
+    Clients ignore options and passwords that others may read or write.
+    """
+    descriptor = os.memfd_create("tlstax")
+    os.fchmod(descriptor, 0o600)
+    with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+        file.write(text)
+    return descriptor
 
 
 def take_limits(cpus: Sequence[int], client: str) -> None:

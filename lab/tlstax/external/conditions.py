@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.mysql import accounts, schema, server_facts, server_tls, session
-from tlstax.mysql.database import NOT_ALLOWED, Database, SqlError, error_number
+from tlstax.mysql.database import NOT_ALLOWED, error_number
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 

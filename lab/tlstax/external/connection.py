@@ -31,9 +31,10 @@ from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import DEMANDING, VERIFYING, SslMode
 from tlstax.mysql import session
-from tlstax.mysql.answers import Malformed
-from tlstax.mysql.database import Database, SqlError, cause_of
-from tlstax.mysql.guarded_connection import GuardedConnection
+from tlstax.mysql.database import raising_sql_errors
+from tlstax.mysql.guarded_connection import GuardedConnection, GuardedDatabase
+from tlstax.sql.answers import Malformed
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 
 CONNECT_TIMEOUT_S = 10.0
@@ -77,7 +78,7 @@ def connect(
     *,
     old_tls: ssl.SSLContext | None = None,
     seen: Handshake | None = None,
-) -> Database:
+) -> GuardedDatabase:
     """Log in, with autocommit; UserMistake or MachineFault with the reason when it fails.
 
     `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
@@ -107,11 +108,10 @@ def connect(
             auth_plugin_map=_answering_plugins(access),
             defer_connect=True,
         )
-        _log_in(access, connection, channel, seen)
+        return _log_in(access, connection, channel, seen)
     except BaseException:
         channel.close()
         raise
-    return connection
 
 
 def chain_verified_by(access: ExternalAccess, file: str, option: str) -> tuple[list[bytes], list[bytes]]:
@@ -124,7 +124,7 @@ def chain_verified_by(access: ExternalAccess, file: str, option: str) -> tuple[l
     tls = replace(access.tls, mode=mode, ca_file=file, mode_by=option, ca_by=option)
     database = connect(replace(access, tls=tls), access.address.schema)
     try:
-        channel = getattr(database, "_sock", None)
+        channel = database.channel
         chain, sent = chains.verified(channel) if isinstance(channel, ssl.SSLSocket) else ([], [])
     finally:
         close(database)
@@ -177,27 +177,25 @@ def _greet(access: ExternalAccess, channel: socket.socket, timeout_s: float) -> 
     return seen.offers_tls
 
 
-def _log_in(access: ExternalAccess, connection: Database, channel: socket.socket, seen: Handshake) -> None:
+def _log_in(
+    access: ExternalAccess, connection: GuardedConnection, channel: socket.socket, seen: Handshake
+) -> GuardedDatabase:
     try:
-        connection.connect(channel)
+        with raising_sql_errors():
+            connection.connect(channel)
     except SqlError as error:
         seen.server_version = str(getattr(connection, "server_version", ""))
-        cause = cause_of(error)
-        if isinstance(cause, OSError):
-            seen.failure = cause if isinstance(cause, ssl.SSLError) else None
-            raise external_failures.of_tls(access, cause, seen) from error
+        if isinstance(error.cause, OSError):
+            seen.failure = error.cause if isinstance(error.cause, ssl.SSLError) else None
+            raise external_failures.of_tls(access, error.cause, seen) from error
         raise external_failures.of_refusal(access, error) from error
+    database = GuardedDatabase(connection)
     try:
-        session.settle(connection)
+        session.settle(database)
     except SqlError as error:
         raise external_failures.of_refusal(access, error) from error
-    wait_at_most(connection, STATEMENT_TIMEOUT_S)
-
-
-def wait_at_most(connection: Database, timeout_s: float) -> None:
-    """How long an answer may take from now on. pymysql has no public way to change it after the login."""
-    for name in ("_read_timeout", "_write_timeout"):
-        setattr(connection, name, timeout_s)
+    database.wait_at_most(STATEMENT_TIMEOUT_S)
+    return database
 
 
 def close(connection: Database) -> None:

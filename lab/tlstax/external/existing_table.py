@@ -11,7 +11,7 @@ from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.mysql import schema
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql.database import Database, SqlError
 from tlstax.study.workloads.user_defined import UserWorkload, reading_keys
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake

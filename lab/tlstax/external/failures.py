@@ -14,9 +14,10 @@ from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.greeting import Greeting
-from tlstax.mysql import answers
-from tlstax.mysql.database import SqlError, error_number
+from tlstax.mysql.database import error_number
 from tlstax.results.inspection import Certificate
+from tlstax.sql import answers
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
 from tlstax.topics.inspection.concerns import BROKEN_HASHES, has_weak_key, path

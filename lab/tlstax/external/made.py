@@ -31,12 +31,14 @@ from contextlib import suppress
 from tlstax.external import ownership, sql_guard, workload_guard
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Creation, Place, Reading, Refused
-from tlstax.mysql import answers, ownership_table, schema, server_facts, session, table
-from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, Database, SqlError, error_number
+from tlstax.mysql import ownership_table, schema, server_facts, session, table
+from tlstax.mysql.database import OBJECT_EXISTS, PARSE_ERROR, error_number
 from tlstax.mysql.ownership_table import Entry
 from tlstax.mysql.schema import DROPPED_FIRST, KINDS, Thing
 from tlstax.mysql.session import NamedLock
-from tlstax.mysql.table import Mark
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_marks import Mark, not_ours
 from tlstax.study.workloads import KEPT
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import enumerated
@@ -99,7 +101,7 @@ class Made:
         foreign = sorted(name for name in taken if not self._owner.owns("TABLE", name, comments[name]))
         for name in foreign:
             if not ownership.looks_ours(comments[name]):
-                raise table.not_ours(name)
+                raise not_ours(name)
         if foreign:
             raise self._left_by_another(database, foreign, named=named)
         if RECORD in comments:

@@ -10,11 +10,11 @@ from typing import Any
 
 import psutil
 
-from tlstax.mysql import answering
-from tlstax.mysql.answering import End
-from tlstax.mysql.database import Database
 from tlstax.observers.clock import CpuClock
 from tlstax.specimens.process_tree import ProcessTree, first_of
+from tlstax.sql import answering
+from tlstax.sql.answering import End
+from tlstax.sql.database import Database
 
 _SERVER = re.compile(r"(mysqld|mariadbd)([-._].*)?")
 """What the programs of servers are called; others pass on what they get."""

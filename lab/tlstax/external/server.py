@@ -27,26 +27,16 @@ from tlstax.external.near import Near, near
 from tlstax.external.ownership import Ownership
 from tlstax.external.sql_text import Place
 from tlstax.external.tls import ExternalTls
-from tlstax.mysql import (
-    schema,
-    server_facts,
-    server_tls,
-    session,
-    status,
-    table,
-)
-from tlstax.mysql.database import (
-    NOT_ALLOWED,
-    READ_ONLY,
-    Database,
-    SqlError,
-    error_number,
-    is_connection_error,
-)
+from tlstax.mysql import schema, server_facts, server_tls, session, status, table
+from tlstax.mysql.database import NOT_ALLOWED, READ_ONLY, error_number
+from tlstax.mysql.guarded_connection import GuardedDatabase
 from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
-from tlstax.mysql.table_rows import TableContent
 from tlstax.plan.elsewhere import Room
+from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
+from tlstax.study.product import product_of
 from tlstax.study.workloads import KEPT, TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError, UserMistake
@@ -79,7 +69,7 @@ class ExternalServer:
     """A `Server` elsewhere; open one with `open`. Its `with` block ends by dropping what was created."""
 
     def __init__(
-        self, access: ExternalAccess, database: Database, warn: Warn, key: bytes, *, makes: bool
+        self, access: ExternalAccess, database: GuardedDatabase, warn: Warn, key: bytes, *, makes: bool
     ) -> None:
         self._access, self._database, self._warn, self._makes = access, database, warn, makes
         self._schema = schema.own_name(database) if access.address.schema else OWN_SCHEMA
@@ -135,6 +125,11 @@ class ExternalServer:
             origin=f"a server at {self._access.address}",
             why="asked for by its URL",
         )
+
+    @property
+    def product(self) -> Product:
+        """Which product it is, by its own word, and by which modules it is asked."""
+        return product_named(product_of(self._version))
 
     @property
     def version(self) -> str:
@@ -239,7 +234,7 @@ class ExternalServer:
         """None is known."""
         return
 
-    def admin(self) -> Database:
+    def admin(self) -> GuardedDatabase:
         """A new connection of the user's account in the schema, with autocommit; the caller closes it."""
         return _connect(self._access, self._works_in)
 
@@ -302,7 +297,7 @@ class ExternalServer:
                 self._made.check_load_tables(self._database)
 
     def _hold(self) -> None:
-        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        self._database.wait_at_most(CLEAN_UP_TIMEOUT_S)
         try:
             if self._lock.is_held(self._database):
                 self._stay()
@@ -343,13 +338,13 @@ class ExternalServer:
 
     def connected(self) -> frozenset[int]:
         """The account's connections that the server has now, by its numbers; none where it does not say."""
-        external_connection.wait_at_most(self._database, external_connection.CONNECT_TIMEOUT_S)
+        self._database.wait_at_most(external_connection.CONNECT_TIMEOUT_S)
         try:
             return session.of_account(self._database)
         except SqlError:
             return frozenset()
         finally:
-            external_connection.wait_at_most(self._database, external_connection.STATEMENT_TIMEOUT_S)
+            self._database.wait_at_most(external_connection.STATEMENT_TIMEOUT_S)
 
     def wait_until_gone(self, stays: frozenset[int]) -> None:
         """Wait until the server is done with all of the account's connections but these.
@@ -378,7 +373,7 @@ class ExternalServer:
             database = self.admin()
         except TlstaxError:
             return False
-        own = frozenset({int(database.thread_id())})  # type: ignore[no-untyped-call]
+        own = frozenset({database.number})
         external_connection.close(database)
         self._wait_while(lambda: self.connected() & own)
         return True
@@ -495,7 +490,7 @@ class ExternalServer:
             try:
                 self._schema_is_ours = schema.create(database, OWN_SCHEMA, words)
             except SqlError as error:
-                if not is_connection_error(error):
+                if not error.is_of_connection:
                     self._schema_is_ours = False
                     claim.remove()
                 raise
@@ -527,7 +522,7 @@ class ExternalServer:
         """Log in once more, and see that nobody else has settled in since the connection was cut."""
         self._database = _connect(self._access, self._schema if self._made.has_begun else None)
         session.set_patience(self._database, session.IDLE_S, LOCKED_AT_MOST_S)
-        external_connection.wait_at_most(self._database, CLEAN_UP_TIMEOUT_S)
+        self._database.wait_at_most(CLEAN_UP_TIMEOUT_S)
         is_ours = not self._made.has_begun or self._made.is_on_record(self._database)
         if not (is_ours and self._lock.take_again(self._database)):
             raise self._lost()
@@ -587,7 +582,7 @@ def _is_forbidden(error: BaseException) -> TypeGuard[UserMistake]:
     return isinstance(error, UserMistake) and isinstance(cause, SqlError) and error_number(cause) in refusals
 
 
-def _connect(access: ExternalAccess, name: str | None) -> Database:
+def _connect(access: ExternalAccess, name: str | None) -> GuardedDatabase:
     """Log in; the server lets nothing be dropped there that tables of others refer to."""
     database = external_connection.connect(access, name)
     try:

@@ -16,7 +16,7 @@ from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.tls import ExternalTls
 from tlstax.mysql import server_facts, server_tls
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql.database import Database, SqlError
 from tlstax.study.level_names import DIRECT
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import TlstaxError, UserMistake

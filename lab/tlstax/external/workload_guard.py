@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tlstax.external import sql_guard, sql_text
 from tlstax.external.sql_text import ENGINES, Place, Reading, Refused
-from tlstax.mysql.database import Database
 from tlstax.mysql.schema import Thing, advances_sequence, named_tables, reads_as_oracle, stored_functions
+from tlstax.sql.database import Database
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import (
     TABLE,

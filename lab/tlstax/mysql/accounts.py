@@ -7,20 +7,17 @@ and MariaDB 10.2 on), "CREATE USER SSL/TLS Options" and "CREATE USER Resource-Li
 from __future__ import annotations
 
 import re
-import secrets
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError, is_connection_error
+from tlstax.sql import answers
+from tlstax.sql.credentials import Credentials
+from tlstax.sql.database import Database, SqlError
+from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
 
 ADMINISTRATOR = "tlstax_admin"
 LOAD_USER = "tlstax_load"
 LOAD_USER_BY_CERTIFICATE = "tlstax_load_by_certificate"
 SCHEMA = "tlstax"
-
-PASSWORD_BYTES = 24
-"""Entropy of a generated password: 192 bits, 32 characters."""
 
 
 def user_by_plugin(plugin: str) -> str:
@@ -29,27 +26,6 @@ def user_by_plugin(plugin: str) -> str:
     With the longest name of a plugin it has 31 characters; MySQL takes 32.
     """
     return f"tlstax_by_{plugin}"
-
-
-@dataclass(frozen=True)
-class Credentials:
-    """The two accounts of a private server: one for the laboratory, one for the load.
-
-    The passwords consist of letters, digits, `-` and `_`, so they stand in SQL without escapes.
-    """
-
-    admin_password: str = field(repr=False)
-    load_password: str = field(repr=False)
-    root_password: str = field(repr=False)
-
-
-def new_credentials() -> Credentials:
-    """New credentials from the operating system's random numbers."""
-    return Credentials(
-        admin_password=secrets.token_urlsafe(PASSWORD_BYTES),
-        load_password=secrets.token_urlsafe(PASSWORD_BYTES),
-        root_password=secrets.token_urlsafe(PASSWORD_BYTES),
-    )
 
 
 def statements(credentials: Credentials) -> list[str]:
@@ -89,6 +65,14 @@ def make_by_certificate(admin: Database, password: str) -> None:
     answers.carry_out(admin, f"GRANT ALL ON `{SCHEMA}`.* TO {user}")
 
 
+REMEMBERED = frozenset({CACHING_SHA2})
+"""The plugins by which later logins are shorter than the first.
+
+caching_sha2_password remembers an account's password after one full authentication, which a Unix socket
+carries out safely. From then on logins without TLS take its short path.
+"""
+
+
 def forget_logins(admin: Database) -> None:
     """Have the server forget what caching_sha2_password remembers of earlier logins.
 
@@ -111,12 +95,12 @@ def demands_certificate(admin: Database, user: str) -> bool | None:
 def plugin_of_load_account(admin: Database) -> str:
     """The plugin by which the load account is proved, which was made without naming one.
 
-    Empty where the server reports none, as an old one does whose accounts have the native plugin by default.
+    The native one where the server reports none, as an old one does, whose accounts have that by default.
     """
     asked = "SELECT plugin FROM mysql.user WHERE User = %s"
     for (plugin,) in answers.rows(admin, asked, LOAD_USER, columns=1):
-        return str(plugin)
-    return ""
+        return str(plugin) or NATIVE_PASSWORD
+    return NATIVE_PASSWORD
 
 
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.DOTALL)
@@ -140,12 +124,12 @@ def terms(database: Database) -> Terms:
     Raises SqlError where the server is gone. The answer may hold the hash of the password, so it is asked for
     over TLS alone and kept nowhere.
     """
-    if not getattr(database, "_secure", False):
+    if not database.is_encrypted:
         return Terms()
     try:
         told = answers.rows(database, "SHOW CREATE USER CURRENT_USER()", columns=1)
     except SqlError as error:
-        if is_connection_error(error):
+        if error.is_of_connection:
             raise
         return Terms()
     return terms_in(str(told[0][0])) if told else Terms()

@@ -1,63 +1,10 @@
-"""Who answers on a connection of the laboratory's: the process, the program it executes, the data it serves.
-
-An old server that has not died yet answers as well as the new one. Only the kernel knows which process is
-at the other end.
-"""
+"""Which server a connection of the laboratory's ends at, by its own word and the kernel's."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import socket
-import struct
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
-
-from tlstax.contract import Frozen
-from tlstax.mysql.database import Database
-
-_CREDENTIALS = struct.Struct("3i")
-"""struct ucred: process, user and group id (unix(7))."""
-
-_LISTENING = "0A"
-"""TCP_LISTEN in the kernel's table of sockets (include/net/tcp_states.h)."""
-
-_LOADER = re.compile(r"ld(-linux[^/]*|-\d[^/]*|64)\.so[^/]*")
-
-
-class Answering(Frozen):
-    """The server that a connection ends at, as the kernel and the server itself report.
-
-    `pid` is None where the connection is not over a Unix socket or its end is out of reach; `program` then
-    too. `version` and `data_directory` are the server's own words. `listening_port` is the TCP port that this
-    very process was seen to listen on; None where it is another's.
-    """
-
-    pid: int | None
-    program: str | None
-    version: str
-    data_directory: str
-    listening_port: int | None
-
-
-class Listener(Frozen):
-    """A listening TCP socket and the process that holds it as one of its files.
-
-    Once known, one look shows whether the process still has it: a socket's inode is its own for life.
-    """
-
-    pid: int
-    port: int
-    file: str
-    target: str
-
-    def holds(self) -> bool:
-        """Whether the process still has this very socket."""
-        with contextlib.suppress(OSError):
-            return str(Path(self.file).readlink()) == self.target
-        return False
+from tlstax.sql import answers
+from tlstax.sql.answering import Answering, Listener, answered
+from tlstax.sql.database import Database
 
 
 def identity(database: Database, listener: Listener | None) -> Answering:
@@ -65,90 +12,5 @@ def identity(database: Database, listener: Listener | None) -> Answering:
 
     Raises SqlError when the server does not answer.
     """
-    with database.cursor() as cursor:
-        cursor.execute("SELECT VERSION(), @@datadir")
-        version, directory = cursor.fetchone() or ("", "")
-    pid = peer_of(database)
-    listens = listener is not None and listener.pid == pid and listener.holds()
-    return Answering(
-        pid=pid,
-        program=program_of(pid) if pid else None,
-        version=str(version),
-        data_directory=os.path.realpath(str(directory)),
-        listening_port=listener.port if listener and listens else None,
-    )
-
-
-class End(NamedTuple):
-    """One end of a connection over TCP."""
-
-    address: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
-
-
-def ends_of(database: Database) -> tuple[End, End] | None:
-    """Our end of a connection over TCP, and the server's; None of one over a Unix socket."""
-    channel = getattr(database, "_sock", None)
-    if not isinstance(channel, socket.socket) or channel.family not in {socket.AF_INET, socket.AF_INET6}:
-        return None
-    ours, theirs = channel.getsockname(), channel.getpeername()
-    return End(ours[0], ours[1]), End(theirs[0], theirs[1])
-
-
-def peer_of(database: Database) -> int | None:
-    """The process that called listen(2) on the Unix socket that this connection was made to (unix(7))."""
-    end = getattr(database, "_sock", None)
-    if not isinstance(end, socket.socket) or end.family != socket.AF_UNIX:
-        return None
-    credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid: int = _CREDENTIALS.unpack(credentials)[0]
-    return pid or None
-
-
-def program_of(pid: int) -> str | None:
-    """The program that a process executes; None when it is out of reach.
-
-    Under a loader, /proc/PID/exe is the loader. The program is then the executable mapping that is no
-    shared library, first in the memory map (proc(5)).
-    """
-    try:
-        program = str(Path(f"/proc/{pid}/exe").readlink())
-        if not _LOADER.fullmatch(Path(program).name):
-            return program
-        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    mapped = (line.split(maxsplit=5) for line in lines)
-    executable = (fields[5] for fields in mapped if len(fields) == 6 and "x" in fields[1])
-    programs = (path for path in executable if path.startswith("/") and ".so" not in Path(path).name)
-    return next(programs, program)
-
-
-def find_listener(pid: int, port: int) -> Listener | None:
-    """The socket by which this process listens on the port; None when it is not this process that does.
-
-    The kernel's table of sockets (proc(5), /proc/PID/net/tcp, that of the process's own network namespace)
-    names the inode of the one that listens; the process must hold it. With thousands of closed connections
-    the table is long: look once.
-    """
-    process = Path(f"/proc/{pid}")
-    wanted = set(_listening_on(port, process))
-    with contextlib.suppress(OSError):
-        for file in (process / "fd").iterdir():
-            with contextlib.suppress(OSError):
-                if (target := str(file.readlink())) in wanted:
-                    return Listener(pid=pid, port=port, file=str(file), target=target)
-    return None
-
-
-def _listening_on(port: int, process: Path) -> Iterator[str]:
-    """The sockets that listen on this port where the process is, as links of its files name them."""
-    for table in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError):
-            for line in (process / "net" / table).read_text("ascii").splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
-                    yield f"socket:[{fields[9]}]"
+    version, directory = answers.row(database, "SELECT VERSION(), @@datadir", columns=2)
+    return answered(database, listener, str(version), str(directory))

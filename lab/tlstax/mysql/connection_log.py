@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from tlstax.contract import Job
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql import answers
+from tlstax.sql.database import Database
 from tlstax.study.product import product_of
 
 TABLE = "tlstax_connections"

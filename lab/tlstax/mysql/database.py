@@ -6,25 +6,21 @@ Source of the numbers: MySQL's and MariaDB's error references (server errors: 1x
 
 from __future__ import annotations
 
+import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
-from pymysql.constants import ER
+from pymysql.constants import CR, ER
 from pymysql.err import MySQLError
 
 from tlstax.contract import Account, TcpEndpoint
-
-Database: TypeAlias = "Connection[Any]"
-"""A connection of the laboratory's own, for statements that are not measured."""
-
-SqlError = MySQLError
-"""What a login or a statement raises where the server refuses it or the connection fails.
-
-Its first argument is the number of the error, its last what the server says of it.
-"""
+from tlstax.sql.answers import Malformed
+from tlstax.sql.database import Database, SqlError
 
 ACCESS_DENIED: int = ER.ACCESS_DENIED_ERROR
 SCHEMA_EXISTS: int = ER.DB_CREATE_EXISTS
@@ -51,45 +47,111 @@ _CLIENT_ERRORS = range(2000, 3000)
 
 def error_number(error: SqlError) -> int:
     """The error's number; 0 where it has none."""
-    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    if isinstance(error, Malformed):
+        return CR.CR_MALFORMED_PACKET
+    return error.code if isinstance(error.code, int) else 0
 
 
-def is_connection_error(error: SqlError) -> bool:
-    """Whether the connection failed, and not a statement."""
-    return error_number(error) in _CLIENT_ERRORS
+def is_access_denied(error: SqlError) -> bool:
+    """Whether the server lets the account not in."""
+    return error_number(error) == ACCESS_DENIED
+
+
+def is_table_exists(error: SqlError) -> bool:
+    """Whether there is a table of the name already."""
+    return error_number(error) == TABLE_EXISTS
+
+
+@contextmanager
+def raising_sql_errors() -> Iterator[None]:
+    """Have pymysql's errors raised as SqlError."""
+    try:
+        yield
+    except MySQLError as error:
+        number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+        cause = getattr(error, "original_exception", None)
+        raise SqlError(
+            number,
+            str(error.args[-1] if error.args else "") or type(error).__name__,
+            is_of_connection=number in _CLIENT_ERRORS,
+            cause=cause if isinstance(cause, BaseException) else None,
+        ) from error
+
+
+class MySqlDatabase(Database):
+    """`Database` over a connection of pymysql's."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self._connection = connection
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has neither been closed nor failed."""
+        return bool(self._connection.open)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether TLS protects it that is thought safe."""
+        return isinstance(self.channel, ssl.SSLSocket) and bool(getattr(self._connection, "_secure", False))
+
+    @property
+    def channel(self) -> socket.socket | None:
+        """Its socket; None once it is closed."""
+        channel = getattr(self._connection, "_sock", None)
+        return channel if isinstance(channel, socket.socket) else None
+
+    @property
+    def server_capabilities(self) -> int:
+        """The flags of the server's greeting."""
+        return int(getattr(self._connection, "server_capabilities", 0))
+
+    @property
+    def number(self) -> int:
+        """The server's own number of the connection."""
+        return int(self._connection.thread_id())  # type: ignore[no-untyped-call]
+
+    def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """Carry out a statement; the rows of its answer. Raises SqlError."""
+        with raising_sql_errors(), self._connection.cursor() as cursor:
+            cursor.execute(statement, values or None)
+            return list(cursor.fetchall())
+
+    def close(self) -> None:
+        """Say goodbye and close it; nothing where it is closed."""
+        if self.is_open:
+            with raising_sql_errors():
+                self._connection.close()
 
 
 LOGIN_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 600
 
 
-def log_in_over_socket(socket_path: Path, account: Account) -> Database:
+def log_in_over_socket(socket_path: Path, account: Account) -> MySqlDatabase:
     """A connection with autocommit over a Unix socket, in the clear. Raises SqlError."""
-    return pymysql.connect(
-        unix_socket=str(socket_path),
-        user=account.user,
-        password=account.password,
-        database=account.database,
-        autocommit=True,
-        ssl_disabled=True,
-        connect_timeout=LOGIN_TIMEOUT_S,
-        read_timeout=STATEMENT_TIMEOUT_S,
-    )
+    with raising_sql_errors():
+        return MySqlDatabase(
+            pymysql.connect(
+                unix_socket=str(socket_path),
+                user=account.user,
+                password=account.password,
+                database=account.database,
+                autocommit=True,
+                ssl_disabled=True,
+                connect_timeout=LOGIN_TIMEOUT_S,
+                read_timeout=STATEMENT_TIMEOUT_S,
+            )
+        )
 
 
 def try_login_over_tls(endpoint: TcpEndpoint, account: Account, context: ssl.SSLContext) -> None:
-    """Log in over TLS and leave at once. Raises SqlError; `cause_of` has what the handshake failed on."""
-    pymysql.connect(
-        host=endpoint.host,
-        port=endpoint.port,
-        user=account.user,
-        password=account.password,
-        ssl=context,
-        connect_timeout=LOGIN_TIMEOUT_S,
-    ).close()
-
-
-def cause_of(error: SqlError) -> BaseException | None:
-    """The error of the socket or of TLS on which a login failed; None where the server refused it."""
-    cause = getattr(error, "original_exception", None)
-    return cause if isinstance(cause, BaseException) else None
+    """Log in over TLS and leave at once. Raises SqlError; its `cause` is what the handshake failed on."""
+    with raising_sql_errors():
+        pymysql.connect(
+            host=endpoint.host,
+            port=endpoint.port,
+            user=account.user,
+            password=account.password,
+            ssl=context,
+            connect_timeout=LOGIN_TIMEOUT_S,
+        ).close()

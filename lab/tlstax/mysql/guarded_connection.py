@@ -1,7 +1,7 @@
 """A connection of pymysql's to a server that may be anything: bounded, and every breach an error.
 
 Where a server sends what pymysql does not expect, its parsing may end in any exception; an answer may take
-for ever and be of any length. Here all of it becomes an error of pymysql's own, and the connection is
+for ever and be of any length. Here all of it becomes an error of pymysql's or SqlError, and the connection is
 closed, since nobody knows where the next answer begins.
 """
 
@@ -19,7 +19,9 @@ from pymysql.constants import COMMAND, CR
 from pymysql.cursors import Cursor
 from pymysql.err import MySQLError, OperationalError
 
-from tlstax.mysql.answers import Malformed
+from tlstax.mysql.database import MySqlDatabase
+from tlstax.sql.answers import Malformed
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import TlstaxError
 
 ANSWER_AT_MOST_BYTES = 64 * 1024 * 1024
@@ -44,7 +46,7 @@ else:
 
 
 class GuardedConnection(_PyMySql):
-    """pymysql's, for an external server; it raises only SqlError, and TlstaxError in a login.
+    """pymysql's, for an external server; it raises only MySQLError and SqlError, and TlstaxError in a login.
 
     An answer, and a login, as a whole take no longer than the time limit and have no more bytes than
     `ANSWER_AT_MOST_BYTES`.
@@ -153,7 +155,7 @@ class GuardedConnection(_PyMySql):
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except (MySQLError, TlstaxError):
+        except (MySQLError, SqlError, TlstaxError):
             raise
         except Exception as error:
             self._force_close()
@@ -165,3 +167,26 @@ class GuardedConnection(_PyMySql):
 
     def _force_close(self) -> None:
         super()._force_close()  # type: ignore[misc]
+
+
+class GuardedDatabase(MySqlDatabase):
+    """`Database` over a guarded connection that has logged in, and what its login told."""
+
+    def __init__(self, connection: GuardedConnection) -> None:
+        super().__init__(connection)
+        self._guarded = connection
+
+    @property
+    def account_plugin(self) -> str:
+        """What the account is proved by."""
+        return self._guarded.account_plugin
+
+    @property
+    def password_was_sent(self) -> bool:
+        """Whether the login took the password itself, and not its proof alone."""
+        return self._guarded.password_was_sent
+
+    def wait_at_most(self, timeout_s: float) -> None:
+        """How long an answer may take from now on. pymysql has no public way to change it after the login."""
+        for name in ("_read_timeout", "_write_timeout"):
+            setattr(self._guarded, name, timeout_s)

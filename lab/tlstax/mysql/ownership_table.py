@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import (
-    NO_SUCH_TABLE,
-    TABLE_EXISTS,
-    Database,
-    SqlError,
-    error_number,
-    is_connection_error,
-)
+from tlstax.mysql.database import NO_SUCH_TABLE, TABLE_EXISTS, error_number
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 
 NAME = "tlstax_made"
 
@@ -100,7 +94,7 @@ def busy_elsewhere_s(database: Database, node: str) -> int:
     try:
         left_s = answers.row(database, asked, node, columns=1)[0]
     except SqlError as error:
-        if is_connection_error(error):
+        if error.is_of_connection:
             raise
         return 0
     return 0 if left_s is None else max(answers.number(left_s), 1)
@@ -123,6 +117,6 @@ def claimed_things(database: Database) -> list[tuple[str, str, str]]:
             (str(kind), str(name), str(sign)) for kind, name, sign in answers.rows(database, asked, columns=3)
         ]
     except SqlError as error:
-        if is_connection_error(error):
+        if error.is_of_connection:
             raise
         return []

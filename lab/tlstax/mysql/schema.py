@@ -18,16 +18,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import (
-    NO_SUCH_COLUMN,
-    REFERRED_TO,
-    SCHEMA_EXISTS,
-    UNKNOWN_SCHEMA,
-    Database,
-    SqlError,
-    error_number,
-)
+from tlstax.mysql.database import NO_SUCH_COLUMN, REFERRED_TO, SCHEMA_EXISTS, UNKNOWN_SCHEMA, error_number
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 
 
 def own_name(database: Database) -> str:

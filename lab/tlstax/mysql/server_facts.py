@@ -8,43 +8,24 @@ otherwise.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
-from tlstax.study.level_names import COMPRESSIONS
+from tlstax.sql import answers
+from tlstax.sql.database import Database
+from tlstax.sql.facts import ConnectionLimits, Identity
+from tlstax.study.level_names import COMPRESSIONS, DURABILITY
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import natural
 
 _ASKED_TIMES = 10
 
 
-class Identity(NamedTuple):
-    """Which server answers: itself, and the cluster whose data it holds, empty where it is in none."""
-
-    node: str
-    cluster: str
-
-    @property
-    def data(self) -> str:
-        """What the data is known by, on whichever node it is looked at."""
-        return self.cluster or self.node
-
-
 _NODE_VARIABLES = ("server_uid", "hostname", "port", "datadir", "server_id")
 """MariaDB has no `server_uuid`; its `server_uid` is of the network card and the port, not of the data."""
 
 _NO_CLUSTER = {"", "00000000-0000-0000-0000-000000000000"}
-
-
-class ConnectionLimits(NamedTuple):
-    """Numbers of connections: the server's limit, the account's (0: none of its own), those in use."""
-
-    max_connections: int
-    max_user_connections: int
-    in_use: int
 
 
 def version(database: Database) -> str:
@@ -148,14 +129,23 @@ def compressions(database: Database) -> tuple[str, ...]:
     return tuple(level for level in COMPRESSIONS if level in allowed)
 
 
-def flush_at_commit(admin: Database) -> int:
-    """The value of innodb_flush_log_at_trx_commit. MachineFault where the server does not answer."""
-    value = answers.as_number(answers.demand(admin, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")[0][0])
+_FLUSHING = "innodb_flush_log_at_trx_commit"
+_SETTING = re.compile(f"{_FLUSHING}=([0-9]+)")
+
+
+def durability(admin: Database) -> str:
+    """The level of `durability` in force, or the setting itself where it is none of the levels'.
+
+    MachineFault where the server does not answer.
+    """
+    value = answers.as_number(answers.demand(admin, f"SELECT @@GLOBAL.{_FLUSHING}")[0][0])
     if value is None:
-        raise MachineFault("the server answers no number for innodb_flush_log_at_trx_commit")
-    return value
+        raise MachineFault(f"the server answers no number for {_FLUSHING}")
+    return next((level for level, number in DURABILITY.items() if number == value), f"{_FLUSHING}={value}")
 
 
-def set_flush_at_commit(admin: Database, value: int) -> None:
-    """Set innodb_flush_log_at_trx_commit. MachineFault where the server does not do so."""
-    answers.demand(admin, "SET GLOBAL innodb_flush_log_at_trx_commit = %s", value)
+def set_durability(admin: Database, wanted: str) -> None:
+    """Have it as a level says, or as `durability` has told. MachineFault where the server does not do so."""
+    setting = _SETTING.fullmatch(wanted)
+    value = int(setting[1]) if setting else DURABILITY[wanted]
+    answers.demand(admin, f"SET GLOBAL {_FLUSHING} = %s", value)

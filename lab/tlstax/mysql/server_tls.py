@@ -8,30 +8,13 @@ from __future__ import annotations
 
 from pymysql.constants import CLIENT
 
-from tlstax.contract import Frozen
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.sql import answers
+from tlstax.sql.database import Database
+from tlstax.sql.facts import TlsFacts
 from tlstax.study.product import product_of
 
 STATUS = "WHERE Variable_name LIKE '%tls%' OR Variable_name LIKE 'Ssl%'"
 VARIABLES = "WHERE Variable_name LIKE '%ssl%' OR Variable_name LIKE 'tls%'"
-
-
-class TlsFacts(Frozen):
-    """What a server reports; None where it does not report it.
-
-    `offered` is the flag CLIENT_SSL of its greeting. `versions` are those it may negotiate;
-    `cipher_list` holds for TLS 1.2 and before, `ciphersuites` for TLS 1.3, both as configured: empty means
-    the library's default. `certificate_expires` is as OpenSSL prints it.
-    """
-
-    offered: bool
-    library_version: str | None
-    versions: tuple[str, ...]
-    cipher_list: str
-    ciphersuites: str
-    certificate_file: str | None
-    certificate_expires: str | None
 
 
 def facts(database: Database) -> TlsFacts:

@@ -15,8 +15,8 @@ import hashlib
 from contextlib import suppress
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 
 ASKS_NOTHING = "DO 0"
 """A statement that reads and writes nothing, and needs no table, for whoever only wants to be connected."""
@@ -66,11 +66,6 @@ def set_patience(database: Database, idle_s: int, locked_s: int) -> None:
 def heed_foreign_keys(database: Database) -> None:
     """Have the server refuse to drop what tables of others refer to, whatever its default is."""
     answers.carry_out(database, "SET SESSION foreign_key_checks = 1")
-
-
-def commit(database: Database) -> None:
-    """End the connection's transaction, if one was begun."""
-    answers.carry_out(database, "COMMIT")
 
 
 def warns_of_notes(database: Database) -> bool:

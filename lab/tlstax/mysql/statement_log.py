@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
 from tlstax.records.capture import Logged
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 
 
@@ -60,9 +60,7 @@ def _text(argument: bytes | str | None) -> str:
 
 def _run(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
     try:
-        with admin.cursor() as cursor:
-            cursor.execute(statement, values or None)
-            return tuple(cursor.fetchall())
+        return tuple(admin.rows(statement, values))
     except (SqlError, OSError) as error:
         raise MachineFault(f"the server's log cannot be used: {statement} ({error.args[-1]})") from error
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import Traffic
 from tlstax.support.errors import MachineFault
 
 _OWN_STATEMENTS = frozenset({"Questions", "Queries", "Com_show_status", "Bytes_sent", "Bytes_received"})
@@ -19,13 +19,6 @@ _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.001
 def read_status(connection: Database) -> dict[str, int]:
     """Every numeric counter of SHOW GLOBAL STATUS; needs no privilege on MySQL or MariaDB."""
     return _numbers(connection, "SHOW GLOBAL STATUS")
-
-
-class Traffic(NamedTuple):
-    """How many statements a server has had of everybody (`Questions`), and when that was asked for."""
-
-    statements: int
-    at_s: float
 
 
 def traffic(connection: Database) -> Traffic:
@@ -61,15 +54,6 @@ def read_settled_status(connection: Database, expected: int) -> dict[str, int]:
             break
         time.sleep(_LOOK_AGAIN_S)
     return read_status(connection)
-
-
-def status_delta(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """The counters that changed, and by how much."""
-    return {
-        name: value - before[name]
-        for name, value in after.items()
-        if name in before and value != before[name]
-    }
 
 
 def _numbers(connection: Database, statement: str) -> dict[str, int]:

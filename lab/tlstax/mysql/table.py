@@ -9,13 +9,13 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database, SqlError
-from tlstax.mysql.table_rows import LAYOUTS, Layout, Row, TableContent
 from tlstax.records.trial import TableState
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_marks import PRIVATE, Mark, not_ours
+from tlstax.sql.table_rows import LAYOUTS, Row, TableContent
 from tlstax.study import workloads
 from tlstax.study.workloads import KEPT, Shape
 from tlstax.support.errors import UserMistake
@@ -29,19 +29,27 @@ LEAST_DEFAULT_BYTES = 1_000_000
 BESIDE_STATEMENT_BYTES = 64
 """What a packet holds beside the statement, and more."""
 
-COMMENT = "tlstax"
-"""The comment of the tables of a private server, where there are no others."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """By which comment a table is known: that of a new one, and whether one that is there is ours."""
-
-    comment: str
-    is_ours: Callable[[str], bool]
-
-
-PRIVATE = Mark(COMMENT, lambda comment: comment == COMMENT)
+COLUMNS: dict[Shape, str] = {
+    "sbtest": (
+        "id INTEGER NOT NULL AUTO_INCREMENT,"
+        " k INTEGER DEFAULT '0' NOT NULL,"
+        " c CHAR(120) DEFAULT '' NOT NULL,"
+        " pad CHAR(60) DEFAULT '' NOT NULL,"
+        " PRIMARY KEY (id)"
+    ),
+    "people": (
+        "id INT,"
+        " first_name VARCHAR(50),"
+        " last_name VARCHAR(50),"
+        " email VARCHAR(50),"
+        " gender VARCHAR(50),"
+        " ip_address VARCHAR(20)"
+    ),
+    "words": "id BIGINT NOT NULL AUTO_INCREMENT, word VARCHAR(255), PRIMARY KEY (id)",
+    "bodies": "id BIGINT NOT NULL AUTO_INCREMENT, body MEDIUMBLOB NOT NULL, PRIMARY KEY (id)",
+    "answers": "id INTEGER NOT NULL, answer MEDIUMBLOB NOT NULL, PRIMARY KEY (id)",
+}
+"""By shape what stands between the parentheses of CREATE TABLE; sbtest's is as sysbench has it for MySQL."""
 
 
 def prepare(  # noqa: PLR0913 (the last three have a default)
@@ -67,7 +75,7 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
         drop(database, name)
     report(f"filling table {name} with {content.rows:,} rows")
     layout = LAYOUTS[content.shape]
-    _create(database, name, layout, mark.comment)
+    _create(database, name, content.shape, mark.comment)
     for statements in _transactions(name, content, _longest_bytes(database)):
         between()
         # BEGIN opens a block where sql_mode is ORACLE.
@@ -78,14 +86,6 @@ def prepare(  # noqa: PLR0913 (the last three have a default)
         answers.carry_out(database, f"CREATE INDEX {index} ON `{name}`({column})")
     answers.carry_out(database, f"ANALYZE TABLE `{name}`")
     return content.rows
-
-
-def not_ours(name: str) -> UserMistake:
-    """The table is there, and tlstax did not make it."""
-    return UserMistake(
-        f"the schema already has a table {name} that tlstax did not make",
-        remedy="rename or drop that table, or name another schema in the server's URL",
-    )
 
 
 def _is_there(database: Database, name: str, mark: Mark) -> bool:
@@ -113,9 +113,9 @@ def _check_name(name: str) -> None:
         )
 
 
-def _create(database: Database, name: str, layout: Layout, comment: str) -> None:
+def _create(database: Database, name: str, shape: Shape, comment: str) -> None:
     answers.carry_out(
-        database, f"CREATE TABLE `{name}`({layout.definition}) ENGINE = InnoDB COMMENT %s", comment
+        database, f"CREATE TABLE `{name}`({COLUMNS[shape]}) ENGINE = InnoDB COMMENT %s", comment
     )
 
 
@@ -157,7 +157,7 @@ def keep_copy(database: Database, name: str, shape: Shape, mark: Mark = PRIVATE)
     _check_name(kept)
     if _is_there(database, kept, mark):
         drop(database, kept)
-    _create(database, kept, LAYOUTS[shape], mark.comment)
+    _create(database, kept, shape, mark.comment)
     answers.carry_out(database, f"INSERT INTO `{kept}` SELECT * FROM `{name}`")  # noqa: S608 (checked)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tlstax.mysql import answers
-from tlstax.mysql.database import Database
+from tlstax.sql import answers
+from tlstax.sql.database import Database
 
 COUNTERS = {
     "Uptime": "uptime_s",

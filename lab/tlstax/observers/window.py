@@ -9,7 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from tlstax.mysql import status
 from tlstax.observers import process
 from tlstax.observers.counters import Readings, counted
 from tlstax.observers.process import CpuReading, Threads, cpu_between, threads_between
@@ -19,6 +18,7 @@ from tlstax.observers.sides import Side
 from tlstax.observers.wire import read_wire, wire_between
 from tlstax.records.trial import ServerCpu
 from tlstax.records.window import ProcessUse, Window, WireUse
+from tlstax.sql.facts import changed_counters
 
 ROOT = Path("/")
 
@@ -133,7 +133,7 @@ class Watch:
             cpus=cpus,
             ticks_per_s=process.ticks_per_s(),
             wire=wire,
-            status_delta=status.status_delta(self.status_at_begin, self.status_at_end),
+            status_delta=changed_counters(self.status_at_begin, self.status_at_end),
             observers_cpu_us=clocks.own_us - then.own_us,
         )
 

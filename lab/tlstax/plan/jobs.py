@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import FACTORS, CaseLevels
 from tlstax.study.job_parts import JobTerms, merged
 from tlstax.study.level_names import ENGINE, REQUIRED, UNSET
+from tlstax.study.product import ProductName
 from tlstax.study.workloads import draws_once, put_back_sql
 from tlstax.study.workloads.statements import STORM_ROUNDS
 from tlstax.study.workloads.user_defined import with_table
@@ -51,6 +52,15 @@ STEADY_WITHIN_S = 10.0
 
 CAPTURED_OPERATIONS = 50
 """Operations of a captured trial: enough to tell what each sends from what only the first does."""
+
+_OF_MYSQL = {"program_name": "tlstax", "_client_version": __version__}
+_ATTRIBUTES: Mapping[ProductName, dict[str, str]] = {
+    "mysql": _OF_MYSQL,
+    "mariadb": _OF_MYSQL,
+    "postgresql": {"application_name": f"tlstax {__version__}"},
+}
+"""What clients say of themselves: connection attributes at MySQL, settings at PostgreSQL, which refuses names
+that it does not know."""
 
 LONGEST_COUNTED_S = 600.0
 """The longest that a trial with a number of operations may last."""
@@ -80,7 +90,7 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
     """
     of_factors = merged(factor.part_of_job(case, terms) for factor in FACTORS.values())
     operations, rounds = counted_operations(case), rounds_of(case)
-    resolved = CaseWorkload.of(case, terms.workloads)
+    resolved = CaseWorkload.of(case, terms.workloads, terms.product)
     writes = resolved.changes_data
     workload = _for_client(case, resolved.over(terms.tables, terms.rows))
     counts = terms.counts_lingering and case.client == ENGINE
@@ -100,7 +110,7 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
         timeout_s=max(terms.timeout_s, connecting_s * case.connections),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
-        attributes={"program_name": "tlstax", "_client_version": __version__},
+        attributes=_ATTRIBUTES[terms.product],
         driver=_driver(case, uses_up=bool(operations) and draws_once(workload)),
         lingering=(lingering(case.connections) if workload.reconnect else 0) if counts else None,
     )

@@ -355,7 +355,10 @@ _SUFFIX = re.compile(rf"{_MADE_BY}(?:\.{_MADE_BY})*")
 
 _SHARED_OBJECT = re.compile(r"\.so(?:[.\d]+[a-z]?)?$")
 
-COUNTER = re.compile(rf"(?:{'|'.join(sorted(COUNTERS))})(?:_(?:[a-z0-9]{{1,24}}|TLS|SSL|CA|RPL))*")
+COUNTER = re.compile(
+    rf"(?:{'|'.join(sorted(COUNTERS))})(?:_(?:[a-z0-9]{{1,24}}|TLS|SSL|CA|RPL))*|"
+    r"pg_stat(?:_[a-z]{1,24}){1,3}\.[a-z_]{1,40}"
+)
 
 
 GROUP = re.compile(
@@ -366,11 +369,12 @@ KEY = re.compile(
     r"(?:RSA|DSA|EC|ECDSA|ML-DSA|MLDSA|ED|Ed|mldsa)?[- ]?(?:\d{2,5}|[PK]-\d{3}|Ed25519|ED25519|ED448)"
 )
 SPECIMEN = re.compile(
-    r"(?:mysql|mariadb|percona|openssl|libressl|boringssl|aws-lc|wolfssl|mysqlslap|sysbench|haproxy|stunnel|"
-    r"openssh|mysql-router|mysqlrouter)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?(?:-(?:wolfssl|yassl))?"
+    r"(?:mysql|mariadb|percona|postgresql|openssl|libressl|boringssl|aws-lc|wolfssl|mysqlslap|sysbench|haproxy|"
+    r"stunnel|openssh|mysql-router|mysqlrouter)(?:-\d{1,3}(?:\.\d{1,3}){0,3}[a-z]?|-sid)?"
+    r"(?:-(?:wolfssl|yassl|openssl1\.1))?"
 )
 PACKAGE = re.compile(
-    r"(?:lib|mysql-|mariadb-|openssl|percona-|gcc-|galera-|perl|python3|zlib|openssh-|haproxy|stunnel)"
+    r"(?:lib|mysql-|mariadb-|postgresql-|openssl|percona-|gcc-|galera-|perl|python3|zlib|openssh-|haproxy|stunnel)"
     r"[a-z0-9+.-]{0,40}"
 )
 
@@ -432,7 +436,11 @@ def is_term(word: str) -> bool:
 
 
 def version(text: str) -> str:
-    """The numbers of a version, and what distributions put behind them."""
+    """The numbers of a version, and what distributions put behind them.
+
+    PostgreSQL says who built it in brackets, or after a comma.
+    """
+    text = re.sub(r"^(?:PostgreSQL )?(\d{2}(?:\.\d+)?)(?: \(.*| on .*|$)", r"\1", text)
     first, *rest = re.split(r"(?<=[^+~:-])(?=[+~:-])", text)
     if not re.fullmatch(r"v?\d{1,9}(?:\.\d{1,9})*[a-z]?\d?(?:\.?dfsg\d*)?", first):
         return "" if not text else "0"

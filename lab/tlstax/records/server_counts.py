@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
-from tlstax.study.product import ProductName, product_of
+from tlstax.study.product import ProductName, product_of, release_of
 
 Count = Literal[
     "connections",
@@ -25,6 +25,7 @@ Count = Literal[
     "rows_inserted",
     "rows_updated",
     "rows_deleted",
+    "transactions",
 ]
 """What is counted. A look-up of a session is of one that the server then resumed."""
 
@@ -42,6 +43,7 @@ WORDS: Final[Mapping[Count, str]] = {
     "rows_inserted": "rows inserted",
     "rows_updated": "rows updated",
     "rows_deleted": "rows deleted",
+    "transactions": "committed transactions",
 }
 
 MISSED_SHARE = 100
@@ -53,8 +55,9 @@ class Counting:
     """How a server counts: the counters that add up to each count, by their own names.
 
     A count that is not among `counters` is not counted by this server, and `silent` says whose fault that is.
-    The `loose` ones may miss some, as they are added to without a lock. Counters of commands begin with
-    `commands`; those in `again` count commands that others count too.
+    The `loose` ones may miss some, as they are added to without a lock; what is done on a connection may be
+    in the `late` ones only when it has ended. Counters of commands begin with `commands`; those in `again`
+    count commands that others count too.
     """
 
     product: str
@@ -62,6 +65,7 @@ class Counting:
     counters: Mapping[Count, tuple[str, ...]]
     silent: str = ""
     loose: frozenset[Count] = frozenset()
+    late: frozenset[Count] = frozenset()
     commands: str = ""
     again: frozenset[str] = frozenset()
 
@@ -134,7 +138,34 @@ _MARIADB = replace(
 lock (`ssl_acceptor_stats_update`; the `addq` of 11.8 on x86-64 has no `lock` prefix), so two that finish at
 once on two processors may be counted as one."""
 
-_BY_PRODUCT: Final[Mapping[ProductName, Counting]] = {"mysql": _MYSQL, "mariadb": _MARIADB}
+_POSTGRESQL = Counting(
+    product="PostgreSQL",
+    silent="PostgreSQL",
+    counters={
+        "connections": ("pg_stat_database.sessions",),
+        "transactions": ("pg_stat_database.xact_commit",),
+        "rows_inserted": ("pg_stat_database.tup_inserted",),
+        "rows_updated": ("pg_stat_database.tup_updated",),
+        "rows_deleted": ("pg_stat_database.tup_deleted",),
+    },
+    late=frozenset[Count]({"transactions", "rows_inserted", "rows_updated", "rows_deleted"}),
+)
+"""PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_database: a server process adds what
+it has counted between transactions, no more often than once a second, and at its end. Rows of transactions
+that were rolled back count too. It counts neither TLS handshakes nor statements by their kinds, but every
+statement outside a transaction is one, and so is the login of each connection, which reads the catalogue."""
+
+_FIRST_WITH_SESSIONS = (14, 0, 0)
+"""The release that came with the column `sessions` (release notes of PostgreSQL 14)."""
+
+LOGIN_TRANSACTIONS = 1
+"""How many transactions PostgreSQL commits for each connection before its first statement (InitPostgres)."""
+
+_BY_PRODUCT: Final[Mapping[ProductName, Counting]] = {
+    "mysql": _MYSQL,
+    "mariadb": _MARIADB,
+    "postgresql": _POSTGRESQL,
+}
 
 _OF_TLS: Final[frozenset[Count]] = frozenset({"handshakes", "session_lookups"})
 
@@ -147,12 +178,21 @@ def counting_of(version: str, tls_library: str | None, status_delta: Mapping[str
     the counts must agree.
     """
     counting = _BY_PRODUCT[product_of(version)]
+    if counting is _POSTGRESQL:
+        return _without_sessions() if release_of(version) < _FIRST_WITH_SESSIONS else counting
     word = tls_library or ""
     has_yassl = "yassl" in word.lower() or (not word and version.startswith("5."))
     if not has_yassl or counting.of(status_delta, "handshakes"):
         return counting
     kept = {count: counters for count, counters in counting.counters.items() if count not in _OF_TLS}
     return replace(counting, counters=kept, silent="yaSSL")
+
+
+def _without_sessions() -> Counting:
+    kept: dict[Count, tuple[str, ...]] = {
+        count: counters for count, counters in _POSTGRESQL.counters.items() if count != "connections"
+    }
+    return replace(_POSTGRESQL, silent="PostgreSQL before 14", counters=kept)
 
 
 def count_named(counter: str) -> str:

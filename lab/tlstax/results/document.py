@@ -18,7 +18,8 @@ from tlstax.study.factors import CaseLevels
 class FirstBytes(Frozen):
     """What a tap saw first of one connection of a case, and `says` what can be read of it.
 
-    `offered` is what the client offered first, `statements` are the first ones that could be read.
+    `offered` is what the client offered first, `is_direct` whether TLS began without being asked for. `login`
+    are PostgreSQL's messages until the login's end, and `statements` the first ones, that could be read.
     `after_login` are the first bytes after the login (after the handshake where the login is encrypted),
     `in_window` the first of the work.
     """
@@ -27,6 +28,8 @@ class FirstBytes(Frozen):
     label: str
     says: str
     offered: Hello | None
+    is_direct: bool = False
+    login: tuple[str, ...] = ()
     statements: tuple[StatementSeen, ...]
     after_login: tuple[Frame, ...]
     in_window: tuple[Frame, ...]

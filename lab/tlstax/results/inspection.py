@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 
 from tlstax.contract import Frozen, TlsView
 
-Topic = Literal["default", "version", "suite", "group", "resumption"]
+Topic = Literal["default", "version", "suite", "group", "direct", "resumption"]
 """What is asked: what clients left to themselves get, and each thing when it alone is offered."""
 
 

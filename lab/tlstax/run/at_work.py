@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable
 
 from tlstax.clients.process import ClientFailure
-from tlstax.mysql import status
-from tlstax.mysql.status import Traffic
 from tlstax.plan import at_work
 from tlstax.plan.jobs import job_for
 from tlstax.records.beforehand import AtWork, AtWorkStep
 from tlstax.run.bench import Bench
 from tlstax.run.trial_evidence import GRACE_S
+from tlstax.sql.facts import Traffic
 from tlstax.study import Study
 from tlstax.study.factors import CaseLevels
 from tlstax.support import interruption
@@ -52,9 +51,9 @@ def found_there(study: Study, server: str | None, bench: Bench, *, raises: bool)
 
 def _looked(bench: Bench) -> float:
     """How many statements a second others run, over a second."""
-    before = status.traffic(bench.admin)
+    before = bench.server.product.status.traffic(bench.admin)
     time.sleep(at_work.LOOK_S)
-    return _others_per_s(before, status.traffic(bench.admin), own=0)
+    return _others_per_s(before, bench.server.product.status.traffic(bench.admin), own=0)
 
 
 def _others_per_s(before: Traffic, after: Traffic, own: int) -> float:
@@ -70,9 +69,9 @@ def _step(case: CaseLevels, study: Study, bench: Bench) -> AtWorkStep:
     within_s, stays = job.timeout_s + GRACE_S, bench.server.connected()
     with bench.client(case, job, None) as client:
         client.wait_ready(within_s)
-        before = status.traffic(bench.admin)
+        before = bench.server.product.status.traffic(bench.admin)
         did = client.slice(at_work.STEP_S, at_work.STEP_S + within_s)
-        after = status.traffic(bench.admin)
+        after = bench.server.product.status.traffic(bench.admin)
         client.wind_up()
         client.finish(within_s)
     bench.server.wait_until_gone(stays)

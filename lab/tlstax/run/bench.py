@@ -12,8 +12,6 @@ from tlstax.clients.engine import engine_command
 from tlstax.clients.fleet import Fleet, FleetClient
 from tlstax.clients.process import Client, LoadClient
 from tlstax.contract import ClosedLoop, Job, Schedule, TcpEndpoint
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent, answers_of
 from tlstax.network.paths.route import Route, RunningPath, Span
 from tlstax.observers.clock import Clock, CpuClock
 from tlstax.observers.counters import Counters
@@ -36,6 +34,8 @@ from tlstax.specimens.server import MOST_DEATHS, Server
 from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_settings import ServerSettings, buffer_pool_bytes
 from tlstax.specimens.sessions import Session, open_session
+from tlstax.sql.database import Database
+from tlstax.sql.table_rows import TableContent, answers_of
 from tlstax.study import cpu_features, tls_levels
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.cpu_features import OWN_FEATURES
@@ -43,6 +43,7 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.needs import DataNeeds
+from tlstax.study.product import product_of
 from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
@@ -177,6 +178,12 @@ class Bench:
         """Whether that client makes its connections within the window (see `ClientKind`)."""
         return kind_of(case.client).connects_in_window
 
+    def reporting(self, job: Job, case: CaseLevels) -> Job:
+        """The job; its connections record themselves at the server where the client tells nothing of them."""
+        if not self.connects_in_window(case):
+            return job
+        return self.server.product.connection_log.reporting(job, self.server.version)
+
     def revived(self, failure: str, say: Say) -> Self:
         """With all brought back that died in a trial: a server, if that ended with `failure`, or a path.
 
@@ -191,7 +198,7 @@ class Bench:
         if failure and not self.server.is_alive():
             deaths = self.server_deaths + 1
             return replace(self._on(self.server.recover(deaths, say)), server_deaths=deaths)
-        bench = self if self.admin.open else replace(self, admin=self.server.admin())
+        bench = self if self.admin.is_open else replace(self, admin=self.server.admin())
         return bench._with_paths_revived(say)
 
     def renewed(self) -> Self:
@@ -424,6 +431,7 @@ def _request(wanted: Wanted, fleet: Fleet | None) -> CertificateRequest:
 
 def _terms(server: Server, verification: Verification, needs: Needs, equipment: Equipment) -> JobTerms:
     return JobTerms(
+        product=product_of(server.version),
         endpoint=server.endpoint(),
         account=server.load_account,
         tables=dict(server.tables),

@@ -13,7 +13,6 @@ from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
-from tlstax.mysql import connection_log
 from tlstax.network.paths.design import Ends
 from tlstax.network.paths.route import RunningPath, Span
 from tlstax.observers import countable
@@ -350,7 +349,7 @@ def open_benches(  # noqa: PLR0913 (each is a choice of its own, the last four w
                 **identity_terms(study, bench.server, choice, needs.bundle),
             }
             if any(kind_of(name).connects_in_window for name in specimens.clients):
-                connection_log.create(bench.admin)
+                bench.server.product.connection_log.create(bench.admin)
             running = {
                 (name, over): stack.enter_context(_opened(study, name, _ends(bench, session, over)))
                 for name, over in paths_of(study, choice)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tlstax.contract import Job
-from tlstax.mysql import connection_log
 from tlstax.plan.elsewhere import Elsewhere, ExternalLimits
 from tlstax.plan.jobs import captured, job_for
 from tlstax.plan.order import trials_per_block
@@ -153,4 +152,4 @@ def _job(trial: Trial, sitting: Sitting, bench: Bench, shortest_s: float, header
     if sitting.takes_turns:
         job = seated(job, trial, sitting)
     job = captured(job) if trial.captured else job
-    return connection_log.reporting(job, bench.server.version) if bench.connects_in_window(levels) else job
+    return bench.reporting(job, levels)

@@ -10,15 +10,16 @@ from typing import Protocol
 
 from tlstax.checks import rows_changed, statements, together
 from tlstax.contract import Job
-from tlstax.mysql import status
 from tlstax.plan import sittings
+from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
-from tlstax.records.server_counts import counting_of
+from tlstax.records.server_counts import Counting, counting_of
 from tlstax.records.trial import Trial, TrialRecord
 from tlstax.records.window import Together
 from tlstax.run.bench import Bench
 from tlstax.run.participant import Participant
 from tlstax.run.trial_evidence import Passed
+from tlstax.sql.facts import changed_counters
 from tlstax.support import interruption
 from tlstax.support.grouping import grouped
 
@@ -69,12 +70,12 @@ def run_sitting(
             participant.wind_up()
         for participant in playing:
             participant.finish()
-        for of_server, delta in counted:
-            _set_against_claims(of_server, delta)
         for participant in participants:
             participant.hang_up()
     for place, server in servers.items():
         server.wait_until_gone(stays[place])
+    for of_server, before, delta in counted:
+        _set_against_claims(of_server, _late(of_server, before) or delta)
     took_s = time.monotonic() - began
     for participant in participants:
         participant.look_back(sitting, took_s)
@@ -131,19 +132,36 @@ def undisturbed() -> Iterator[None]:
 @contextmanager
 def _counted_together(
     participants: Sequence[Participant], known: Mapping[int, Mapping[str, int]]
-) -> Iterator[list[tuple[list[Participant], dict[str, int]]]]:
-    """Reads each server's counters before and after the block; who is at each, and what changed there.
+) -> Iterator[list[tuple[list[Participant], Mapping[str, int], dict[str, int]]]]:
+    """Reads each server's counters before and after the block; who is at each, and what changed from what.
 
     What is `known` of those before it, by bench, is not read again.
     """
     playing = [participant for participant in participants if not participant.is_out]
     servers = grouped(playing, lambda participant: id(participant.bench)).values()
     before = [known.get(id(of_server[0].bench)) or _status(of_server) for of_server in servers]
-    counted: list[tuple[list[Participant], dict[str, int]]] = []
+    counted: list[tuple[list[Participant], Mapping[str, int], dict[str, int]]] = []
     yield counted
     for of_server, was in zip(servers, before, strict=True):
+        status = of_server[0].bench.server.product.status
         after = _status(of_server, status.connected(was))
-        counted.append((list(of_server), status.status_delta(was, after)))
+        counted.append((list(of_server), was, changed_counters(was, after)))
+
+
+def _late(participants: Sequence[Participant], before: Mapping[str, int]) -> dict[str, int]:
+    """What changed until all clients had gone, at a server that counts late; nothing elsewhere."""
+    if not _counting(participants, before).late:
+        return {}
+    jobs = [participant.gathered.captured.job for participant in participants]
+    kept = sum(0 if comes_and_goes(job.workload) else job.connections for job in jobs)
+    status = participants[0].bench.server.product.status
+    after = _status(participants, status.connected(before) - kept)
+    return changed_counters(before, after) if after else {}
+
+
+def _counting(participants: Sequence[Participant], counters: Mapping[str, int]) -> Counting:
+    server = participants[0].bench.server
+    return counting_of(server.version, server.tls_library_version, counters)
 
 
 def _set_against_claims(participants: Sequence[Participant], delta: Mapping[str, int]) -> None:
@@ -154,11 +172,16 @@ def _set_against_claims(participants: Sequence[Participant], delta: Mapping[str,
     opened = [participant.opened_in_turns for participant in participants]
     made = zip((participant.trial.case.levels for participant in participants), opened, strict=True)
     written = [_written(participant) for participant in participants]
-    server = participants[0].bench.server
-    counting = counting_of(server.version, server.tls_library_version, delta)
+    counting = _counting(participants, delta)
     claims = {**together.claims(made), **rows_changed.claims(written)}
     if participants[0].bench.server.counts_us_alone:
         claims |= statements.claims(written)
+    if "transactions" in counting.counters:
+        claims |= statements.transactions(written)
+    # What a late counter has of the work before the turns is not told from theirs.
+    claims = {
+        name: (least, None if name in counting.late else most) for name, (least, most) in claims.items()
+    }
     if any(participant.is_out for participant in participants):
         claims = {name: (least, None) for name, (least, _) in claims.items()}
     for participant, own in zip(participants, opened, strict=True):
@@ -192,7 +215,7 @@ def _status(participants: Sequence[Participant], connected: int | None = None) -
             with participant.gathered.failures():
                 bench = participant.bench
                 found = (
-                    status.read_status(bench.admin)
+                    bench.server.product.status.read_status(bench.admin)
                     if connected is None
                     else bench.server.settled_status(bench.admin, connected)
                 )

@@ -9,7 +9,6 @@ from typing import TypedDict
 
 from tlstax.clients.process import Client
 from tlstax.contract import Counts, FullLoad, FullLoadSpan, Job, Slice
-from tlstax.mysql import answers, status
 from tlstax.observers import process
 from tlstax.observers.clock import CpuClock
 from tlstax.observers.counters import Counters
@@ -33,6 +32,8 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.sql import answers
+from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes
@@ -262,6 +263,7 @@ class Participant:
 
     def _sit_down(self, watched_s: float, counted: dict[int, Mapping[str, int]]) -> None:
         gathered, bench, job, levels = self.gathered, self.bench, self._job, self.trial.case.levels
+        status = bench.server.product.status
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
         client, stays = self._seated(), self._others()
         try:
@@ -279,7 +281,7 @@ class Participant:
             gathered.window = window.model_copy(update={"operations": done.operations})
             gathered.locks = self._locks.record(done.operations)
             self._watched_cpu = process.server_cpu(window.server)
-            self._status_delta = status.status_delta(status_before, watch.status_at_end)
+            self._status_delta = changed_counters(status_before, watch.status_at_end)
             if bench.server.counts_us_alone:
                 counted[id(bench)] = watch.status_at_end
         finally:

@@ -17,7 +17,6 @@ from pathlib import Path
 from tlstax.clients.fleet import Fleet
 from tlstax.clients.fleet_messages import Peer
 from tlstax.contract import Job
-from tlstax.mysql import connection_log
 from tlstax.observers.machine import ROOT, available_cpus, describe_machine, physical_cores, split_as_asked
 from tlstax.plan.cpu_shares import FEWEST_CORES, PILOT_S, AskedCpus, Core, Split, pilot_cases, shared_by
 from tlstax.plan.jobs import job_for
@@ -146,7 +145,7 @@ def pilot_job(trial: Trial, study: Study, bench: Bench) -> Job:
     levels = trial.case.levels
     terms = bench.terms_of(levels).model_copy(update={"duration_s": window_s(levels, PILOT_S, study)})
     job = job_for(levels, terms, sequence=trial.position)
-    return connection_log.reporting(job, bench.server.version) if bench.connects_in_window(levels) else job
+    return bench.reporting(job, levels)
 
 
 def _unsaid(_: str) -> None:

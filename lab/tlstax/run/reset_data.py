@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from tlstax.mysql import answers, session, table
-from tlstax.mysql.database import TABLE_EXISTS, Database, SqlError, error_number, is_connection_error
-from tlstax.mysql.table_rows import TableContent
 from tlstax.records.trial import TableState
 from tlstax.specimens.server import Server
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.factors import CaseLevels
 from tlstax.study.needs import DataNeeds
@@ -47,13 +47,13 @@ class TrialData:
         name = self.server.tables[shape]
         to_check = writes or shape in self._changed
         if shape in self._changed:
-            table.put_back(database, name)
+            self.server.product.table.put_back(database, name)
             self._unsettled = True
         if own is not None and own.restore:
             self._carry_out(database, own, "restore")
             self._unsettled = True
         if self._unsettled:
-            _settle(database, name)
+            self._settle(database, name)
         self._unsettled = False
         states = (self._checked(database, shape),) if to_check else ()
         self._changed.discard(shape)
@@ -83,6 +83,7 @@ class TrialData:
 
     def _checked(self, database: Database, shape: Shape) -> TableState:
         name = self.server.tables[shape]
+        table = self.server.product.table
         actual, wanted = table.state(database, name, shape), table.expected(name, self.contents[shape])
         if actual != wanted:
             raise MachineFault(
@@ -97,7 +98,7 @@ class TrialData:
             try:
                 self.server.carry_out(database, with_table(sql, name), once=which == "prepare")
             except SqlError as error:
-                raise _refused(own, which, sql, error) from error
+                raise self._refused(own, which, sql, error) from error
             except UserMistake as mistake:
                 raise UserMistake(
                     f"workload {own.name}, {which}: {mistake.message}", remedy=mistake.remedy
@@ -105,31 +106,32 @@ class TrialData:
         if own.said_by_themselves()[which]:
             try:
                 # What was begun and not ended would keep others from changing the tables that were read.
-                session.commit(database)
+                answers.commit(database)
             except SqlError as error:
-                raise _refused(own, which, "the commit at its end", error) from error
+                raise self._refused(own, which, "the commit at its end", error) from error
 
+    def _refused(self, own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
+        """The statement was refused, or it was not carried out because the connection is gone."""
+        why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
+        if error.is_of_connection:
+            return MachineFault(
+                f"workload {own.name}: the server did not carry out a statement of {which} {why}"
+            )
+        return UserMistake(
+            f"workload {own.name}: the server refuses a statement of {which} {why}",
+            remedy="give yours another name, or drop the existing one if nobody needs it"
+            if self.server.product.database.is_table_exists(error)
+            else "",
+        )
 
-def _refused(own: UserWorkload, which: str, sql: str, error: SqlError) -> TlstaxError:
-    """The statement was refused, or it was not carried out because the connection is gone."""
-    why = f"({answers.message_of(error)}): {' '.join(sql.split())}"
-    if is_connection_error(error):
-        return MachineFault(f"workload {own.name}: the server did not carry out a statement of {which} {why}")
-    return UserMistake(
-        f"workload {own.name}: the server refuses a statement of {which} {why}",
-        remedy="give yours another name, or drop the existing one if nobody needs it"
-        if error_number(error) == TABLE_EXISTS
-        else "",
-    )
+    def _settle(self, database: Database, name: str) -> None:
+        """Let what putting back has left to do be done before the trial, not in it.
 
-
-def _settle(database: Database, name: str) -> None:
-    """Let what putting back has left to do be done before the trial, not in it.
-
-    Changed pages of the table are written, and InnoDB's purge is waited for. An account that may not do the
-    one or see the other goes without: an external server does its work whenever it likes.
-    """
-    table.write_changed_pages(database, name)
-    deadline = time.monotonic() + SETTLING_S
-    while table.is_purging(database) and time.monotonic() < deadline:
-        time.sleep(LOOK_AGAIN_S)
+        Changed pages of the table are written, and the server's clearing up is waited for. An account that
+        may not do the one or see the other goes without: an external server does its work whenever it likes.
+        """
+        table = self.server.product.table
+        table.write_changed_pages(database, name)
+        deadline = time.monotonic() + SETTLING_S
+        while table.is_purging(database) and time.monotonic() < deadline:
+            time.sleep(LOOK_AGAIN_S)

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 
-from tlstax.mysql import server_facts, server_tls
 from tlstax.run.bench import Bench
 from tlstax.run.benches import Benches
 from tlstax.study import Study
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import DURABILITY
 from tlstax.support.errors import MachineFault, UserMistake
 
 
@@ -36,7 +34,7 @@ def check_switchable(study: Study, benches: Benches) -> None:
     choices = dict.fromkeys(case.server_choice for case in study.included() if case.is_switched_at_server)
     for choice in choices:
         with benches.using(choice) as bench:
-            if not server_tls.can_switch(bench.admin):
+            if not bench.server.product.server_tls.can_switch(bench.admin):
                 raise UserMistake(
                     f"{choice.words()} cannot turn TLS off and on while it runs, as tls_switch=server asks "
                     "for; MySQL can from 8.0.16 on",
@@ -70,6 +68,7 @@ def in_force(case: CaseLevels, bench: Bench) -> InForce:
     failed, the variables say one thing and the server does another.
     """
     versions = durability = None
+    server_tls = bench.server.product.server_tls
     if kind_of(case.client).is_silent:
         versions = server_tls.session_versions(bench.admin)
     if case.is_switched_at_server:
@@ -78,15 +77,14 @@ def in_force(case: CaseLevels, bench: Bench) -> InForce:
         reported = ",".join(facts.versions) or "versions that it does not report"
         versions = reported if facts.offered else server_tls.NO_TLS
     if case.durability is not None:
-        value = server_facts.flush_at_commit(bench.admin)
-        named = {number: level for level, number in DURABILITY.items()}
-        durability = named.get(value, f"innodb_flush_log_at_trx_commit={value}")
+        durability = bench.server.product.server_facts.durability(bench.admin)
     return InForce(versions, durability)
 
 
 def _switch_tls(case: CaseLevels, bench: Bench, undo: list[Callable[[], None]]) -> None:
     if case.is_encrypted or not case.is_switched_at_server:
         return
+    server_tls = bench.server.product.server_tls
     before = server_tls.accepted_versions(bench.admin)
     undo.append(lambda: server_tls.accept(bench.admin, before))
     server_tls.accept(bench.admin, server_tls.NO_TLS)
@@ -96,9 +94,10 @@ def _set_durability(case: CaseLevels, bench: Bench, undo: list[Callable[[], None
     wanted = case.durability
     if wanted is None:
         return
-    before = server_facts.flush_at_commit(bench.admin)
-    undo.append(lambda: server_facts.set_flush_at_commit(bench.admin, before))
-    server_facts.set_flush_at_commit(bench.admin, DURABILITY[wanted])
+    server_facts = bench.server.product.server_facts
+    before = server_facts.durability(bench.admin)
+    undo.append(lambda: server_facts.set_durability(bench.admin, before))
+    server_facts.set_durability(bench.admin, wanted)
 
 
 def _put_back(undo: list[Callable[[], None]]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tlstax.clients.process import Client
 from tlstax.contract import Done, Job
-from tlstax.mysql import answers, connection_log, status
 from tlstax.network.tap.opening import capturing
 from tlstax.observers import process
 from tlstax.observers.profiler import Profiler
@@ -30,6 +29,8 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.sql import answers
+from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
 from tlstax.study.workloads import writes
 
@@ -51,10 +52,11 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     """
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
     made_ready(gathered, bench, Passed())
-    status_before = status.read_status(admin)
+    product = bench.server.product
+    status_before = product.status.read_status(admin)
     in_window = bench.connects_in_window(levels)
     if in_window:
-        connection_log.clear(admin)
+        product.connection_log.clear(admin)
     route = bench.route(levels)
     observed, burning, locks = levels.is_observed, Burning(levels, bench), LockCounting(bench)
     with (
@@ -70,7 +72,7 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
                 bench.server.wait_until_gone(stays)
             pid = client.watched_pid
             profiler = _profiler(trial, bench, pid, watching)
-            others = status.connected(status_before)
+            others = product.status.connected(status_before)
             sides = watched(levels, job, bench, Side(pid, counters), others)
             keeps = not comes_and_goes(job.workload)
             sides = replace(sides, profiler=profiler, whole_memory=keeps)
@@ -87,8 +89,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
         finally:
             gathered.of_client(client)
     bench.server.wait_until_gone(stays)
-    status_after = bench.server.settled_status(admin, status.connected(status_before))
-    status_delta = status.status_delta(status_before, status_after)
+    status_after = bench.server.settled_status(admin, product.status.connected(status_before))
+    status_delta = changed_counters(status_before, status_after)
     window = gathered.window
     gathered.server = observed_of_server(
         levels, bench, window, process.server_cpu(window.server), status_delta

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
 from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
-from tlstax.mysql import connection_log, server_facts
-from tlstax.mysql.database import Database, SqlError
 from tlstax.network.paths.route import Route, Span
 from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
@@ -36,6 +34,7 @@ from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
+from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
@@ -262,16 +261,19 @@ def observed_of_server(
         durability=in_force.durability,
         ia32cap=process.environment_of(server.pid, cpu_features.VARIABLE) if server.pid else None,
         allowed_cpus=process.allowed_cpus(server.pid) if server.pid else None,
-        variables=_variables(levels, admin),
+        variables=_variables(levels, bench),
         demands_certificate=_demands_certificate(levels, bench),
-        connections=connection_log.read(admin) if bench.connects_in_window(levels) else None,
+        connections=server.product.connection_log.read(admin) if bench.connects_in_window(levels) else None,
     )
 
 
-def _variables(case: CaseLevels, admin: Database) -> dict[str, str]:
+def _variables(case: CaseLevels, bench: Bench) -> dict[str, str]:
     """The server's variables of the options that the case asks for."""
     asked = configuration.options_of(case.configuration)
-    return server_facts.variables(admin, list(map(configuration.variable_of, asked))) if asked else {}
+    if not asked:
+        return {}
+    variables = list(map(configuration.variable_of, asked))
+    return bench.server.product.server_facts.variables(bench.admin, variables)
 
 
 def _demands_certificate(case: CaseLevels, bench: Bench) -> bool | None:

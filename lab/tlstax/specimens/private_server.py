@@ -14,18 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
-from tlstax.mysql import (
-    accounts,
-    answering,
-    answers,
-    server_facts,
-    server_tls,
-    status,
-    table,
-)
-from tlstax.mysql.answering import Answering, Listener
-from tlstax.mysql.database import ACCESS_DENIED, Database, SqlError, error_number, log_in_over_socket
-from tlstax.mysql.table_rows import TableContent
+from tlstax.products.product import Product, product_named
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens.certificates import Certificates
 from tlstax.specimens.processes import log_reason, log_tail
@@ -35,7 +24,11 @@ from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BurnPage, LockPage
-from tlstax.study.level_names import CACHING_SHA2, NATIVE_PASSWORD
+from tlstax.sql import answers
+from tlstax.sql.answering import Answering, Listener, find_listener
+from tlstax.sql.credentials import new_credentials
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.errors import MachineFault, UserMistake
@@ -49,7 +42,8 @@ class PrivateServer:
 
     def __init__(self, build: ServerBuild, session: Session, settings: ServerSettings) -> None:
         self._build = build
-        self._credentials = accounts.new_credentials()
+        self._product = product_named(build.flavour)
+        self._credentials = new_credentials()
         self._process = ServerProcess(build, session, settings)
         library = settings.tls_library
         self._library_claim: LibraryClaim | None = library.claim() if library else None
@@ -99,8 +93,13 @@ class PrivateServer:
         return self._build.specimen
 
     @property
+    def product(self) -> Product:
+        """Which product it is, and by which modules it is asked."""
+        return self._product
+
+    @property
     def version(self) -> str:
-        """What SELECT VERSION() says."""
+        """The server's own word."""
         return self._version
 
     @property
@@ -111,11 +110,7 @@ class PrivateServer:
     @property
     def load_account(self) -> Account:
         """An account with all rights on the schema `tlstax` and none elsewhere."""
-        return Account(
-            user=accounts.LOAD_USER,
-            password=self._credentials.load_password,
-            database=accounts.SCHEMA,
-        )
+        return self._account(self._product.accounts.LOAD_USER)
 
     def account_by(self, plugin: str) -> Account:
         """A load account that is proved by that plugin; UserMistake where the server has none by it.
@@ -123,14 +118,11 @@ class PrivateServer:
         It is the load account itself where that is the server's default, else an account for this plugin
         alone. Both stay for as long as the server.
         """
-        account = Account(
-            user=accounts.user_by_plugin(plugin),
-            password=self._credentials.load_password,
-            database=accounts.SCHEMA,
-        )
+        accounts = self._product.accounts
+        account = self._account(accounts.user_by_plugin(plugin))
         try:
             with self.admin() as database:
-                if (accounts.plugin_of_load_account(database) or NATIVE_PASSWORD) == plugin:
+                if accounts.plugin_of_load_account(database) == plugin:
                     return self.load_account
                 accounts.make_by_plugin(database, plugin, account.password)
         except SqlError as error:
@@ -144,11 +136,8 @@ class PrivateServer:
 
     def account_by_certificate(self) -> Account:
         """A load account that is let in only with the client's certificate. MachineFault where refused."""
-        account = Account(
-            user=accounts.LOAD_USER_BY_CERTIFICATE,
-            password=self._credentials.load_password,
-            database=accounts.SCHEMA,
-        )
+        accounts = self._product.accounts
+        account = self._account(accounts.LOAD_USER_BY_CERTIFICATE)
         try:
             with self.admin() as database:
                 accounts.make_by_certificate(database, account.password)
@@ -237,23 +226,23 @@ class PrivateServer:
         It is this very connection that is asked, so that counters read over it are known to be that
         process's. Raises SqlError when the server does not answer.
         """
-        return answering.identity(database, self._listener)
+        return self._product.answering.identity(database, self._listener)
 
     def demands_certificate(self, database: Database, user: str) -> bool | None:
         """Whether this user is let in only with a certificate."""
-        return accounts.demands_certificate(database, user)
+        return self._product.accounts.demands_certificate(database, user)
 
     def know_account(self) -> None:
         """Nothing is to be done: its load accounts have logged in since it was started."""
 
     def settled_status(self, database: Database, expected: int) -> dict[str, int]:
         """Its counters, once no more than `expected` connections are left: what one counted may come late."""
-        return status.read_settled_status(database, expected)
+        return self._product.status.read_settled_status(database, expected)
 
     def admin(self) -> Database:
         """A new connection of the administrator's over the socket, with autocommit, in `tlstax`."""
         try:
-            return self._login(accounts.ADMINISTRATOR, self._credentials.admin_password)
+            return self._log_in_as_administrator()
         except SqlError as error:
             raise MachineFault(
                 f"{self.specimen.name} does not answer ({error.args[-1]}): {self._reason()}"
@@ -263,6 +252,7 @@ class PrivateServer:
         """Make and fill the table of this shape, or reuse the one there if it holds the same."""
         try:
             with self.admin() as database:
+                table = self._product.table
                 return table.prepare(database, TABLES[content.shape], content, progress=progress)
         except SqlError as error:
             raise MachineFault(
@@ -271,7 +261,7 @@ class PrivateServer:
 
     def keep_copy(self, database: Database, shape: Shape) -> None:
         """Have a copy of this table beside it."""
-        table.keep_copy(database, TABLES[shape], shape)
+        self._product.table.keep_copy(database, TABLES[shape], shape)
 
     def carry_out(self, database: Database, statement: str, *, once: bool) -> None:  # noqa: ARG002
         """Carry it out, whatever it creates: all data goes with the server."""
@@ -333,9 +323,9 @@ class PrivateServer:
     def _answers(self) -> bool:
         """Whether a login succeeds; a refused one means that the accounts were not made."""
         try:
-            self._login(accounts.ADMINISTRATOR, self._credentials.admin_password).close()
+            self._log_in_as_administrator().close()
         except SqlError as error:
-            if error_number(error) == ACCESS_DENIED:
+            if self._product.database.is_access_denied(error):
                 reason = self._reason()
                 raise MachineFault(f"{self.specimen.name} did not create its accounts: {reason}") from error
             return False
@@ -343,22 +333,34 @@ class PrivateServer:
 
     def _learn(self) -> None:
         """Ask what it is; have it remember the load accounts."""
-        self._listener = answering.find_listener(self._process.pid or 0, self._process.port)
+        self._listener = find_listener(self._process.pid or 0, self._process.port)
         self._remember_logins()
+        product = self._product
         with self.admin() as database:
-            self._version, self._max_connections = server_facts.version_and_limit(database)
-            self._tls_library_version = server_tls.facts(database).library_version
+            self._version, self._max_connections = product.server_facts.version_and_limit(database)
+            self._tls_library_version = product.server_tls.facts(database).library_version
 
     def _remember_logins(self) -> None:
-        """Log in once where that is remembered; of its own default the server does not say whether it is.
+        """Log in once where that is remembered; of its own default the server does not say whether it is."""
+        remembered = self._product.accounts.REMEMBERED
+        if not remembered:
+            return
+        by_plugin = (account for plugin, account in self._by_plugin.items() if plugin in remembered)
+        for account in (self.load_account, *by_plugin):
+            self._log_in(account).close()
 
-        caching_sha2_password remembers an account's password after one full authentication, which the
-        socket carries out safely. From then on logins without TLS take its short path.
-        """
-        remembered = (account for plugin, account in self._by_plugin.items() if plugin == CACHING_SHA2)
-        for account in (self.load_account, *remembered):
-            self._login(account.user, account.password).close()
+    def _account(self, user: str) -> Account:
+        """A load account; they all have one password."""
+        return Account(
+            user=user,
+            password=self._credentials.load_password,
+            database=self._product.accounts.SCHEMA,
+        )
 
-    def _login(self, user: str, password: str) -> Database:
-        account = Account(user=user, password=password, database=accounts.SCHEMA)
-        return log_in_over_socket(self._process.socket_path, account)
+    def _log_in_as_administrator(self) -> Database:
+        accounts = self._product.accounts
+        password = self._credentials.admin_password
+        return self._log_in(Account(user=accounts.ADMINISTRATOR, password=password, database=accounts.SCHEMA))
+
+    def _log_in(self, account: Account) -> Database:
+        return self._product.database.log_in_over_socket(self._process.socket_path, account)

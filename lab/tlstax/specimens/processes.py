@@ -186,14 +186,18 @@ def free_ports(count: int, address: str = LOOPBACK) -> list[int]:
 
 TAIL_BYTES = 64 * 1024
 
-_ERROR = re.compile(r"\[ERROR\]|error while loading|: (error|fatal):", re.IGNORECASE)
+_ERROR = re.compile(r"\[ERROR\]|error while loading|: (error|fatal):|(FATAL|PANIC|ERROR):  ", re.IGNORECASE)
 _HOLLOW = re.compile(
     r"Aborting|Data Dictionary initialization failed|designated data directory|For more help"
+    r"|the database system is starting up"
 )
-"""Error lines that only follow from an earlier one."""
+"""Error lines that only follow from an earlier one, or tell a client to wait."""
 
-_DECORATION = re.compile(r"^\S+[ T]+\S*Z? +\d+ (?=\[)|\[(ERROR|Server|InnoDB|MY-\d+)\] ?")
-"""Time stamp, thread and labels that both products put in front of a message."""
+_DECORATION = re.compile(
+    r"^\S+[ T]+\S*Z? +\d+ (?=\[)|\[(ERROR|Server|InnoDB|MY-\d+)\] ?"
+    r"|^(backend> )*(\S+ \S+ \S+ \[\d+\] )?(FATAL|PANIC|ERROR):  "
+)
+"""Time stamp, thread or process, and labels that the products put in front of a message."""
 
 
 def log_tail(path: Path, lines: int) -> str:

@@ -66,7 +66,11 @@ class MavenArtefact(Frozen):
 
 
 class NpmPackage(Frozen):
-    """A package from the user's npm registry; `machines` are those that it runs on."""
+    """A package from the user's npm registry; `machines` are those that it runs on.
+
+    `others` are the same for other machines. `links` is a JSON file in the package with the links that its
+    tree lacks, since npm packs none: a list of `source` and `target`, both as paths in the package.
+    """
 
     tool: Literal["npm"] = "npm"
     package: str
@@ -75,6 +79,8 @@ class NpmPackage(Frozen):
     size_bytes: int
     machines: tuple[str, ...]
     inside: str = "package"
+    links: str | None = None
+    others: tuple[NpmPackage, ...] = ()
 
     @property
     def origin(self) -> str:

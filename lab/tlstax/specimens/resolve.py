@@ -16,7 +16,7 @@ from tlstax.specimens.catalogue import DEFAULT_SERVER, RECIPES, default_servers
 from tlstax.specimens.manifest import Kept
 from tlstax.specimens.progress import Progress, Reporter, reporter
 from tlstax.specimens.recipe import COMPANIONS, AptPackages, CSource, Kind, Recipe
-from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
+from tlstax.specimens.server_build import FORKING, Fault, ServerBuild, TlsLibrary
 from tlstax.specimens.server_recipes import MYSQL_OF_SID
 from tlstax.specimens.sources.apt import SUPPORT_DIRECTORY, codename
 from tlstax.study.factor import EXTERNAL
@@ -27,6 +27,13 @@ from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.text import closest
 
 PROGRAMS = ("mysqld", "mariadbd")
+"""The servers of this machine that are taken where none could be fetched."""
+
+A_PROGRAM = "a mysqld, mariadbd or postgres"
+_VERSION = re.compile(
+    r"(?:mysqld(?!ump)|mariadbd(?!ump))\S*\s+Ver (?P<three>\d+\.\d+\.\d+\S*)"
+    r"|^postgres \(PostgreSQL\) (?P<two>\d+\.\d+)"
+)
 LISTED = "`tlstax specimens list` names them all"
 SYSTEM_DIRECTORIES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
 
@@ -106,7 +113,7 @@ def named_server(name: str, progress: Progress | Reporter, why: str = "asked for
 
 
 def flavour_named(name: str) -> ProductName:
-    """Whether the server of this name is MySQL or MariaDB, which needs no fetching.
+    """Which product the server of this name is, which needs no fetching.
 
     UserMistake for a name that there is not; MachineFault for an added server whose program does not run.
     """
@@ -133,13 +140,19 @@ def named_fault(name: str, progress: Progress | Reporter) -> Fault:
 def server_of(recipe: Recipe, kept: Kept, why: str = "asked for by name") -> ServerBuild:
     """A server of the shelf; MachineFault when it does not run."""
     specimen = specimen_of(kept, why)
+    forks = recipe.flavour in FORKING
     if isinstance(recipe.source, AptPackages):
-        build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree)
+        build = ServerBuild(specimen, recipe.flavour, kept.program, root=kept.tree, forks=forks)
     else:
         beside = (COMPANIONS,) if (kept.tree / COMPANIONS).is_dir() else ()
         libraries = tuple(kept.tree / directory for directory in (*recipe.libraries, *beside))
         build = ServerBuild(
-            specimen, recipe.flavour, kept.program, basedir=kept.tree, own_libraries=libraries
+            specimen,
+            recipe.flavour,
+            kept.program,
+            basedir=kept.tree,
+            own_libraries=libraries,
+            forks=forks,
         )
     _, version = version_of(build)
     return replace(build, specimen=specimen.model_copy(update={"version": version}))
@@ -174,12 +187,12 @@ def server_at(
     why: str = "asked for by its path",
     own_libraries: tuple[Path, ...] = (),
 ) -> ServerBuild:
-    """A server by the path of its mysqld or mariadbd; UserMistake when it is none.
+    """A server by the path of its program (mysqld, mariadbd, postgres); UserMistake when it is none.
 
     `own_libraries` are directories with libraries that it needs.
     """
     if not path.is_file():
-        raise UserMistake(f"{path} is not a program", remedy="give the path of a mysqld or mariadbd")
+        raise UserMistake(f"{path} is not a program", remedy=f"give the path of {A_PROGRAM}")
     executable = path.resolve()
     specimen = Specimen(
         name=name or executable.name,
@@ -194,16 +207,22 @@ def server_at(
         unknown = ServerBuild(specimen, "mysql", executable, own_libraries=own_libraries)
         flavour, version = version_of(unknown)
     except MachineFault as error:
-        raise UserMistake(error.message, remedy="give the path of a mysqld or mariadbd that runs") from error
+        raise UserMistake(error.message, remedy=f"give the path of {A_PROGRAM} that runs") from error
     named = {"name": name or f"{flavour}-{version}", "version": version}
-    return replace(unknown, specimen=specimen.model_copy(update=named), flavour=flavour)
+    return replace(
+        unknown,
+        specimen=specimen.model_copy(update=named),
+        flavour=flavour,
+        forks=flavour in FORKING,
+    )
 
 
 def version_of(build: ServerBuild) -> tuple[ProductName, str]:
     """Run the server with --version; its flavour and version number.
 
-    Source of the format: both servers print `PROGRAM  Ver VERSION for OS on MACHINE (COMMENT)`, and
-    MariaDB's version contains its name. MachineFault when the program does not run or is no server.
+    Source of the format: MySQL and MariaDB print `PROGRAM  Ver VERSION for OS on MACHINE (COMMENT)`, and
+    MariaDB's version contains its name; PostgreSQL prints `postgres (PostgreSQL) VERSION`, a version of two
+    numbers. MachineFault when the program does not run or is no server.
     """
     try:
         command = build.command(["--version"])
@@ -217,12 +236,12 @@ def version_of(build: ServerBuild) -> tuple[ProductName, str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _broken(build, str(error)) from error
-    match = re.search(r"(?:mysqld(?!ump)|mariadbd(?!ump))\S*\s+Ver (\d+\.\d+\.\d+\S*)", done.stdout)
+    match = _VERSION.search(done.stdout)
     if done.returncode != 0:
         raise _broken(build, "".join(done.stderr.strip().splitlines()[-1:]))
     if match is None:
         raise _broken(build, "it is another program")
-    return product_of(done.stdout), match.group(1)
+    return product_of(done.stdout[match.start() :]), match["three"] or match["two"]
 
 
 def _why(first_fault: MachineFault | None, title: str) -> str:

@@ -7,11 +7,12 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from tlstax.contract import Account, Endpoint, UnixEndpoint
-from tlstax.mysql.answering import Answering
-from tlstax.mysql.database import Database
-from tlstax.mysql.table_rows import TableContent
+from tlstax.products.product import Product
 from tlstax.records.trial import ServerClaim, Specimen
 from tlstax.specimens.shared_pages import BurnPage, LockPage
+from tlstax.sql.answering import Answering
+from tlstax.sql.database import Database
+from tlstax.sql.table_rows import TableContent
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 
@@ -32,8 +33,13 @@ class Server(Protocol):
         ...
 
     @property
+    def product(self) -> Product:
+        """Which product it is, and by which modules it is asked."""
+        ...
+
+    @property
     def version(self) -> str:
-        """What SELECT VERSION() says."""
+        """The server's own word."""
         ...
 
     @property

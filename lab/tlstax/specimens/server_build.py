@@ -98,6 +98,9 @@ class Fault:
         return PlantedClaim(name=self.specimen.name, sha256=sha256_of(self.library))
 
 
+FORKING: frozenset[ProductName] = frozenset({"postgresql"})
+"""The products that start a process for each connection."""
+
 UNKNOWN_VERSION = (9999, 0)
 """A server whose version is not known yet is taken for a new one."""
 
@@ -171,12 +174,6 @@ class ServerBuild:
         if tls_library is None and not self.own_libraries:
             return first
         return {**first, "LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
-
-    def shared_files(self) -> tuple[Path, ...]:
-        """Directories that hold the server's messages and SQL files, the likeliest first."""
-        prefixes = (self.prefix,) if self.prefix else (self.executable.parent.parent, Path("/usr"))
-        names = ("share/mysql", "share/mariadb", "share")
-        return tuple(prefix / name for prefix in prefixes for name in names)
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:

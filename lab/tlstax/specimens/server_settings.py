@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tlstax.specimens.certificates import CertificateRequest, Certificates
 from tlstax.specimens.process_tree import ProcessTree
-from tlstax.specimens.server_build import Fault, TlsLibrary
+from tlstax.specimens.server_build import Fault, ServerBuild, TlsLibrary
 from tlstax.study.cpu_features import OWN_FEATURES
 from tlstax.support.here import LOOPBACK
 
@@ -22,9 +22,6 @@ open_files_limit)."""
 LEAST_BUFFER_POOL_BYTES = 128 * 1024 * 1024
 ROW_BYTES = 512
 """More than a row of the table takes with its index, so that all stays in memory."""
-
-LONGEST_WAIT_S = 31_536_000
-"""A year, the most that wait_timeout may be (MySQL reference manual, Server System Variables)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class ServerSettings:
     instructions of `cpu_features` there. `before_exec` is called with the process id
     before the server's program is executed, for counters that are to be inherited by all its threads.
     `tree` has the processes of a server that starts some, once `before_exec` has taken it: all of them pause
-    and end. It is None for a server of one process.
+    and end. Where it is None, a server that starts some gets one of its own.
     `entering` goes before the server's command, to start it in another network namespace, where it listens on
     all addresses: nothing but this session reaches them. `address` is where it listens, loopback or one at
     which other machines reach it.
@@ -62,65 +59,56 @@ class ServerSettings:
     address: str = LOOPBACK
 
 
-def measurement_options(settings: ServerSettings) -> list[str]:
-    """Options of every measured run.
+@dataclass(frozen=True)
+class Site:
+    """What a private server is set up from: its program, what was chosen, its directory, its certificates."""
 
-    The data fit in the buffer pool, no name is looked up, no client is ever blocked for failed
-    handshakes, a burst of connections finds room in the listen queue, and no log is written per
-    statement or commit but InnoDB's own, which keeps its defaults (innodb_flush_log_at_trx_commit=1). The
-    performance schema keeps its product's default, which is what people run: on in MySQL, off in MariaDB.
-    A server may be paused for hours between its trials: that must cost neither the laboratory's connection
-    nor, for a latch that seems to be held for long, the server itself.
+    build: ServerBuild
+    settings: ServerSettings
+    directory: Path
+    certificates: Certificates
+
+    @property
+    def data_directory(self) -> Path:
+        """Where its tables are."""
+        return self.directory / "data"
+
+    @property
+    def log_file(self) -> Path:
+        """Its error log, with whatever else it writes."""
+        return self.directory / "error.log"
+
+    @property
+    def initial_log(self) -> Path:
+        """The log of what runs before its first start, which is removed when that succeeds."""
+        return self.directory / "initialise.log"
+
+    @property
+    def accounts_file(self) -> Path:
+        """The statements that make its accounts, with passwords: mode 0600, gone once it has started."""
+        return self.directory / "init.sql"
+
+    @property
+    def bound_address(self) -> str:
+        """Where it listens: everywhere in a network namespace of its own, where the distance reaches it."""
+        far = "0.0.0.0"  # noqa: S104 - nothing but this session reaches that namespace
+        return far if self.settings.entering else self.settings.address
+
+
+class Errand(NamedTuple):
+    """One run of the server's program, or of `program` that came with it, which is to end with status 0.
+
+    `statements` is a file for its standard input. Its output is appended to the site's `initial_log`.
     """
-    return [
-        f"--innodb-buffer-pool-size={settings.buffer_pool_bytes}",
-        f"--max-connections={bounded_connections(settings.max_connections)}",
-        "--max-connect-errors=4294967295",
-        "--back-log=4096",
-        "--skip-name-resolve",
-        "--skip-log-bin",
-        "--general-log=0",
-        "--slow-query-log=0",
-        "--local-infile=0",
-        f"--wait-timeout={LONGEST_WAIT_S}",
-        f"--interactive-timeout={LONGEST_WAIT_S}",
-        "--loose-innodb-fatal-semaphore-wait-threshold=4294967295",
-    ]
+
+    arguments: list[str]
+    statements: Path = Path("/dev/null")
+    program: Path | None = None
 
 
 def buffer_pool_bytes(rows: int) -> int:
     """A buffer pool that holds a table of N rows."""
     return max(LEAST_BUFFER_POOL_BYTES, rows * ROW_BYTES)
-
-
-def place_options(directory: Path) -> list[str]:
-    """Options that keep every file of the server in its directory."""
-    return [
-        f"--datadir={directory / 'data'}",
-        f"--tmpdir={directory / 'tmp'}",
-        f"--pid-file={directory / 'mysqld.pid'}",
-        f"--log-error={directory / 'error.log'}",
-        *(["--user=root"] if os.geteuid() == 0 else []),
-    ]
-
-
-def listen_options(directory: Path, port: int, address: str, *, far: bool = False) -> list[str]:
-    """Options by which it can be reached: on an address, and by a socket in its directory.
-
-    A server that is `far`, in a network namespace of its own, listens on the distance too.
-    """
-    bound = "0.0.0.0" if far else address  # noqa: S104 - in a network namespace of its own
-    return [f"--bind-address={bound}", f"--port={port}", f"--socket={directory / 'mysqld.sock'}"]
-
-
-def tls_options(certificates: Certificates) -> list[str]:
-    """Options that name the certificates, and the authority of clients where they are to show one."""
-    clients = certificates.clients_ca_file
-    return [
-        *([f"--ssl-ca={clients}"] if clients else []),
-        f"--ssl-cert={certificates.certificate_file}",
-        f"--ssl-key={certificates.key_file}",
-    ]
 
 
 def bounded_connections(wanted: int) -> int:

@@ -3,7 +3,7 @@
 A session directory holds the data, sockets and keys of private servers. Its file `lock` is locked with
 flock(2) for the life of the process, and the kernel gives the lock up however the process ends. The next
 session that is opened therefore knows a stale directory by its free lock: it kills the servers that are
-recorded there and still run, and removes the directory.
+recorded there and still run, and removes the directory, with the shared memory of which its files tell.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.specimens import process_tree, processes
+from tlstax.specimens import process_tree, processes, shared_memory
 from tlstax.support import directories, here, temporary
 from tlstax.support.errors import MachineFault
 
 UNIX_SOCKET_PATH_BYTES = 104
 """A Unix socket's path must be shorter: 108 bytes on Linux (unix(7)), 104 elsewhere."""
+
+LONGEST_SOCKET = ".s.PGSQL.65535"
+"""The longest name of a server's socket in its directory."""
 
 
 class Session:
@@ -40,7 +43,7 @@ class Session:
         """A new empty directory for one server, with a path short enough for a Unix socket in it."""
         self._directories += 1
         directory = self.path / str(self._directories)
-        check_socket_path(directory / "mysqld.sock")
+        check_socket_path(directory / LONGEST_SOCKET)
         directory.mkdir(mode=0o700)
         return directory
 
@@ -79,7 +82,7 @@ def open_session() -> Session:
     with _exclusively(parent):
         _remove_stale(parent)
         path = parent / secrets.token_hex(4)
-        check_socket_path(path / "1" / "mysqld.sock")
+        check_socket_path(path / "1" / LONGEST_SOCKET)
         path.mkdir(mode=0o700)
         lock = (path / "lock").open("w", encoding="ascii")
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -122,6 +125,7 @@ def _clear(path: Path) -> None:
     for file in sorted((path / "processes").glob("*")):
         with contextlib.suppress(ValueError, TypeError, OSError):
             processes.kill_if_same(processes.ProcessIdentity(**json.loads(file.read_text(encoding="ascii"))))
+    shared_memory.remove_left_in(path)
     shutil.rmtree(path, ignore_errors=True)
 
 

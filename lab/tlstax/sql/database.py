@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 
 class SqlError(Exception):
@@ -57,3 +58,13 @@ class Database(Protocol):
     def close(self) -> None:
         """Close it; nothing where it is closed."""
         ...
+
+    def __enter__(self) -> Self:
+        """The connection itself, which is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from math import ceil
 
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
 from tlstax.results.interval import Interval
@@ -127,7 +128,7 @@ def ended(stored: StoredRun, at: str) -> LiveRun:
     account = Account(stored.header, stored.trials)
     by_block = list(grouped(stored.measured, lambda record: record.trial.block).values())
     taken = Taken.of(study)
-    each = -(-len(by_block) // MOST_POINTS) or 1
+    each = ceil(len(by_block) / MOST_POINTS) or 1
     for number, records in enumerate(accumulate(by_block), 1):
         if number % each == 0 or number == len(by_block):
             spent_s = sum(record.took_s for record in records)

@@ -2,7 +2,7 @@
 
 Sources: MySQL's reference manuals 5.6 to 9.7, "Server System Variables", "Encrypted Connection TLS Protocols
 and Ciphers" and "ALTER INSTANCE"; MariaDB's documentation, "SSL/TLS System Variables", "FLUSH" and "ALTER
-USER".
+USER"; PostgreSQL's documentation 10 to 18, "Connections and Authentication" and "The pg_hba.conf File".
 tests/servers/test_remedies.py pastes each line into each server that it is for. Pure.
 """
 
@@ -47,10 +47,22 @@ def _sql(*lines: str) -> Step:
     return Step(where=ADMINISTRATOR, lines=lines)
 
 
+def _setting(*lines: str) -> Step:
+    return Step(where=CONFIGURATION, lines=lines)
+
+
+CONFIGURATION = "the server's postgresql.conf"
+ADMISSION = "the server's pg_hba.conf, in place of lines with host"
 RELOAD = _sql("ALTER INSTANCE RELOAD TLS;")
 FLUSH = _sql("FLUSH SSL;")
 FILES = _option("ssl_key = /path/to/server-key.pem", "ssl_cert = /path/to/server-cert.pem")
 """ssl_cert holds the server's own certificate first, then those between it and the root."""
+
+_READ_AGAIN = _sql("SELECT pg_reload_conf();")
+_POSTGRESQL_FILES = _setting(
+    "ssl_key_file = '/path/to/server-key.pem'", "ssl_cert_file = '/path/to/server-cert.pem'"
+)
+"""The same of ssl_cert_file. The key may be read by the server's user alone."""
 
 VERSIONS, CIPHERS = "TLSv1.2,TLSv1.3", f"ssl_cipher = {ECDHE}"
 OF_ALL_VERSIONS = f"{CIPHERS}:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
@@ -75,6 +87,12 @@ TABLE = (
         (10, 5, 2),
         (_sql("SET GLOBAL require_secure_transport = ON;"), _option("require_secure_transport = ON")),
     ),
+    Entry(
+        "require TLS",
+        "postgresql",
+        FIRST,
+        (Step(where=ADMISSION, lines=("hostssl all all all scram-sha-256",)), _READ_AGAIN),
+    ),
     Entry("versions", "mysql", FIRST, says="this server has no setting for it: upgrade it"),
     Entry("versions", "mysql", (5, 7, 28), (_option("tls_version = TLSv1.2"), RESTART)),
     Entry(
@@ -85,15 +103,29 @@ TABLE = (
     ),
     Entry("versions", "mariadb", FIRST, says="this server has no setting for it: upgrade it"),
     Entry("versions", "mariadb", (10, 4, 6), (_option(f"tls_version = {VERSIONS}"), RESTART)),
+    Entry("versions", "postgresql", FIRST, says="this server has no setting for it: upgrade it"),
+    Entry(
+        "versions",
+        "postgresql",
+        (12, 0, 0),
+        (_sql("ALTER SYSTEM SET ssl_min_protocol_version = 'TLSv1.2';", *_READ_AGAIN.lines),),
+    ),
     Entry("ciphers", "mysql", FIRST, says="its TLS library may have no other suites: upgrade it"),
     Entry("ciphers", "mysql", (5, 7, 28), (_option(CIPHERS), RESTART)),
     Entry("ciphers", "mysql", (8, 0, 16), (_sql(f"SET PERSIST ssl_cipher = '{ECDHE}';", *RELOAD.lines),)),
     Entry("ciphers", "mariadb", FIRST, says="its TLS library may have no other suites: upgrade it"),
     Entry("ciphers", "mariadb", (10, 4, 6), (_option(OF_ALL_VERSIONS), RESTART)),
+    Entry(
+        "ciphers",
+        "postgresql",
+        FIRST,
+        (_sql(f"ALTER SYSTEM SET ssl_ciphers = '{ECDHE}';", *_READ_AGAIN.lines),),
+    ),
     Entry("certificate", "mysql", FIRST, (FILES, RESTART)),
     Entry("certificate", "mysql", (8, 0, 16), (FILES, RELOAD)),
     Entry("certificate", "mariadb", FIRST, (FILES, RESTART)),
     Entry("certificate", "mariadb", (10, 4, 1), (FILES, FLUSH)),
+    Entry("certificate", "postgresql", FIRST, (_POSTGRESQL_FILES, _READ_AGAIN)),
     Entry(
         "resumption", "mysql", FIRST, says="this server has no setting for it: MySQL 8.0.29 and newer resume"
     ),
@@ -109,6 +141,12 @@ TABLE = (
         FIRST,
         says="MariaDB resumes by tickets, unless its TLS library is wolfSSL or yaSSL, or its OpenSSL's "
         "configuration forbids them (Options = -SessionTicket)",
+    ),
+    Entry(
+        "resumption",
+        "postgresql",
+        FIRST,
+        says="PostgreSQL resumes no session: it issues no tickets and keeps no sessions; keep connections",
     ),
 )
 """For each remedy and product, the last entry that is not newer than the server is what holds."""

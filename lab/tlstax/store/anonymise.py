@@ -29,6 +29,7 @@ from tlstax.records.window import Load, LoadPart, LockSite, ProcessUse, Together
 from tlstax.study import design, factors, level_names, published, workloads
 from tlstax.study.files import built_in_studies
 from tlstax.study.outcomes import OUTCOMES
+from tlstax.study.product import ProductName
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import user_defined
 
@@ -229,7 +230,13 @@ _NO_FRAME = StackFrame(UNKNOWN, "left-out")
 @cache
 def _built_in_words() -> frozenset[str]:
     """All that the statements of built-in workloads are made of, and the parameters that are put in."""
-    made = [workloads.built_in(name, table, 10) for name in level_names.WORKLOADS for table in _TABLES]
+    products = get_args(ProductName)
+    made = [
+        workloads.built_in(name, table, 10, product)
+        for name in level_names.WORKLOADS
+        for table in _TABLES
+        for product in products
+    ]
     statements = [own for one in made for part in one.transactions for own in part.statements]
     words = {word for own in statements for word in re.findall(r"\w+", own.sql)}
     names = {name for one in made for part in one.transactions for name in part.parameters}
@@ -410,7 +417,7 @@ def _study_fields(names: _Names) -> Fields:
         user_defined.UserStatement: {"sql": _sql, "parameters": Texts(out)},
         ServerAbilities: {
             "tls_versions": texts.TLS_VERSION,
-            "account_plugins": form("caching_sha2_password|mysql_native_password"),
+            "account_plugins": form("|".join((*level_names.AUTH_PLUGINS, *level_names.POSTGRESQL_AUTH))),
             "compressions": form("off|zlib|zstd"),
         },
     }
@@ -450,8 +457,10 @@ def _job_fields(names: _Names) -> Fields:
             "reset": _sql,
             "source_addresses": texts.loopback,
             "attributes": Texts(
-                form("program_name|_client_version"),
-                lambda text: texts.version(text) if text != "tlstax" else text,
+                form("program_name|_client_version|application_name"),
+                lambda text: " ".join(
+                    part if part == "tlstax" else texts.version(part) for part in text.split(" ")
+                ),
             ),
         },
         DriverTerms: {
@@ -481,7 +490,10 @@ def _client_fields() -> Fields:
         tls.Handshakes: handshake,
         Counts: {
             "authentications": Texts(
-                form(r"fast|full_tls|full_rsa|full_socket|native|sha256|ed25519|empty|parsec")
+                form(
+                    r"fast|full_tls|full_rsa|full_socket|native|sha256|ed25519|empty|parsec|"
+                    r"none|password|md5|scram-sha-256(?:-plus)?"
+                )
             )
         },
         Done: {
@@ -549,6 +561,20 @@ _PROCESS_COUNTER = re.compile(
 _RECORD = re.compile(r"(?:TLSv1(?:\.[0-3])?|SSLv3) (?:Application Data|Handshake|Alert|Change Cipher Spec)")
 
 
+_REFUSED = re.compile(r"ERR \d{1,5}|ErrorResponse [0-9A-Z]{5}")
+
+
+def _message(text: str) -> str | None:
+    """What a packet or message is, an error with its number or SQLSTATE."""
+    return text if _REFUSED.fullmatch(text) else _plain(text)
+
+
+def _messages(text: str) -> str | None:
+    """The same of several that are one frame."""
+    names = [_message(name) for name in text.split(", ")]
+    return ", ".join(map(str, names)) if all(names) else None
+
+
 def _wire_fields(*, is_ours: bool) -> Fields:
     """With `is_ours` the server and all that it is asked are the laboratory's own, and so are their bytes."""
     return {
@@ -574,11 +600,13 @@ def _wire_fields(*, is_ours: bool) -> Fields:
             "key_shares": texts.groups,
             "server_name": texts.host,
             "signatures": form(r"(?:rsa|ecdsa|ed|mldsa|0x)[0-9a-z_]{2,24}"),
+            "protocols": form("postgresql"),
         },
         capture.TlsSeen: {"version": texts.TLS_VERSION, "cipher": texts.cipher, "group": texts.groups},
+        capture.Conversation: {"login": _message},
         capture.StatementSeen: {"command": _plain, "text": _sql},
         capture.Frame: {
-            "what": lambda text: text if _RECORD.fullmatch(text) else _plain(text),
+            "what": lambda text: text if _RECORD.fullmatch(text) else _messages(text),
             "hex": form(r"[0-9a-f]*") if is_ours else out,
         },
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tlstax.contract import Sequence, Statement, Transaction, Workload
 from tlstax.study import workloads
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import TABLES, Shape
 from tlstax.study.workloads.user_defined import UserWorkload, as_workload, names_table
 
@@ -22,23 +23,27 @@ Own = Mapping[str, UserWorkload]
 
 @dataclass(frozen=True, eq=False)
 class CaseWorkload:
-    """The workload of this name, sent as the level `protocol` has it; `own` where it is one of the user's."""
+    """The workload of this name, sent as the level `protocol` has it; `own` where it is one of the user's.
+
+    Its statements are those that the product understands.
+    """
 
     name: str
     protocol: str
     own: UserWorkload | None
+    product: ProductName = DEFAULT
 
     @classmethod
-    def of(cls, case: CaseLevels, own: Own) -> CaseWorkload:
-        """The case's, where these are the user's own."""
-        return cls(case.workload, case.protocol, own.get(case.workload))
+    def of(cls, case: CaseLevels, own: Own, product: ProductName = DEFAULT) -> CaseWorkload:
+        """The case's at this product, where these are the user's own."""
+        return cls(case.workload, case.protocol, own.get(case.workload), product)
 
     def over(self, tables: Mapping[Shape, str], rows: int) -> Workload:
         """The workload over `tables` (names by shape) of `rows` rows each, as a job has it."""
         table = tables[self.table]
         if self.own is not None:
             return _over_protocol(as_workload(self.own, table, rows), self.protocol)
-        return _over_protocol(workloads.built_in(self.name, table, rows), self.protocol)
+        return _over_protocol(workloads.built_in(self.name, table, rows, self.product), self.protocol)
 
     @cached_property
     def _sample(self) -> Workload:

@@ -20,6 +20,7 @@ from tlstax.study.level_names import (
     UNIX_SOCKET,
     Level,
 )
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.server_abilities import ServerAbilities
 from tlstax.study.workloads import Rows, by_numbers
 from tlstax.study.workloads.user_defined import is_one_sequence
@@ -38,13 +39,19 @@ class Wanted:
     """A case that a client is to measure, with its workload.
 
     `schedule` is when operations start; `server` is what the case's server can do, None where that is not
-    known.
+    known; `product` is which it is.
     """
 
     case: CaseLevels
     workload: CaseWorkload
     schedule: Schedule = field(default_factory=ClosedLoop)
     server: ServerAbilities | None = None
+    product: ProductName = DEFAULT
+
+    @property
+    def is_of_postgresql(self) -> bool:
+        """Whether the case's server is a PostgreSQL."""
+        return self.product == "postgresql"
 
 
 def _not_known(version: str) -> bool | None:  # noqa: ARG001
@@ -88,6 +95,8 @@ class ClientKind:
 
     def why_not(self, wanted: Wanted) -> str:
         """Why it cannot measure the case; empty where it can."""
+        if wanted.is_of_postgresql and self.name != ENGINE:
+            return f"{self.name} does not speak PostgreSQL's protocol"
         return next((f"{self.name} {words}" for beyond, words in self.limits(wanted) if beyond), "")
 
 

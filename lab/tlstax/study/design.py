@@ -15,8 +15,9 @@ from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
 from tlstax.study.factors import CaseLevels, Choice, why_not, within
 from tlstax.study.level_names import Level, Levels
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
-from tlstax.study.server_abilities import CATALOGUED, ServerAbilities
+from tlstax.study.server_abilities import ServerAbilities, abilities_named
 from tlstax.study.workloads.user_defined import UserWorkload
 from tlstax.support.text import closest
 
@@ -246,20 +247,28 @@ class Study(Frozen):
 
     def wanted(self, case: CaseLevels) -> Wanted:
         """The case as a client is asked to measure it."""
-        return Wanted(case, self.workload_of(case), self.schedule, self.abilities_of(case.server))
+        abilities, product = self.abilities_of(case.server), self.product_at(case.server)
+        return Wanted(case, self.workload_of(case), self.schedule, abilities, product)
 
     def workload_of(self, case: CaseLevels) -> CaseWorkload:
         """The case's workload: one of ours, or of the user's own. Cases that have the same share it."""
-        known, chosen = self._case_workloads, (case.workload, case.protocol)
-        return known.get(chosen) or known.setdefault(chosen, CaseWorkload.of(case, self.workloads))
+        product = self.product_at(case.server)
+        known, chosen = self._case_workloads, (case.workload, case.protocol, product)
+        made = known.get(chosen)
+        return made or known.setdefault(chosen, CaseWorkload.of(case, self.workloads, product))
 
     @cached_property
-    def _case_workloads(self) -> dict[tuple[str, str], CaseWorkload]:
+    def _case_workloads(self) -> dict[tuple[str, str, str], CaseWorkload]:
         return {}
 
     def abilities_of(self, server: str | None) -> ServerAbilities | None:
         """What the server of this name can do; None where that is not known."""
-        return self.servers.get(server) or CATALOGUED.get(server) if server else None
+        return self.servers.get(server) or abilities_named(server) if server else None
+
+    def product_at(self, server: str | None) -> ProductName:
+        """Which product the server of this name is: the default server's where nothing is known of it."""
+        abilities = self.abilities_of(server)
+        return DEFAULT if abilities is None else abilities.product
 
     def is_baseline(self, levels: Levels) -> bool:
         """Whether this combination is what its neighbours are compared with."""

@@ -6,50 +6,98 @@ level that it has of the factor, and nothing where it can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tlstax.contract import OpenLoop
 from tlstax.study.client_kinds import Wanted, kind_of
 from tlstax.study.level_names import (
     AUTH_PLUGINS,
     BURN,
+    CERT,
+    CLEAR_PASSWORD,
     DEFAULT_AUTH,
     DIRECT,
+    DIRECT_TLS,
     EACH,
     ENGINE,
     HYBRIDS,
     LEFT_TO_THE_DRIVER,
     MLDSA,
     NO_BURN,
+    POSTGRESQL_AUTH,
+    SCRAM_PLUS,
     UNIX_SOCKET,
 )
+from tlstax.study.product import ProductName
 from tlstax.study.tls_levels import BEGINS_TLS, ENDS_TLS
 from tlstax.study.workloads import Rows, by_numbers
 
-BEFORE_1_3 = frozenset({"1.0", "1.1", "1.2"})
+BEFORE_1_2 = frozenset({"1.0", "1.1"})
+BEFORE_1_3 = BEFORE_1_2 | {"1.2"}
+
+
+_NAMES: Mapping[ProductName, str] = {"mysql": "MySQL", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}
 
 
 def of_auth(wanted: Wanted) -> str:
-    """A server without such accounts."""
+    """A server without such accounts, or a case in which none of them can prove itself."""
     case, server = wanted.case, wanted.server
-    if server is not None and case.auth in AUTH_PLUGINS and case.auth not in server.account_plugins:
+    if case.auth == DEFAULT_AUTH:
+        return ""
+    if server is not None and case.auth not in server.account_plugins:
         return f"{case.server} has no accounts with {case.auth}"
-    return ""
+    if case.auth not in (POSTGRESQL_AUTH if wanted.is_of_postgresql else AUTH_PLUGINS):
+        return f"{_NAMES[wanted.product]} has no accounts with {case.auth}"
+    limits = (
+        (
+            case.auth == SCRAM_PLUS and not case.is_encrypted,
+            "binds the login to the TLS channel, and with tls = off there is none",
+        ),
+        (
+            case.auth == CLEAR_PASSWORD and not case.is_encrypted,
+            "sends the password as it is, and with tls = off anybody can read it",
+        ),
+        (
+            case.auth == CERT and not case.proves_client,
+            "is by the client's certificate: it needs TLS, and client_certificate = on",
+        ),
+    )
+    return next((f"auth = {case.auth} {words}" for beyond, words in limits if beyond), "")
 
 
 def of_compression(wanted: Wanted) -> str:
     """A server that does not compress so."""
     case, server = wanted.case, wanted.server
+    if wanted.is_of_postgresql and case.is_compressed:
+        return "PostgreSQL's protocol has no compression"
     if server is not None and case.compression not in server.compressions:
         return f"{case.server} does not compress by {case.compression}"
     return ""
 
 
 def of_tls(wanted: Wanted) -> str:
-    """A client that must be told how to encrypt."""
-    kind, tls = kind_of(wanted.case.client), wanted.case.tls
+    """A client that must be told how to encrypt, or a server that cannot do it so."""
+    kind, tls, server = kind_of(wanted.case.client), wanted.case.tls, wanted.server
+    if tls == DIRECT_TLS and not wanted.is_of_postgresql:
+        return f"{_NAMES[wanted.product]} begins in the clear: TLS cannot begin at once (tls = {tls})"
+    if tls == DIRECT_TLS and server is not None and not server.direct_tls:
+        return f"{wanted.case.server} cannot begin TLS at once (tls = {tls}): PostgreSQL does from 17 on"
+    if wanted.is_of_postgresql and server is not None and tls in BEFORE_1_2 - set(server.tls_versions):
+        return f"{wanted.case.server} accepts TLS from 1.2 on (ssl_min_protocol_version)"
     if tls in LEFT_TO_THE_DRIVER and not kind.is_driver:
         return f"{kind.name} is not a driver: it must be told how to encrypt, and tls = {tls} does not"
+    return ""
+
+
+def of_resumption(wanted: Wanted) -> str:
+    """A server of which no session can be taken up again.
+
+    PostgreSQL turns off tickets and the cache of sessions: `SSL_CTX_set_options(context, SSL_OP_NO_TICKET)`,
+    `SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF)`, and in newer releases
+    `SSL_CTX_set_num_tickets(context, 0)` (be_tls_init in src/backend/libpq/be-secure-openssl.c).
+    """
+    if wanted.is_of_postgresql and wanted.case.resumes:
+        return "PostgreSQL resumes no TLS session: its server issues no tickets and keeps no sessions"
     return ""
 
 
@@ -115,6 +163,9 @@ def _of_storm(wanted: Wanted) -> str:
 _NO_SUCH_GROUP = frozenset({"X25519", "X25519MLKEM768"})
 """MySQL Router accepts only P-256, P-384 and P-521, as the servers of its era do."""
 
+ROUTER = "router-"
+"""How the names of MySQL Router's paths begin."""
+
 _OLD_CIPHERS = frozenset({"AES256-SHA", "DHE-RSA-AES256-SHA"})
 """Cipher suites that MySQL Router does not take: by SHA-1, without forward secrecy."""
 
@@ -130,6 +181,11 @@ def _of_path(wanted: Wanted) -> Iterable[tuple[bool, str]]:
     case, server = wanted.case, wanted.server
     ends, begins = case.path in ENDS_TLS, case.path in BEGINS_TLS
     yield case.path == UNIX_SOCKET and case.distance.is_any, "does not reach over a distance"
+    yield (
+        case.path == UNIX_SOCKET and wanted.is_of_postgresql and case.is_encrypted,
+        "has no TLS at PostgreSQL, which offers it over TCP alone",
+    )
+    yield case.path.startswith(ROUTER) and wanted.is_of_postgresql, "is MySQL's, and leads to no PostgreSQL"
     yield ends and not case.is_encrypted, "ends the TLS of the client, and with tls = off there is none"
     yield (
         case.path == "router-encrypt" and case.is_encrypted,
@@ -182,7 +238,7 @@ def of_client_certificate(wanted: Wanted) -> str:
     case = wanted.case
     if not case.proves_client:
         return ""
-    if case.auth != DEFAULT_AUTH:
+    if case.auth not in {DEFAULT_AUTH, CERT}:
         return "the account that asks for a client certificate has the server's default plugin"
     if case.path in ENDS_TLS:
         return f"{case.path} ends the TLS of the client, so the server never sees its certificate"

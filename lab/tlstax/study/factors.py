@@ -32,6 +32,7 @@ from tlstax.study.level_names import (
     DEFAULT_AUTH,
     DEFAULT_CERTIFICATE,
     DIRECT,
+    DIRECT_TLS,
     DURABILITY,
     ENGINE,
     FAULTS,
@@ -44,6 +45,7 @@ from tlstax.study.level_names import (
     OWN,
     PATHS,
     POINT_SELECT,
+    POSTGRESQL_AUTH,
     RECONNECTING,
     REQUIRED,
     SHARED,
@@ -146,7 +148,7 @@ class CaseLevels(Mapping[str, Level]):
         "off",
         "connection",
         f"the TLS version, or no TLS at all; {UNSET} says nothing to a driver, {REQUIRED} nothing else",
-        levels=("off", "1.0", "1.1", "1.2", "1.3", "default", *LEFT_TO_THE_DRIVER),
+        levels=("off", "1.0", "1.1", "1.2", "1.3", DIRECT_TLS, "default", *LEFT_TO_THE_DRIVER),
         has_option=True,
         lacks=exclusions.of_tls,
         tls=job_parts.of_tls,
@@ -157,6 +159,7 @@ class CaseLevels(Mapping[str, Level]):
         "connection",
         "does a new connection resume an earlier TLS session?",
         levels=("off", "on"),
+        lacks=exclusions.of_resumption,
         tls=job_parts.of_resumption,
         check="treatment.resumption",
     )
@@ -309,8 +312,8 @@ class CaseLevels(Mapping[str, Level]):
     auth: str = _factor(
         DEFAULT_AUTH,
         "connection",
-        "the plugin by which the client's account is proved",
-        levels=(DEFAULT_AUTH, *AUTH_PLUGINS),
+        "the plugin or method by which the client's account is proved",
+        levels=(DEFAULT_AUTH, *AUTH_PLUGINS, *POSTGRESQL_AUTH),
         words=lambda level: "" if level == DEFAULT_AUTH else f"by {level}",
         lacks=exclusions.of_auth,
         job=job_parts.of_auth,
@@ -422,6 +425,7 @@ class CaseLevels(Mapping[str, Level]):
         form="specimen",
         named="where varied",
         has_option=True,
+        job=job_parts.of_server,
         check="identity.answering",
     )
     configuration: str = _factor(
@@ -665,7 +669,8 @@ _LACKS: dict[str, Callable[[Wanted], str]] = {"options": exclusions.of_options} 
 }
 
 _TOLD_FIRST = (
-    *("auth", "compression", "tls", "options", "batch", "slice_ms", "workload", "tls_context", "client"),
+    *("auth", "compression", "tls", "resumption", "options", "batch", "slice_ms", "workload", "tls_context"),
+    "client",
     *("path", "burn", "certificate", "group", "client_certificate"),
 )
 """In which order it is said what a case lacks. What is not here comes after these, as factors do."""

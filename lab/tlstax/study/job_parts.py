@@ -7,11 +7,21 @@ A factor's declaration names its function of these (`factors.py`): from the case
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tlstax.contract import Account, ClosedLoop, Endpoint, Frozen, Schedule, TlsVersion
+from tlstax.contract import (
+    Account,
+    AuthMethod,
+    ClosedLoop,
+    Endpoint,
+    Frozen,
+    PostgreSqlServer,
+    Schedule,
+    TlsVersion,
+)
 from tlstax.study import tls_levels
-from tlstax.study.level_names import EACH, GROUP_LISTS, OWN
+from tlstax.study.level_names import DEFAULT_AUTH, DIRECT_TLS, EACH, GROUP_LISTS, OWN, POSTGRESQL_AUTH
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import Shape
 from tlstax.study.workloads.user_defined import UserWorkload
 
@@ -52,6 +62,7 @@ class ClientProof(Frozen):
 class JobTerms(Frozen):
     """What all jobs of a run on one server have in common.
 
+    `product` is the server's, whose statements and protocol they have.
     `accounts` are those of other levels of `auth` than the server's default.
     `tables` names the table of each shape, `workloads` are the user's own, by name.
     `trust_files` maps the levels of `trust` to files of as many authorities, `client_proof` is what clients
@@ -61,6 +72,7 @@ class JobTerms(Frozen):
     `counts_lingering` where the server was promised how many connections it gets at once.
     """
 
+    product: ProductName = DEFAULT
     endpoint: Endpoint
     addresses: dict[str, Endpoint] = {}
     account: Account
@@ -88,9 +100,29 @@ def of_address(case: CaseLevels, terms: JobTerms) -> Part:
 
 def of_auth(case: CaseLevels, terms: JobTerms) -> Part:
     """Whom it logs in as; with a certificate as the account that demands one."""
-    if case.proves_client:
+    if case.proves_client and case.auth == DEFAULT_AUTH:
         return {"account": _proof(terms).account}
     return {"account": terms.accounts.get(case.auth, terms.account)}
+
+
+_NO_QUESTION: AuthMethod = "none"
+_ASKED: Mapping[str, AuthMethod] = {
+    **{method: method for method in get_args(AuthMethod)},
+    **dict.fromkeys(("trust", "cert"), _NO_QUESTION),
+}
+"""What the server asks for a password by, with each method of its accounts."""
+
+
+def of_server(case: CaseLevels, terms: JobTerms) -> Part:
+    """What PostgreSQL alone is told; jobs for other products have no such part.
+
+    Where no way of logging in is named, whichever the server asks for will do, as with libpq.
+    """
+    if terms.product != "postgresql":
+        return {}
+    named = (_ASKED[case.auth],) if case.auth in POSTGRESQL_AUTH else ()
+    begins: Literal["direct", "request"] = "direct" if case.tls == DIRECT_TLS else "request"
+    return {"server": PostgreSqlServer(ssl_negotiation=begins, require_auth=named)}
 
 
 def of_connections(case: CaseLevels, terms: JobTerms) -> Part:
@@ -150,7 +182,7 @@ def of_client_tls_library(case: CaseLevels, terms: JobTerms) -> Part:
 
 
 def _version(case: CaseLevels) -> TlsVersion | None:
-    return None if case.tls == "default" else case.tls  # type: ignore[return-value]
+    return None if case.tls == "default" else tls_levels.version_of(case.tls)  # type: ignore[return-value]
 
 
 def _proof(terms: JobTerms) -> ClientProof:

@@ -17,6 +17,7 @@ from tlstax.study.client_kinds import client_words, kind_of
 from tlstax.study.design import Case, Study
 from tlstax.study.factors import DISTANCE_FACTORS, FACTORS, CaseLevels, factors_of
 from tlstax.study.level_names import (
+    DIRECT_TLS,
     ENGINE,
     NO_FAULT,
     OPTION,
@@ -30,6 +31,7 @@ from tlstax.study.level_names import (
     planted_words,
     twin_words,
 )
+from tlstax.study.tls_levels import version_of
 from tlstax.support.text import counted, enumerated
 
 CONTROL_MARK: dict[str, Level] = {"control": "yes"}
@@ -335,6 +337,8 @@ def _tls_label(levels: Levels) -> str:
         return "TLS as the driver has it"
     if tls == REQUIRED:
         return "TLS required, the rest as the driver has it"
+    if tls == DIRECT_TLS:
+        return f"TLS {version_of(DIRECT_TLS)} direct"
     version = "TLS as the client chooses" if tls == "default" else f"TLS {tls}"
     return f"{version} resumed" if levels.get("resumption") == "on" else version
 

@@ -75,6 +75,9 @@ HYBRIDS = ("X25519MLKEM768", "SecP256r1MLKEM768")
 GROUP_LISTS = {P256_FIRST: "P-256:X25519:P-384:P-521"}
 """Levels of `group` that are lists, as OpenSSL takes them: the client sends a key share for the first."""
 
+DIRECT_TLS = "1.3-direct"
+"""The level of `tls` that begins TLS 1.3 at once, without asking PostgreSQL for it (SSLRequest)."""
+
 ENGINE = "engine"
 """The level of `client` that is our own load engine."""
 
@@ -113,7 +116,15 @@ the log is on the disk, is with the operating system, or is neither (MySQL refer
 CACHING_SHA2, NATIVE_PASSWORD = "caching_sha2_password", "mysql_native_password"
 DEFAULT_AUTH = "default"
 AUTH_PLUGINS = (CACHING_SHA2, NATIVE_PASSWORD)
-"""Levels of `auth`, beside the server's own default."""
+"""Levels of `auth` at MySQL and MariaDB, beside the server's own default."""
+
+SCRAM, SCRAM_PLUS = "scram-sha-256", "scram-sha-256-plus"
+CERT, CLEAR_PASSWORD = "cert", "password"
+POSTGRESQL_AUTH = (SCRAM, SCRAM_PLUS, "md5", CLEAR_PASSWORD, "trust", CERT)
+"""Levels of `auth` at PostgreSQL, by the names of the methods in pg_hba.conf; the one that ends in "plus" is
+SCRAM bound to the TLS channel (RFC 5802, section 6; `tls-server-end-point` of RFC 5929), the one before it
+SCRAM that is not. What is not named is SCRAM, bound wherever there is TLS, as libpq does by default
+(`channel_binding=prefer`)."""
 
 DIRECT, UNIX_SOCKET = "direct", "unix-socket"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-ProductName = Literal["mysql", "mariadb"]
+ProductName = Literal["mysql", "mariadb", "postgresql"]
 """The products that are told apart. Forks of MySQL (Percona Server) say the version that they come from."""
 
 Release = tuple[int, int, int]
@@ -14,13 +14,29 @@ Release = tuple[int, int, int]
 FIRST: Release = (0, 0, 0)
 """Before any release: of a version without numbers."""
 
+DEFAULT: ProductName = "mysql"
+"""The product of the server that is measured where none is named."""
+
+_POSTGRESQL = re.compile(r".*PostgreSQL|[1-9][0-9](?:\.[0-9]+)?(?![0-9.])")
+"""SELECT version() answers "PostgreSQL 18.1 on …", --version "postgres (PostgreSQL) 18.1"; `server_version`
+is "18.1" or "18.1 (Debian 18.1-1)": since 10 a version of PostgreSQL's has two numbers, and one before its
+release ("19devel"; PostgreSQL documentation, "Versioning Policy"). MySQL's and MariaDB's have three."""
+
 
 def product_of(version: str) -> ProductName:
-    """The product, by what SELECT VERSION() or --version answers: MariaDB's contains its name."""
-    return "mariadb" if "mariadb" in version.lower() else "mysql"
+    """The product, by what a server answers or --version prints: MariaDB's has its name in it."""
+    if "mariadb" in version.lower():
+        return "mariadb"
+    return "postgresql" if _POSTGRESQL.match(version) else "mysql"
 
 
 def release_of(version: str) -> Release:
-    """Its numbers: (10, 5, 29) for "5.5.5-10.5.29-MariaDB", which old clients are told. FIRST for none."""
+    """Its numbers: (10, 5, 29) for "5.5.5-10.5.29-MariaDB", which old clients are told. FIRST for none.
+
+    Of PostgreSQL, which has two numbers, the last is 0: (18, 1, 0).
+    """
+    if product_of(version) == "postgresql":
+        two = re.search(r"(\d+)(?:\.(\d+))?", version)
+        return FIRST if two is None else (int(two[1]), int(two[2] or 0), 0)
     numbers = re.search(r"(\d+)\.(\d+)\.(\d+)", version.removeprefix("5.5.5-"))
     return FIRST if numbers is None else (int(numbers[1]), int(numbers[2]), int(numbers[3]))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from tlstax.contract import Frozen
-from tlstax.study.level_names import CACHING_SHA2, COMPRESSIONS, NATIVE_PASSWORD
+from tlstax.study.level_names import CACHING_SHA2, COMPRESSIONS, NATIVE_PASSWORD, POSTGRESQL_AUTH
+from tlstax.study.product import DEFAULT, ProductName
 
 
 class ServerAbilities(Frozen):
     """The TLS versions that a server negotiates ("1.2"), and the plugins by which its accounts are proved.
 
     `compressions` are the levels of `compression` that it agrees on; where nobody asked, it may have all.
+    `direct_tls` is whether TLS may begin at once, without the client's question (PostgreSQL's SSLRequest).
     """
 
+    product: ProductName = Field(default=DEFAULT, exclude_if=lambda product: product == DEFAULT)
     tls_versions: tuple[str, ...]
     account_plugins: tuple[str, ...]
     compressions: tuple[str, ...] = COMPRESSIONS
+    direct_tls: bool = Field(default=False, exclude_if=lambda direct: not direct)
 
     @property
     def has_modern_tls(self) -> bool:
@@ -29,8 +36,23 @@ _MYSQL_5 = ServerAbilities(tls_versions=("1.0",), account_plugins=(NATIVE_PASSWO
 _MYSQL_8_0 = ServerAbilities(tls_versions=("1.2", "1.3"), account_plugins=(CACHING_SHA2, NATIVE_PASSWORD))
 _MYSQL_9 = ServerAbilities(tls_versions=("1.2", "1.3"), account_plugins=(CACHING_SHA2,))
 _MARIADB = ServerAbilities(
-    tls_versions=("1.2", "1.3"), account_plugins=(NATIVE_PASSWORD,), compressions=_ZLIB
+    product="mariadb", tls_versions=("1.2", "1.3"), account_plugins=(NATIVE_PASSWORD,), compressions=_ZLIB
 )
+
+
+def of_postgresql(major: int) -> ServerAbilities:
+    """A PostgreSQL of this major version (10 or later), over an OpenSSL that has TLS 1.3.
+
+    TLS begins at once from 17 on (release notes of PostgreSQL 17, E.1.3.3, `sslnegotiation`).
+    """
+    return ServerAbilities(
+        product="postgresql",
+        tls_versions=("1.2", "1.3"),
+        account_plugins=POSTGRESQL_AUTH,
+        compressions=("off",),
+        direct_tls=major >= 17,
+    )
+
 
 CATALOGUED: Mapping[str, ServerAbilities] = {
     "mysql-9.7": _MYSQL_9,
@@ -47,3 +69,12 @@ CATALOGUED: Mapping[str, ServerAbilities] = {
     "mariadb-10.1-yassl": _MARIADB.model_copy(update={"tls_versions": ("1.0", "1.1")}),
 }
 """The servers that can be fetched, so that a study of them can be planned before they are here."""
+
+
+_POSTGRESQL_NAME = re.compile(r"postgresql-([1-9][0-9])(?:-[a-z0-9.]+)?")
+
+
+def abilities_named(server: str) -> ServerAbilities | None:
+    """What the server that can be fetched under this name can do; None for another name."""
+    major = _POSTGRESQL_NAME.fullmatch(server)
+    return CATALOGUED.get(server) or (of_postgresql(int(major[1])) if major else None)

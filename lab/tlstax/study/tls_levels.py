@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tlstax.contract import TlsVersion
-from tlstax.study.level_names import DEFAULT_CERTIFICATE, DIRECT, GROUPS, UNSET
+from tlstax.study.level_names import DEFAULT_CERTIFICATE, DIRECT, DIRECT_TLS, GROUPS, UNSET
 
 if TYPE_CHECKING:
     from tlstax.study.factors import CaseLevels
+
+
+def version_of(tls: str) -> str:
+    """The TLS version of a level of `tls`; one that names none stands for itself."""
+    return "1.3" if tls == DIRECT_TLS else tls
 
 
 KEY_GROUPS = (

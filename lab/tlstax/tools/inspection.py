@@ -20,8 +20,7 @@ from tlstax.external import connection as external_connection
 from tlstax.external import failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake, shown, trusted_authorities
-from tlstax.mysql import answers, server_facts, server_tls, use_counters
-from tlstax.mysql.database import Database, SqlError
+from tlstax.mysql import server_facts, server_tls, use_counters
 from tlstax.plan.elsewhere import Promise
 from tlstax.results.inspection import (
     KEPT_BACK,
@@ -34,6 +33,8 @@ from tlstax.results.inspection import (
     Program,
     ServerWord,
 )
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import Interrupted, MachineFault, TlstaxError
 from tlstax.support.text import counted
 from tlstax.tools import tls_probe
@@ -332,7 +333,7 @@ def _asked(  # noqa: PLR0913 (what is known already)
     refused: str = "",
 ) -> Own:
     with closing(connected) as database:
-        channel = getattr(database, "_sock", None)
+        channel = database.channel
         try:
             return Own(
                 word=word(database),
@@ -355,7 +356,7 @@ def word(database: Database) -> ServerWord:
         tls_library=server_tls.facts(database).library_version,
         account_plugin=getattr(database, "account_plugin", "") or None,
         requires_tls=server_facts.requires_tls(database),
-        account_is_encrypted=isinstance(getattr(database, "_sock", None), ssl.SSLSocket),
+        account_is_encrypted=isinstance(database.channel, ssl.SSLSocket),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from tlstax.clients.engine import engine_command
@@ -20,6 +20,7 @@ from tlstax.contract import (
     TlsView,
     Workload,
 )
+from tlstax.contract.server import MySqlServer, PostgreSqlServer, Server
 from tlstax.mysql.session import ASKS_NOTHING
 from tlstax.results.inspection import Asked, ConnectPhase, Topic
 from tlstax.stats import histograms
@@ -44,6 +45,12 @@ OWN_CONNECTIONS = 1
 """The laboratory's own, by which it reads what the server says of itself."""
 
 
+MYSQL: Server = MySqlServer()
+
+LEAST_SAID = {"mysql": ASKS_NOTHING, "postgresql": ";"}
+"""The least that can be said to a server, by its kind in the contract; PostgreSQL takes an empty query."""
+
+
 @dataclass(frozen=True)
 class Question:
     """One thing to ask for, and with which options; `connections` is how many it takes."""
@@ -52,31 +59,40 @@ class Question:
     name: str
     tls: TlsOn
     connections: int = 1
+    server: Server = MYSQL
 
     def words(self) -> str:
         """What is asked for, for whoever watches."""
         return f"resumption of {self.name}" if self.topic == "resumption" else self.name
 
 
-def questions(client: TlsOn, old: TlsOn | None = None) -> tuple[Question, ...]:
-    """All of them, what clients left to themselves get first.
+def questions(client: TlsOn, old: TlsOn | None = None, server: Server = MYSQL) -> tuple[Question, ...]:
+    """All of them that there are for this kind of server, what clients left to themselves get first.
 
     `client` has what every handshake has: whom to verify and what to show. `old` has what else a server needs
     that agrees to nothing of today's: ciphers at a lower security level, and the curve of its key. Resumption
-    takes two connections, one to get a session and one to resume it.
+    takes two connections, one to get a session and one to resume it; PostgreSQL has none, and is asked to
+    begin TLS at once instead.
     """
     base = old or client
-    return (
+    common = (
         Question("default", "a client left to itself", client),
         *(Question("version", f"TLS {version}", _version(base, version)) for version in VERSIONS),
         *(Question("suite", name, _suite(base, name)) for name in SUITES),
         *(Question("suite", name, _family(base, words)) for name, words in FAMILIES.items()),
         *(Question("group", name, _group(base, name)) for name in KEY_GROUPS),
-        *(
-            Question("resumption", f"TLS {version}", _resuming(base, version), connections=2)
-            for version in VERSIONS[-2:]
-        ),
     )
+    if isinstance(server, PostgreSqlServer):
+        direct = server.model_copy(update={"ssl_negotiation": "direct"})
+        return (
+            *(replace(question, server=server) for question in common),
+            Question("direct", "direct TLS", client, server=direct),
+        )
+    resumption = (
+        Question("resumption", f"TLS {version}", _resuming(base, version), connections=2)
+        for version in VERSIONS[-2:]
+    )
+    return (*common, *resumption)
 
 
 def connections(asked: Sequence[Question]) -> int:
@@ -139,7 +155,9 @@ def ask(question: Question, endpoint: Endpoint, account: Account) -> Asked:
     """
     named = Asked(topic=question.topic, name=question.name)
     try:
-        with LoadClient(engine_command(), least_job(question.tls, endpoint, account)) as client:
+        with LoadClient(
+            engine_command(), least_job(question.tls, endpoint, account, question.server)
+        ) as client:
             ready = client.wait_ready(WITHIN_S)
             # A client that is done says goodbye, one that is only hung up on does not (Aborted_clients).
             client.go()
@@ -176,7 +194,9 @@ def _seen(ready: Ready) -> TlsView | None:
     return (resumed or views or [None])[0]
 
 
-def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | None = None) -> Job:
+def least_job(
+    tls: TlsOn, endpoint: Endpoint, account: Account, server: Server, connects: int | None = None
+) -> Job:
     """The least that there is to do: the client connects, asks what was negotiated, and says one thing.
 
     With `connects` it says so many, each on a connection of its own, which the server has closed before the
@@ -184,9 +204,12 @@ def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | 
     """
     return Job(
         endpoint=endpoint,
+        server=server,
         account=account,
         tls=tls,
-        workload=Workload(reconnect=connects is not None, statements=(Statement(sql=ASKS_NOTHING),)),
+        workload=Workload(
+            reconnect=connects is not None, statements=(Statement(sql=LEAST_SAID[server.kind]),)
+        ),
         connections=1,
         warmup_s=0.0,
         duration_s=WITHIN_S,
@@ -197,9 +220,11 @@ def least_job(tls: TlsOn, endpoint: Endpoint, account: Account, connects: int | 
     )
 
 
-def connect_cost(tls: TlsOn, endpoint: Endpoint, account: Account) -> tuple[ConnectPhase, ...]:
+def connect_cost(
+    tls: TlsOn, endpoint: Endpoint, account: Account, server: Server = MYSQL
+) -> tuple[ConnectPhase, ...]:
     """Make `CONNECTS` connects, one after another. Raises MachineFault where that fails."""
-    job = least_job(tls, endpoint, account, CONNECTS)
+    job = least_job(tls, endpoint, account, server, CONNECTS)
     try:
         with LoadClient(engine_command(), job) as client:
             client.wait_ready(WITHIN_S)

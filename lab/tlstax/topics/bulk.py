@@ -305,8 +305,8 @@ def sentences(_: Run, shown: Sequence[Row]) -> Iterator[str]:
 
 FURTHER = "each further\nMiB"
 READING = (
-    "Of the values alone, without MySQL's or TLS's own bytes; geometric means over blocks. Each further MiB: "
-    "from the smallest size to the largest, without what a statement costs by itself."
+    "Of the values alone, without the protocol's or TLS's own bytes; geometric means over blocks. Each "
+    "further MiB: from the smallest size to the largest, without what a statement costs by itself."
 )
 INTERVALS = "In brackets: the {confidence} interval."
 WIRE_TITLE = "bytes on the wire for each byte of values: {}"

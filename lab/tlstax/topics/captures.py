@@ -11,7 +11,7 @@ from itertools import groupby
 
 from tlstax.plan.order import captures as planned
 from tlstax.plan.order import cases
-from tlstax.records.capture import Capture, Conversation, Frame, TlsSeen
+from tlstax.records.capture import Capture, Conversation, Frame, Spoken, TlsSeen
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.results.document import FirstBytes, RunDocument
 from tlstax.results.rows import More, Row, RowSet, Told, by_case
@@ -36,6 +36,9 @@ OPERATIONS = "operations"
 VERSIONS, CIPHERS, KEY_GROUPS = "tls_versions", "ciphers", "key_groups"
 AGREED = {VERSIONS: "version", CIPHERS: "cipher", KEY_GROUPS: "group"}
 """What a handshake agrees on, and the record's field of it."""
+
+PROTOCOLS: Mapping[Spoken | None, str] = {"mysql": "MySQL's", "postgresql": "PostgreSQL's", None: "MySQL's"}
+"""Whose protocol it is; runs of before tapped MySQL and MariaDB alone."""
 
 MOST_FRAMES = 8
 """The most frames of a kind that are shown; the export has all that were kept."""
@@ -184,6 +187,8 @@ def _first_bytes(record: TrialRecord, capture: Capture, study: Study) -> FirstBy
         case=dict(levels),
         label=f"{name} ({group})" if group else name,
         offered=handshakes[0].hello if handshakes else None,
+        is_direct=shown is not None and shown.is_direct,
+        login=shown.login if shown and shown.spoken == "postgresql" else (),
         statements=shown.statements[:MOST_STATEMENTS] if shown else (),
         after_login=after_login,
         in_window=in_window,
@@ -202,7 +207,8 @@ def _says(capture: Capture, frames: Sequence[Frame]) -> str:
         return f"these are {frames[0].what} records: nothing can be read"
     if frames[0].what == "compressed packet":
         return "these bytes are compressed and not encrypted: whoever inflates them can read all of it"
-    return "these bytes are MySQL's protocol in the clear: statements and rows can be read"
+    spoken = next((one.spoken for one in capture.conversations if one.spoken), None)
+    return f"these bytes are {PROTOCOLS[spoken]} protocol in the clear: statements and rows can be read"
 
 
 def sentences(run: Run, _: Sequence[Row]) -> Iterator[str]:
@@ -295,11 +301,16 @@ def _facts(case: FirstBytes, told: Told) -> Iterator[str]:
         name = f"; server name {hello.server_name}" if hello.server_name else "; no server name"
         suites = f"{counted(len(hello.cipher_suites), 'cipher suite')}: {', '.join(hello.cipher_suites)}"
         groups = f"groups {', '.join(hello.groups) or 'unnamed'}{shares}"
-        yield f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}"
+        within = f"; to speak {', '.join(hello.protocols)} within (ALPN)" if hello.protocols else ""
+        yield f"The client offered {', '.join(hello.versions)}; {suites}; {groups}{name}{within}"
+    if case.is_direct:
+        yield "TLS was begun at once, without a question to the server"
     numbers = {row.outcome: row.value for row in told.rows if row.case == case.case}
     if numbers.get(RETRIED):
         asked = f"{numbers[RETRIED]:.0f} of {numbers[HANDSHAKES]:.0f}"
         yield f"The server asked for a second ClientHello in {asked} handshakes"
+    if case.login:
+        yield f"Read until the login's end: {', '.join(case.login)}"
     read = groupby(f"{seen.command} {seen.text}".strip() for seen in case.statements)
     words = [(statement, len(list(times))) for statement, times in read]
     if words:

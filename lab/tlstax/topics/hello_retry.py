@@ -44,6 +44,7 @@ from tlstax.study.level_names import (
     VARIANT_WORDS,
     offered_words,
 )
+from tlstax.study.product import product_of
 from tlstax.study.tls_levels import group_name
 from tlstax.support.grouping import grouped
 from tlstax.support.text import enumerated, with_commas
@@ -85,7 +86,8 @@ COSTS = {
 
 GROUP, FAULT = "group", "fault"
 REMEDIES = (P256_FIRST, "P-256")
-"""Levels of `group` whose key share every server of the MySQL family takes that knows TLS 1.3."""
+"""Levels of `group` whose key share servers take that know TLS 1.3: the MySQL family's all, and PostgreSQL as
+it comes."""
 
 HANDSHAKE = "tls_handshake"
 
@@ -230,7 +232,7 @@ def _server(record: TrialRecord) -> str:
     levels = record.trial.case.levels
     named = levels.server or (record.claim.name if record.claim is not None else None)
     if named is None:
-        return f"the server ({record.server.version})" if record.server is not None else "the server"
+        return f"{UNNAMED}{record.server.version})" if record.server is not None else "the server"
     known = {name: levels[name] for name in ("tls_library", FAULT) if name in levels}
     return CaseLevels.of({"server": named, **known}).server_choice.words()
 
@@ -379,13 +381,35 @@ def remedy(shown: Sequence[Row]) -> tuple[str, ...]:
     first = Counter(row.word(AGREED) for row in retried).most_common(1)[0][0]
     others = [group for group in GROUP_LISTS[P256_FIRST].split(":") if group != first]
     groups = ":".join([first, *others])
-    return (
+    offering = (
         f"offer {first} first, and the client's key share is one that the server takes: in the client's "
         f"openssl.cnf `Groups = {groups}` in the section that `system_default` names, or "
-        f'`SSL_CTX_set1_groups_list(context, "{groups}")` in a program of your own',
-        "MySQL's own clients have no option for groups, but read openssl.cnf, and the environment variable "
-        "OPENSSL_CONF names another one for them; the server names its groups itself, whatever its file says",
+        f'`SSL_CTX_set1_groups_list(context, "{groups}")` in a program of your own'
     )
+    asking = [kind for kind in _of(shown, KIND) if kind.value]
+    servers = {"postgresql" if _is_of_postgresql(kind) else "mysql" for kind in asking}
+    return (offering, *(own for server, own in OF_ITS_CLIENTS.items() if server in servers))
+
+
+def _is_of_postgresql(row: Row) -> bool:
+    """By the server's name, or by its own word for itself where it has none of ours."""
+    name = _name(row)
+    return name.startswith(POSTGRESQL) or product_of(name.removeprefix(UNNAMED)) == "postgresql"
+
+
+POSTGRESQL, UNNAMED = "postgresql-", "the server ("
+OF_ITS_CLIENTS = {
+    "mysql": (
+        "MySQL's own clients have no option for groups, but read openssl.cnf, and the environment variable "
+        "OPENSSL_CONF names another one for them; the server names its groups itself, whatever its file says"
+    ),
+    "postgresql": (
+        "clients over libpq have no option for groups, but read openssl.cnf, and the environment variable "
+        "OPENSSL_CONF names another one for them; or the server takes what they send: from 18 on by "
+        "`ssl_groups = 'X25519:prime256v1'`, its default; before, ssl_ecdh_curve names the only one it takes"
+    ),
+}
+"""What is to be known of the clients and servers of a product, each of its servers being named after it."""
 
 
 def command(shown: Sequence[Row]) -> str:

@@ -53,6 +53,10 @@ READING = (
     f"Counted by the client, not timed. {DIFFERS} marks a mean over connections that differ; bytes are of "
     "TCP payload, sent / received."
 )
+READING_POSTGRESQL = (
+    "PostgreSQL's greeting is its answer to a client that asks for TLS (SSLRequest); plaintext and direct "
+    "TLS have none."
+)
 READING_DISTANCE = (
     "The median connect beside the round trip time (RTT) measured before each trial. Extra is what it "
     "took beyond its counted round trips: work at both ends, and waiting for windows or acknowledgements."
@@ -216,7 +220,7 @@ def sections(told: Told, document: RunDocument) -> Iterator[Section]:
     few = [(CONNECT, _turns(CONNECT)), ("of it TLS", _turns(TLS)), (QUERY, _turns(QUERY))]
     shown = [*(turns if asked else few), ("bytes of\na connect", _bytes(CONNECT))]
     most = None if asked else MOST_ROWS
-    notes = (READING, *_retried(told.rows, document.design))
+    notes = (READING, *_of_postgresql(told.rows), *_retried(told.rows, document.design))
     cases = by_case(told.of(role=COUNTED))
     every, of_bytes = Lines.of(TOPIC.title, turns, cases, *notes), Lines.of(BYTES, size, cases)
     short = Lines.of(TOPIC.title, shown, cases, *notes)
@@ -269,6 +273,12 @@ _COLUMNS_OF_DISTANCE: Columns = (
     ("counted", _turns(CONNECT)),
     ("extra", _away(lambda row: row.number(EXTRA), _ms)),
 )
+
+
+def _of_postgresql(shown: Sequence[Row]) -> Iterator[str]:
+    """What else the phases of a connect mean where a case has such a server."""
+    if any(str(row.case.get("server", "")).startswith("postgresql") for row in shown):
+        yield READING_POSTGRESQL
 
 
 def _retried(shown: Sequence[Row], study: Study) -> Iterator[str]:

@@ -7,6 +7,7 @@ from check_by_check import doubts
 from tlstax.checks import judge
 from tlstax.checks.captured import crossed
 from tlstax.contract import TlsUnset
+from tlstax.contract.server import PostgreSqlServer
 from tlstax.plan.order import cases
 from tlstax.records.capture import Capture
 from tlstax.records.trial import Trial, TrialRecord
@@ -91,3 +92,34 @@ def test_every_handshake_must_have_chosen_the_version() -> None:
     assert doubts(crossed, changed) == [("invalid", "2 of the handshakes on the wire chose TLSv1.2")]
     both = seen(record_of("off"), conversations=(older,))
     assert doubts(crossed, both) == [], "that none may be encrypted is counted, not read off a version"
+
+
+def of_postgres(record: TrialRecord, *, direct: bool = False, **changes: object) -> TrialRecord:
+    """The record of a job for PostgreSQL, and of each connection what is told beside."""
+    assert record.job is not None
+    server = PostgreSqlServer(ssl_negotiation="direct" if direct else "request")
+    told = {"spoken": "postgresql", "is_direct": direct, **changes}
+    conversations = tuple(one.model_copy(update=told) for one in capture_of(record).conversations)
+    job = record.job.model_copy(update={"server": server})
+    return seen(record, conversations=conversations).model_copy(update={"job": job})
+
+
+def test_what_is_spoken_must_be_the_servers_protocol() -> None:
+    assert doubts(crossed, of_postgres(record_of("off"))) == []
+    said = [("invalid", "1 connections spoke the protocol of mysql on the wire")]
+    assert doubts(crossed, of_postgres(record_of("off"), spoken="mysql")) == said
+
+
+def test_tls_must_begin_as_the_job_has_it() -> None:
+    for direct, how in ((True, "after a question to the server"), (False, "at once")):
+        assert doubts(crossed, of_postgres(record_of("1.3"), direct=direct)) == []
+        said = [("invalid", f"1 of the handshakes on the wire were begun {how}")]
+        assert doubts(crossed, of_postgres(record_of("1.3"), direct=direct, is_direct=not direct)) == said
+
+
+def test_nothing_may_come_between_the_yes_to_tls_and_the_clienthello() -> None:
+    ((value, why),) = doubts(crossed, of_postgres(record_of("1.3"), before_hello_bytes=23))
+    assert value == "invalid"
+    assert why.startswith(
+        "the server sent 23 bytes in the clear after it agreed to TLS, before the ClientHello"
+    )

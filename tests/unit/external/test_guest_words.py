@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 
 import pytest
-from pymysql.err import OperationalError
 
 from tlstax.checks.server_errors import SERVER_ERRORS
 from tlstax.external import failures as external_failures
@@ -14,6 +13,7 @@ from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.chain import Handshake
 from tlstax.external.greeting import Greeting
 from tlstax.external.tls import ExternalTls
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 
 MYSQL_GREETING = (
@@ -62,7 +62,7 @@ def test_an_error_packet_is_a_refusal() -> None:
 
 
 def fault_of(code: int, said: str = "as the server says") -> TlstaxError:
-    return external_failures.of_refusal(ACCESS, OperationalError(code, said))
+    return external_failures.of_refusal(ACCESS, SqlError(code, said))
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,15 @@ PURE_MODULES = {
     "run": ("early_abort", "progress"),
     "tools.librarybench": ("costs", "records", "split", "subjects"),
     "support": ("credentials", "errors", "grouping", "installation", "plain_words", "text", "untrusted"),
-    "network.tap": ("commands", "handshake", "listening", "names", "units"),
+    "network.tap": (
+        "clear",
+        "handshake",
+        "listening",
+        "mysql_packets",
+        "names",
+        "postgres_messages",
+        "units",
+    ),
 }
 """What is pure in rooms that act."""
 

@@ -1,4 +1,4 @@
-"""SQL and the library that carries it are in one room, but for what is listed here with its reason."""
+"""SQL and the libraries that carry it are in their rooms, but for what is listed here with its reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATEMENT = re.compile(
 )
 """How the text of a statement begins; `{` stands for what is filled in."""
 
-THE_ROOM = "mysql"
+THE_ROOMS = ("mysql/", "postgres/", "sql/")
 SQL_ELSEWHERE = {
     "store": "SQLite's: it is no server that is asked",
     "cli/completion/names.py": "the store's: to import the store itself takes longer than a key press may",
@@ -33,14 +33,29 @@ SQL_ELSEWHERE = {
     "external/sql_tree.py": "reads what users say; it says nothing itself",
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
-    "specimens/products.py": "carried out by a server's program before it has a socket or takes a login",
+    "specimens/mysql_setup.py": "carried out by a server's program before it has a socket or takes a login",
+    "specimens/postgres_setup.py": "carried out by a server's program that takes no login",
 }
 """Folders and files outside the room in which statements may stand, and why."""
 
-PYMYSQL_ELSEWHERE = {
+LIBRARIES = {"pymysql", "pg8000"}
+LIBRARIES_ELSEWHERE = {
     "external/connection.py": "proves a password to somebody else's server, which only they do",
 }
-"""Folders and files outside the room that may import pymysql, and why."""
+"""Folders and files outside the rooms that may import what carries SQL, and why."""
+
+PRODUCT_ROOMS = ("mysql", "postgres")
+ROOMS_ELSEWHERE = {
+    "products": "chooses the room that answers for a product",
+    "external": "other people's servers: MySQL's and MariaDB's alone as yet",
+    "cli/external_servers.py": "the same",
+    "specimens/products.py": "how a private server of each product is set up",
+    "tools/inspection.py": "an external server's use, in MySQL's words",
+    "tools/tls_probe.py": "asks an external server by MySQL's protocol",
+    "tools/probes/external_memory.py": "an external server",
+    "tools/probes/drivers": "drivers of MySQL and MariaDB, whose logins and log are theirs alone",
+}
+"""Folders and files outside a product's room that may import from it, and why."""
 
 
 def statements(source: str) -> Iterator[str]:
@@ -65,25 +80,37 @@ def text_of(node: ast.AST) -> str | None:
     return None
 
 
-def imports_pymysql(source: str) -> bool:
-    """Whether the module imports pymysql or a part of it, at its top or within a function."""
+def imported(source: str) -> set[str]:
+    """The modules that a module imports, or imports from, at its top or within a function."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    return any(name.partition(".")[0] == "pymysql" for name in names)
+            names |= {f"{node.module}.{name.name}" for name in node.names}
+    return names
+
+
+def imports_library(source: str) -> bool:
+    """Whether the module imports what carries SQL, or a part of it."""
+    return any(name.partition(".")[0] in LIBRARIES for name in imported(source))
+
+
+def imports_product(source: str) -> bool:
+    """Whether the module imports a product's room, or a part of it."""
+    return any(
+        f"{name}.".startswith(f"tlstax.{room}.") for name in imported(source) for room in PRODUCT_ROOMS
+    )
 
 
 def takes_cursor(source: str) -> bool:
-    """Whether the module speaks to a server past the room: a connection's `cursor()`."""
+    """Whether the module speaks to a server past the rooms: a connection's `cursor()`."""
     calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr == "cursor" for call in calls)
 
 
 SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-OUTSIDE = {name: source for name, source in SOURCES.items() if not name.startswith(f"{THE_ROOM}/")}
+OUTSIDE = {name: source for name, source in SOURCES.items() if not name.startswith(THE_ROOMS)}
 
 
 def place_of(name: str, places: dict[str, str]) -> str:
@@ -96,12 +123,30 @@ def test_sql_is_in_its_room_or_listed_with_a_reason() -> None:
     assert found == set(SQL_ELSEWHERE)
 
 
-def test_pymysql_is_imported_in_its_room_or_where_that_is_listed() -> None:
-    found = {place_of(name, PYMYSQL_ELSEWHERE) for name, source in OUTSIDE.items() if imports_pymysql(source)}
-    assert found == set(PYMYSQL_ELSEWHERE)
+def test_what_carries_sql_is_imported_in_its_rooms_or_where_that_is_listed() -> None:
+    found = {
+        place_of(name, LIBRARIES_ELSEWHERE) for name, source in OUTSIDE.items() if imports_library(source)
+    }
+    assert found == set(LIBRARIES_ELSEWHERE)
 
 
-def test_nobody_outside_the_room_takes_a_cursor() -> None:
+def test_a_products_room_is_asked_through_the_product_or_where_that_is_listed() -> None:
+    """What runs, watches and loads a server need not know which product it is."""
+    outside = {name: source for name, source in SOURCES.items() if name.split("/")[0] not in PRODUCT_ROOMS}
+    found = {place_of(name, ROOMS_ELSEWHERE) for name, source in outside.items() if imports_product(source)}
+    assert found == set(ROOMS_ELSEWHERE)
+
+
+def test_the_rooms_of_products_do_not_know_each_other() -> None:
+    for room in PRODUCT_ROOMS:
+        own = {name: source for name, source in SOURCES.items() if name.startswith(f"{room}/")}
+        known = {
+            name.split(".")[1] for source in own.values() for name in imported(source) if "tlstax." in name
+        }
+        assert known.isdisjoint(set(PRODUCT_ROOMS) - {room})
+
+
+def test_nobody_outside_the_rooms_takes_a_cursor() -> None:
     assert [name for name, source in OUTSIDE.items() if takes_cursor(source)] == []
 
 
@@ -151,9 +196,23 @@ def test_what_is_no_statement_is_not_taken_for_one(source: str) -> None:
 @pytest.mark.parametrize(
     "source", ["import pymysql", "from pymysql.err import MySQLError", "def f():\n    import pymysql.cursors"]
 )
-def test_an_import_of_pymysql_is_seen(source: str) -> None:
-    assert imports_pymysql(source)
-    assert not imports_pymysql(source.replace("pymysql", "pymysqlish"))
+def test_an_import_of_a_library_is_seen(source: str) -> None:
+    assert imports_library(source)
+    assert not imports_library(source.replace("pymysql", "pymysqlish"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tlstax import mysql",
+        "from tlstax.mysql import status",
+        "import tlstax.mysql.status",
+        "def f():\n    from tlstax.mysql.status import traffic",
+    ],
+)
+def test_an_import_of_a_products_room_is_seen(source: str) -> None:
+    assert imports_product(source)
+    assert not imports_product(source.replace("mysql", "mysqlish"))
 
 
 def test_a_cursor_is_seen() -> None:

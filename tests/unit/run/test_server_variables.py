@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import pymysql
 import pytest
 
+from tlstax.products.product import product_named
 from tlstax.run import server_variables
 from tlstax.run.benches import Benches
+from tlstax.sql.database import SqlError
 from tlstax.study import Level, parse_study
 from tlstax.study.factors import CaseLevels, ServerChoice
 from tlstax.support.errors import MachineFault, UserMistake
@@ -26,33 +27,20 @@ class FakeServer:
         self.in_force = self.versions
         self.fails_at = ""
         self.said: list[str] = []
-        self.rows: list[tuple[object, ...]] = []
 
-    def cursor(self) -> FakeServer:
-        return self
-
-    def __enter__(self) -> FakeServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
-
-    def execute(self, statement: str, values: tuple[Any, ...] | None) -> None:
+    def rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[object, ...]]:
         self.said.append(statement)
         if self.fails_at and statement.startswith(self.fails_at):
-            raise pymysql.OperationalError(2013, "Lost connection to MySQL server during query")
-        self.rows = []
+            raise SqlError(2013, "Lost connection to MySQL server during query")
         if "SELECT" in statement:
-            self.rows = [(self.versions if "tls_version" in statement else self.flushing,)]
-        elif "tls_version" in statement:
+            return [(self.versions if "tls_version" in statement else self.flushing,)]
+        if "tls_version" in statement:
             (self.versions,) = values or ("",)
         elif "innodb" in statement:
             (self.flushing,) = values or (0,)
         elif "RELOAD" in statement and (self.versions or "NO ROLLBACK" in statement):
             self.in_force = self.versions
-
-    def fetchall(self) -> list[tuple[object, ...]]:
-        return self.rows
+        return []
 
     @property
     def state(self) -> tuple[str, str, int]:
@@ -60,7 +48,8 @@ class FakeServer:
 
 
 def bench(server: FakeServer) -> Any:
-    return SimpleNamespace(admin=server, server=SimpleNamespace(resume=bool, pause=bool))
+    own = SimpleNamespace(resume=bool, pause=bool, product=product_named("mysql"))
+    return SimpleNamespace(admin=server, server=own)
 
 
 def test_it_is_so_within_and_as_before_behind() -> None:

@@ -113,6 +113,11 @@ MARIADB_LOG = """\
 2026-11-21 20:18:52 0 [ERROR] /r/usr/sbin/mariadbd: unknown variable 'nonsense=1'
 2026-11-21 20:18:52 0 [ERROR] Aborting
 """
+POSTGRESQL_LOG = """\
+2026-11-28 07:00:00.000 GMT [712] FATAL:  could not load server certificate file "/x.pem": No such file
+2026-11-28 07:00:00.000 GMT [713] FATAL:  the database system is starting up
+2026-11-28 07:00:00.000 GMT [712] LOG:  database system is shut down
+"""
 LOADER_LOG = "/r/mysqld: error while loading shared libraries: libaio.so.1: cannot open shared object file\n"
 
 
@@ -121,6 +126,8 @@ LOADER_LOG = "/r/mysqld: error while loading shared libraries: libaio.so.1: cann
     [
         (MYSQL_LOG, "Can't start server: Bind on TCP/IP port"),
         (MARIADB_LOG, "/r/usr/sbin/mariadbd: unknown variable 'nonsense=1'"),
+        (POSTGRESQL_LOG, 'could not load server certificate file "/x.pem": No such file'),
+        ("backend> backend> 2026-11-28 07:00:00.000 GMT [7] ERROR:  it is there\n", "it is there"),
         (LOADER_LOG, LOADER_LOG.strip()),
         ("Killed\n", "Killed"),
         ("", "no message in its error log"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,22 @@ def test_links_from_the_root_stay_in_the_tree(tmp_path: Path) -> None:
     assert loader.is_symlink()
     assert loader.read_text(encoding="utf-8") == "its own loader"
     assert str(outside.readlink()) == "/etc/nothing/here"
+
+
+def test_links_that_a_package_lists_are_made(tmp_path: Path) -> None:
+    (tmp_path / "native/lib").mkdir(parents=True)
+    (tmp_path / "native/lib/libpq.so.5.18").write_text("it", encoding="utf-8")
+    listed = [{"source": "native/lib/libpq.so.5.18", "target": "native/lib/libpq.so.5"}]
+    (tmp_path / "links.json").write_text(json.dumps(listed), encoding="utf-8")
+    archives.make_links(tmp_path, "links.json")
+    assert str((tmp_path / "native/lib/libpq.so.5").readlink()) == "libpq.so.5.18"
+
+
+@pytest.mark.parametrize(("source", "target"), [("../secret", "x"), ("x", "../taken"), ("x", "/etc/taken")])
+def test_a_package_lists_no_link_out_of_itself(tmp_path: Path, source: str, target: str) -> None:
+    (tmp_path / "links.json").write_text(json.dumps([{"source": source, "target": target}]), encoding="utf-8")
+    with pytest.raises(MachineFault, match="lists a link out of itself"):
+        archives.make_links(tmp_path, "links.json")
 
 
 class Machine:

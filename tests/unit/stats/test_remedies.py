@@ -60,7 +60,17 @@ def test_how_a_certificate_is_taken(version: str, step: Step) -> None:
 
 
 def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
-    for version in ("5.5.34", "5.6.14", "5.7.44", "8.0.33", "9.7.4", "10.1.8-MariaDB", "11.8.9-MariaDB"):
+    for version in (
+        "18.1",
+        "10.23",
+        "5.5.34",
+        "5.6.14",
+        "5.7.44",
+        "8.0.33",
+        "9.7.4",
+        "10.1.8-MariaDB",
+        "11.8.9-MariaDB",
+    ):
         for remedy in REMEDIES:
             entry = entry_for(remedy, version)
             assert entry.steps or entry.says
@@ -69,3 +79,25 @@ def test_there_is_always_a_remedy_in_lines_or_in_words() -> None:
 def test_no_entry_stands_twice() -> None:
     keys = [(entry.remedy, entry.product, entry.since) for entry in TABLE]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("remedy", "version", "words"),
+    [
+        ("require TLS", "18.1", "hostssl all all all scram-sha-256"),
+        ("versions", "12.0", "ALTER SYSTEM SET ssl_min_protocol_version = 'TLSv1.2';"),
+        ("ciphers", "10.23", "ALTER SYSTEM SET ssl_ciphers = 'ECDHE-ECDSA-AES128-GCM-SHA256:"),
+        ("certificate", "15.18 (Debian 15.18-0+deb12u1)", "ssl_cert_file = '/path/to/server-cert.pem'"),
+    ],
+)
+def test_postgresql_has_lines_of_its_own(remedy: Remedy, version: str, words: str) -> None:
+    said = lines(remedy, version)
+    assert words in said
+    assert said.endswith("SELECT pg_reload_conf();")
+    assert not any(word in said for word in ("mysqld", "PERSIST", "secure_transport"))
+
+
+def test_what_postgresql_cannot_be_told() -> None:
+    assert "upgrade it" in entry_for("versions", "11.22").says
+    assert "resumes no session" in entry_for("resumption", "18.1").says
+    assert entry_for("resumption", "18.1").steps == ()

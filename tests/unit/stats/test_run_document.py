@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,12 +23,14 @@ from tlstax.results.document import (
     RunDocument,
 )
 from tlstax.results.interval import Interval
+from tlstax.results.rows import Row, Told
 from tlstax.stats.estimates import Estimate, estimates
 from tlstax.stats.series import valid_values
 from tlstax.study import Contrast, Study, load_study, override
 from tlstax.topics.answer import caveats
 from tlstax.topics.answer import document as subject
 from tlstax.topics.core import topic
+from tlstax.topics.drivers.topic import STEADY_TRIALS, TRIALS, WARM_UP
 
 STUDY = override(override(load_study("tax"), "workload", ["reconnect"]), "tls", ["1.3"])
 RATES = {"baseline": (1000, 4000), "control": (1010, 4040), "treatment": (500, 2000)}
@@ -126,6 +129,35 @@ def test_what_the_control_strayed_by_is_no_difference(monkeypatch: pytest.Monkey
     tls = findings_of(run_of())["treatment"]
     assert (tls.noise_floor, tls.judgement) == (pytest.approx(1.5), "inconclusive")
     assert tls.ratio_of_totals == 1.0
+
+
+def test_an_open_finding_says_how_many_seconds_more_would_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 0.95 to 1.05: twice as many blocks of 7 seconds as the two that there are."""
+    open_one = Interval(point=1.0, low=0.95, high=1 / 0.95, confidence=0.95, blocks=2)
+
+    def made(*given: Any) -> list[Estimate]:
+        return [replace(each, ratio=each.ratio and open_one, control=None) for each in estimates(*given)]
+
+    monkeypatch.setattr(topic, "estimates", made)
+    stored = run_of()
+    later = tuple(
+        record.model_copy(update={"started_at": f"2026-11-21T20:00:{7 * record.trial.block:02}+00:00"})
+        for record in stored.trials
+    )
+    tls = findings_of(stored.model_copy(update={"trials": later}))["treatment"]
+    assert (tls.judgement, tls.more_s) == ("inconclusive", 14.0)
+    monkeypatch.undo()
+    assert findings_of(stored)["treatment"].more_s is None, "it is lower"
+
+
+def test_a_driver_that_was_not_steady_is_a_caveat_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = {"tls": "1.3", "workload": "reconnect", "connections": 8}
+    rows = (Row(role=WARM_UP, case=case, more={TRIALS: 2, STEADY_TRIALS: 1}),)
+    drivers = SimpleNamespace(name="drivers", told=lambda _: Told(title="", rows=rows))
+    monkeypatch.setattr(subject, "TOPICS", (drivers,))
+    (said,) = (said for said in subject.document(run_of()).caveats if "steady" in said)
+    assert said.startswith("TLS 1.3, reconnect")
+    assert ": in 1 of 2 trials the driver was measured before it was steady: " in said
 
 
 def test_what_the_baseline_never_has_is_unpaired() -> None:

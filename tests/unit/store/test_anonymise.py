@@ -258,6 +258,15 @@ def test_reasons_are_ours_without_what_was_put_in() -> None:
     assert said("ERROR: jd has no room") == anonymise.UNTOLD
 
 
+def test_what_passed_a_tap_is_called_by_the_protocols_words_alone() -> None:
+    for said in ("COM_QUERY", "Bind, Execute, Sync", "ErrorResponse 42P01, ReadyForQuery", "ERR 1064"):
+        assert anonymise._messages(said) == said
+    login = ("SSLRequest", "yes (S)", "no (N)", "AuthenticationSASLFinal", "ErrorResponse 28P01", "ERR 1045")
+    assert tuple(map(anonymise._message, login)) == login
+    for said in ("jd", "Bind, jd", "ErrorResponse jd"):
+        assert "jd" not in str(anonymise._messages(said))
+
+
 def test_names_of_the_users_own_stay_apart() -> None:
     machines = {"jd": RUN.header.machine, "machine-1": RUN.header.machine}
     names = anonymise._Names(RUN.header.model_copy(update={"machines": machines}))

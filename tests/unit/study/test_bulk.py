@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from tlstax.contract import Statement, Workload
-from tlstax.mysql.table_rows import BODIES, TableContent
+from tlstax.sql.table_rows import BODIES, TableContent
 from tlstax.study import load_study, override
 from tlstax.study.case_workload import sets_values
 from tlstax.study.factors import CaseLevels

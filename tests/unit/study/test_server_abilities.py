@@ -21,7 +21,7 @@ from tlstax.tools.probes.specimen import Facts
 
 
 def test_every_server_of_the_catalogue_is_known() -> None:
-    assert set(CATALOGUED) == {recipe.name for recipe in SERVERS}
+    assert set(CATALOGUED) == {recipe.name for recipe in SERVERS if recipe.flavour != "postgresql"}
 
 
 def study_of(*servers: str) -> Study:

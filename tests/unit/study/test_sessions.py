@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from tlstax.contract import UniformInt
-from tlstax.mysql.table_rows import ANSWERS, answers_of
+from tlstax.sql.table_rows import ANSWERS, answers_of
 from tlstax.study import load_study, override
 from tlstax.study.factors import CaseLevels
 from tlstax.study.mixes import Mix

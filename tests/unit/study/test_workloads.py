@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tlstax.contract import Offset, Sequence, Transaction, Workload
-from tlstax.mysql.table_rows import WORDS, TableContent
+from tlstax.sql.table_rows import WORDS, TableContent
 from tlstax.study import workloads
 
 ROWS = 1000
@@ -160,3 +160,16 @@ def test_a_part_of_a_sequence_shares_no_number_with_another() -> None:
     assert [one.statements[0].parameters["b"] for one in parts] == wanted
     drawn = workloads.built_in("update", "t", ROWS)
     assert workloads.part_of(drawn, 1, 3) == drawn, "what is drawn evenly may be drawn by all"
+
+
+@pytest.mark.parametrize(
+    ("name", "each"),
+    [("point-select", 1), ("reconnect", 1), ("oltp-read-write", 1), ("words-insert", 0), ("storm", 0)],
+)
+def test_how_many_transactions_an_operation_is(name: str, each: int) -> None:
+    """Where each statement commits by itself, each is one; of a storm there is none, but its logins."""
+    assert workloads.transactions_each(workloads.built_in(name, "t", ROWS, "postgresql")) == each
+
+
+def test_each_statement_outside_a_bracket_is_a_transaction() -> None:
+    assert workloads.transactions_each(workloads.built_in("session-10x120", "t", ROWS, "postgresql")) == 10

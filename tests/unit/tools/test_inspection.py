@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from pymysql.err import OperationalError
 
 from fake_database import FakeDatabase
 from tlstax.contract import TlsView
 from tlstax.external.access import ExternalAccess, parse_url
-from tlstax.mysql.database import SqlError
 from tlstax.results.inspection import WOULD_BLOCK, Asked, ConnectPhase, Inside, InspectedServer, ServerWord
+from tlstax.sql.database import SqlError
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools import inspection
 from tlstax.tools.inspection import Own, inside
@@ -166,4 +165,4 @@ def test_who_is_connected_may_be_kept_from_the_account() -> None:
 
 def test_a_server_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(SqlError):
-        inside(FakeDatabase(error=OperationalError(2013, "gone")), 1.0, lambda _: None)
+        inside(FakeDatabase(error=SqlError(2013, "gone", is_of_connection=True)), 1.0, lambda _: None)

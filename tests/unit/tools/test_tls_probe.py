@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tlstax.contract import TlsOn
-from tlstax.tools.tls_probe import connections, questions
+from tlstax.contract import Account, TcpEndpoint, TlsOn
+from tlstax.contract.server import MySqlServer, PostgreSqlServer
+from tlstax.tools.tls_probe import connections, least_job, questions
 
 CLIENT = TlsOn(verify="ca", ca_file="/ca.pem")
+ACCOUNT = Account(user="app", password="", database="scratch")
 
 
 def test_each_thing_is_offered_alone() -> None:
@@ -30,3 +32,25 @@ def test_a_few_dozen_connections_are_made() -> None:
     resuming = [question for question in asked if question.tls.resumption]
     assert [(q.topic, q.connections) for q in resuming] == [("resumption", 2)] * 2
     assert connections(asked) == 1 + len(asked) + len(resuming) <= 36
+
+
+def test_postgresql_is_asked_to_begin_at_once_and_to_resume_nothing() -> None:
+    asked = questions(CLIENT, server=PostgreSqlServer())
+    mysql = questions(CLIENT)
+    assert [q.name for q in asked if q.topic != "direct"] == [
+        q.name for q in mysql if q.topic != "resumption"
+    ]
+    began = [(q.topic, q.server) for q in asked if q.server != PostgreSqlServer()]
+    assert began == [("direct", PostgreSqlServer(ssl_negotiation="direct"))]
+    assert {q.server for q in mysql} == {MySqlServer()}
+    assert connections(asked) == 1 + len(asked)
+
+
+def test_a_job_says_the_least_that_its_server_understands() -> None:
+    said = {
+        server.kind: job.workload.statements[0].sql
+        for server in (MySqlServer(), PostgreSqlServer())
+        for job in (least_job(CLIENT, TcpEndpoint(host="db", port=1), ACCOUNT, server),)
+        if job.server == server
+    }
+    assert said == {"mysql": "DO 0", "postgresql": ";"}

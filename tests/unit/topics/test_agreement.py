@@ -165,6 +165,8 @@ def test_why_is_told_by_what_was_counted() -> None:
         "server_cpu_user_us_per_op",
     }
     assert "server_cpu_system_us_per_op" not in clues_to(run, "sysbench")
+    units = {row.outcome: row.unit for row in rows(Run(run)) if row.role == CLUE}
+    assert (units["server_cpu_user_us_per_op"], units["connections_per_op"]) == ("us", "1")
     assert "+8 % instructions" in said(run)
     assert "change 3.00 times an operation, and 1.00 times with the engine" in said(run)
     assert "which would be all of it at" in said(run)
@@ -520,6 +522,13 @@ def test_a_dearer_client_that_sends_more_is_told_to(costs: list[float], words: i
     (sentence,) = sentences(run_of(series), found)
     said = "the server runs 3.000 statements an operation, and 1.000 with the engine"
     assert sentence.endswith(said) == bool(words)
+
+
+def test_what_both_clients_send_as_often_is_no_clue() -> None:
+    series = measured(plain(8.0, 8.0, sysbench=[12.0, 12.0]))
+    engine, _, sysbench, *_ = (case.levels for case in series.cases.values())
+    (row,) = compared(series, counted(engine, 300), counted(sysbench, 300))
+    assert row.judgement == "higher"
 
 
 def test_a_client_that_agrees_needs_no_clue() -> None:

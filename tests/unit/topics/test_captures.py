@@ -316,6 +316,26 @@ def test_it_is_said_what_can_be_read(
     assert bytes_of(talk(frames=after_login), **of_case).says == says
 
 
+def test_postgresql_is_said_to_be_that_and_how_far_its_login_could_be_read() -> None:
+    query = COMMAND.model_copy(update={"what": "Query"})
+    login = ("StartupMessage", "AuthenticationSASL")
+    found = bytes_of(talk(frames=(query,), spoken="postgresql", login=login))
+    assert found.says == CLEAR.replace("MySQL", "PostgreSQL")
+    assert (found.login, found.is_direct) == (login, False)
+    assert bytes_of(talk(frames=(query,), spoken="mysql", login=login)).login == ()
+    hello = HELLO.model_copy(update={"protocols": ("postgresql",)})
+    direct = talk(frames=(SECRET,), spoken="postgresql", is_direct=True, tls=tls(hello=hello))
+    asked = talk(frames=(SECRET,), spoken="postgresql", login=("SSLRequest", "yes (S)"), tls=tls())
+    for one, shown in (
+        (direct, ("; to speak postgresql within (ALPN)", "TLS was begun at once")),
+        (asked, ("Read until the login&#39;s end: SSLRequest, yes (S)",)),
+    ):
+        run = run_of(record_of(seen(one, encrypted=4)))
+        page = render(run, document(run), "html")
+        for text in shown:
+            assert text in page
+
+
 @pytest.mark.parametrize(
     ("connections", "encrypted", "words"),
     [(0, 0, "–"), (4, 0, "no"), (4, 4, "TLSv1.3 TLS_AES_128_GCM_SHA256 x25519"), (4, 3, "3 of 4: TLSv1.3")],

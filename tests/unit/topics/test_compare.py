@@ -66,6 +66,17 @@ def test_the_same_again_is_no_difference() -> None:
     assert len(found.same_again) == 12
     assert found.different == ()
     assert found.same_machine
+    assert {(own.role, own.unit) for own in found.changes} == {("itself", "us"), ("to the baseline", "1")}
+
+
+def test_intervals_are_as_sure_as_is_asked() -> None:
+    (usual,), (unsure,) = (
+        compared([run(1), run(2)], (CPU,), confidence=confidence).beside for confidence in (None, 0.5)
+    )
+    (named,) = compared([run(1), run(2)], (CPU,), confidence=0.95).beside
+    assert named.changes == usual.changes, "as sure as the study"
+    for own, other in zip(usual.changes, unsure.changes, strict=True):
+        assert (other.known.high or 0) - (other.known.low or 0) < (own.known.high or 0) - (own.known.low or 0)
 
 
 def test_what_tls_costs_more_is_found_and_plaintext_is_not_blamed() -> None:
@@ -145,6 +156,7 @@ def test_a_server_of_another_name_is_what_changed_and_not_another_case() -> None
     assert [(own.what, own.before, own.after) for own in found.different] == [
         ("server", "mysql-9.7", "mariadb-11.8")
     ]
+    assert not any("mysql" in own.label for own in found.changes), "all cases of the run have it"
 
 
 def test_a_factor_that_one_run_alone_has_is_what_changed() -> None:
@@ -170,8 +182,9 @@ def test_runs_of_other_things_have_no_case_in_common() -> None:
     first = run(1)
     other = changed(run(2), study=whole_tax().model_copy(update={"treatments": ()}))
     empty = other.model_copy(update={"trials": ()})
-    with pytest.raises(UserMistake, match="no case in common"):
+    with pytest.raises(UserMistake, match="no case in common") as caught:
         compared([first, empty], (CPU,))
+    assert caught.value.remedy == "compare runs of one study, or of one set of options"
 
 
 NOTHING = Limit(outcome=CPU, most=0.0)

@@ -348,6 +348,61 @@ def test_caveats_come_with_it() -> None:
     assert "20 samples of the client only: small components are not known" in of_two().whole.caveats
 
 
+def test_few_samples_are_said_to_be_few_and_lost_ones_are_counted() -> None:
+    def of_client(samples: int) -> tuple[str, ...]:
+        own = [
+            record
+            for of, work in ((FAULTY, DRAWING), (BASE, PLAIN))
+            for block in range(2)
+            for record in (
+                measured(of, block, sum(work.values()), 10),
+                sampled(of, block, profile(work, {CLIENT: samples // 2 + samples % 2 * block}, lost=block)),
+            )
+        ]
+        return explain(run_of(*own, study=STUDY), FAULTY).whole.caveats
+
+    assert "499 samples of the client only: small components are not known" in of_client(499)
+    assert not any("samples of the client only" in said for said in of_client(500))
+    assert "perf dropped 2 samples" in of_client(500)
+
+
+@pytest.mark.parametrize(
+    ("other", "differ"),
+    [
+        ({"server": "mysql-9.7", "tls_library": "openssl-3.5"}, False),
+        ({"server": "mysql-8.4", "tls_library": "openssl-3.5"}, True),
+        ({"server": "mysql-9.7", "tls_library": "openssl-3.0"}, True),
+    ],
+    ids=["the same", "another server", "another library"],
+)
+def test_programs_with_other_names_for_their_functions_are_told_of(
+    other: Mapping[str, str], *, differ: bool
+) -> None:
+    own, beside = case(tls="1.3", server="mysql-9.7", tls_library="openssl-3.5"), case("baseline", **other)
+    found = explain(run_of(*trials(own, DRAWING), *trials(beside, PLAIN), study=STUDY), own, beside)
+    caveats = found.whole.caveats
+    assert any(said.startswith("the two run different programs: ") for said in caveats) is differ
+
+
+def test_an_inconclusive_whole_says_how_many_blocks_would_tell() -> None:
+    for of_blocks, needed in (((895, 905), 14), ((900, 904), 4)):
+        found = scattering(*({**PLAIN, WORK: us} for us in of_blocks))
+        assert (found.whole.judgement, found.whole.number("blocks_needed")) == ("inconclusive", needed)
+    assert of_two().whole.number("blocks_needed") is None
+
+
+def test_functions_and_removals_have_no_intervals_of_their_own() -> None:
+    found = of_two()
+    alone = [*found.of("function"), *found.of("removal predicted"), *found.of("removal measured")]
+    assert {(row.known.low, row.known.high) for row in alone} == {(None, None)}
+
+
+def test_of_a_kernel_that_was_not_always_sampled_no_part_of_the_time_is_told() -> None:
+    in_user_mode = sampled(TLS, 0, profile(PLAIN, kernel=False))
+    assert "server_cpu_system_percent" in {row.outcome for row in of_two().of("shift")}
+    assert "server_cpu_system_percent" not in {row.outcome for row in of_two(in_user_mode).of("shift")}
+
+
 def test_cases_of_other_groups_are_named_in_full() -> None:
     other = case("baseline", workload="point-select")
     run = run_of(*trials(FAULTY, DRAWING), *trials(other, PLAIN), study=STUDY)

@@ -12,6 +12,7 @@ from sampled_trials import measured, profile, run_of, sampled
 from tlstax.records.trial import TrialRecord
 from tlstax.results.interval import Interval
 from tlstax.stats import stats
+from tlstax.stats.pooling import Pooling
 from tlstax.study import Case
 from tlstax.topics.explain.costs import (
     Costs,
@@ -221,6 +222,19 @@ def test_noise_is_how_far_equals_stray_scaled_to_what_the_baseline_costs() -> No
     assert found.floor == stats.noise_floor(stats.interval([log(1.04), log(0.96)], STUDY.confidence))
     half = pytest.approx(2 * T1 * 2, rel=1e-5)
     assert found.by_place == {IN_SQL: half, IN_NETWORK: half}
+
+
+def test_noise_of_blocks_on_several_machines_is_pooled_over_these() -> None:
+    straying = (1, 2, 3, 5)
+    pair_of = [*of_blocks(BASE, *[100] * 4), *of_blocks(CONTROL, *(100 + us for us in straying))]
+    names = ["one", "other", "one", "other"]
+    trials = [record.model_copy(update={"machine": names[record.trial.block]}) for record in pair_of]
+    logs = {block: log((110 + us) / 110) for block, us in enumerate(straying)}
+    apart = Pooling(STUDY.confidence, dict(enumerate(names))).interval(logs)
+    found = Costs(run_of(*trials, study=STUDY)).noise(TLS, BASE)
+    assert found is not None
+    assert found.floor == pytest.approx(stats.noise_floor(apart))
+    assert found.floor != pytest.approx(stats.noise_floor(Pooling(STUDY.confidence).interval(logs)))
 
 
 def test_without_any_straying_the_noise_is_nothing() -> None:

@@ -89,6 +89,8 @@ def test_the_culprit_is_the_own_function_nearest_to_the_leaf() -> None:
     assert found.difference.point == pytest.approx(60)
     assert (found.difference.blocks, found.difference.confidence) == (2, 0.95)
     assert found.difference.high == pytest.approx(60 + 25.4517, rel=1e-5)
+    assert (found.role, found.outcome, found.unit) == ("culprit", "server: kernel random", "us")
+    assert (found.case, found.baseline) == (TREATED.levels, BASE.levels)
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,14 @@ def test_each_topic_is_a_line() -> None:
     assert (shown["Login"], shown["In the clear"]) == ("caching_sha2_password", "accepted")
 
 
+def test_direct_tls_stands_in_place_of_resumption_where_it_was_asked_for() -> None:
+    for taken, words in ((True, "accepted"), (False, "handshake failure")):
+        answer = asked("direct", "direct TLS", taken=taken)
+        shown = lines(FOUND.model_copy(update={"asked": (answer,)}))
+        assert shown["Direct TLS"] == words
+        assert "Resumes" not in shown
+
+
 def test_a_connect_has_its_round_trips_bytes_and_time() -> None:
     assert lines(FOUND)["A connect"] == (
         "5 round trips, 2,020 bytes sent and 3,052 received, 46.2 ms from here (median of 8); of it TLS 2 "

@@ -11,6 +11,7 @@ from tlstax.records.beforehand import LoadStep
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told
+from tlstax.study.factors import CaseLevels
 from tlstax.topics.answer.document import document
 from tlstax.topics.core.topic import Run
 from tlstax.topics.load import (
@@ -177,6 +178,26 @@ def test_cases_with_other_limits_are_named() -> None:
     assert "(plaintext again (control), " in neither
     assert server.startswith("the limit was the server: its CPUs were 97 % busy")
     assert "(TLS 1.3, " in server
+
+
+def test_a_server_that_all_cases_have_is_not_named() -> None:
+    stored = shared_run()
+    study = stored.header.study
+    factors = {**study.factors, "server": ("mysql-9.7",)}
+    header = stored.header.model_copy(update={"study": study.model_copy(update={"factors": factors})})
+    trials = tuple(with_levels(one, server="mysql-9.7") for one in stored.trials)
+    found = told(stored.model_copy(update={"header": header, "trials": trials}))
+    assert [row.label for row in limits(found)][1:] == [
+        "plaintext, point selects on kept connections, 1 connection",
+        "TLS 1.3, point selects on kept connections, 1 connection",
+    ]
+
+
+def with_levels(record: TrialRecord, **levels: str) -> TrialRecord:
+    """The trial of a case that has these levels as well."""
+    case = record.trial.case
+    more = case.model_copy(update={"levels": CaseLevels.of({**case.levels, **levels})})
+    return record.model_copy(update={"trial": record.trial.model_copy(update={"case": more})})
 
 
 def test_what_a_run_shows() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hdrh.histogram import HdrHistogram
 
+import golden
 from fake_trials import fake_run, kept, untrue
 from report_runs import changed
 from tlstax.records.trial import StoredRun, TrialRecord
@@ -280,3 +281,21 @@ def test_an_engine_that_does_not_tell_how_late_it_was_has_a_dash() -> None:
 def test_a_busy_side_is_said() -> None:
     assert any("the client's CPU was busy 95 %" in said for said in told_of(held_run(busy=True)).sentences)
     assert not any("busy" in said for said in told_of(held_run()).sentences)
+
+
+def test_what_a_run_shows() -> None:
+    golden.check("memory", planted_run(), memory.TOPIC)
+
+
+def test_what_a_run_of_held_connections_shows() -> None:
+    golden.check("hold", held_run(), memory.TOPIC)
+
+
+def test_kinds_are_called_by_what_their_study_compares() -> None:
+    groups = tuple({"tls": "1.3", "resumption": "off", "group": group} for group in ("P-256", "X25519"))
+    labels = ["TLS 1.3, P-256 alone", "TLS 1.3, X25519 alone"]
+    compared = {"treatments": groups, "baseline": groups[0]}
+    kept_ones = told_of(planted_run(MEMORY.model_copy(update=compared)))
+    assert list(by_kind(kept_ones, COST, RSS)) == labels
+    held = told_of(planted_run(HOLD.model_copy(update=compared), blocks=1))
+    assert list(by_kind(held, SERVED, "operations_due")) == labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from math import exp, hypot, log, sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,6 @@ from tlstax.topics.prediction.model import (
     SERVER_CPU,
     TIME,
     Calibrated,
-    Fit,
     MeasuredMix,
     Origin,
     calibration_of,
@@ -183,24 +182,6 @@ def test_what_was_not_scaled_has_room_for_another_machine_and_shares_have_not() 
     assert 0 < share.high - share.low < 0.4
     assert found.scaling is not None
     assert found.scaling.run is None
-
-
-def test_a_share_is_exact_where_the_costs_are() -> None:
-    fit = Fit(("a", "b"), np.array([60.0, 40.0]), np.diag([36.0, 16.0]), 0.0, 10**6, 3, 0.95)
-    share = fit.saved_share({"a": 1, "b": 1}, {"b": 1})
-    # d(a / (a + b)) = (0.4 da - 0.6 db) / 100, and the process that differs by 3 % of what is exchanged.
-    sd = hypot(hypot(0.4 * 6, 0.6 * 4), PROCESSES * 60) / 100
-    assert (share.point, share.low) == pytest.approx((0.6, 0.6 - 1.96 * sd), rel=1e-4)
-    assert replace(fit, speed=2.0).saved_share({"a": 1, "b": 1}, {"b": 1}) == share
-
-
-def test_a_cost_that_may_be_at_another_speed_has_no_other_sign() -> None:
-    fit = Fit(("a",), np.array([60.0]), np.array([[36.0]]), 0.0, 10**6, 3, 0.95, speed=0.5)
-    found = fit.cost({"a": 1})
-    off = exp(1.96 * 0.5)
-    assert (found.low, found.high) == pytest.approx(((60 - 1.96 * 6) / off, (60 + 1.96 * 6) * off), rel=1e-4)
-    saved = fit.cost({"a": -1})
-    assert saved.low == pytest.approx(-(found.high or 0.0))
 
 
 def test_a_path_is_scaled_by_what_the_server_is() -> None:

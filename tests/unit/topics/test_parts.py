@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, hypot
 
 import numpy as np
@@ -58,6 +59,33 @@ def test_what_a_change_saves_is_the_difference_of_its_parts() -> None:
     assert (nothing.point, nothing.low, nothing.high) == (0, 0, 0)
 
 
+def test_a_saving_is_as_unsure_as_what_is_exchanged() -> None:
+    costs, covariance = np.array([60.0, 40.0, 10.0]), np.diag([36.0, 16.0, 9.0])
+    fit = Fit(("a", "b", "c"), costs, covariance, 0.0, 10**6, 3, 0.95)
+    saved = fit.saving({"a": 1, "c": 1}, {"b": 1, "c": 1})
+    # 60 of a and 40 of b are each another time on another process; of c nothing is.
+    half = 1.96 * hypot(hypot(6, 4), PROCESSES * hypot(60, 40))
+    assert (saved.low, saved.point, saved.high) == pytest.approx((20 - half, 20, 20 + half), rel=1e-4)
+
+
+def test_a_share_is_exact_where_the_costs_are() -> None:
+    fit = Fit(("a", "b"), np.array([60.0, 40.0]), np.diag([36.0, 16.0]), 0.0, 10**6, 3, 0.95)
+    share = fit.saved_share({"a": 1, "b": 1}, {"b": 1})
+    # d(a / (a + b)) = (0.4 da - 0.6 db) / 100, and the process that differs by 3 % of what is exchanged.
+    sd = hypot(hypot(0.4 * 6, 0.6 * 4), PROCESSES * 60) / 100
+    assert (share.point, share.low) == pytest.approx((0.6, 0.6 - 1.96 * sd), rel=1e-4)
+    assert replace(fit, speed=2.0).saved_share({"a": 1, "b": 1}, {"b": 1}) == share
+
+
+def test_a_cost_that_may_be_at_another_speed_has_no_other_sign() -> None:
+    fit = Fit(("a",), np.array([60.0]), np.array([[36.0]]), 0.0, 10**6, 3, 0.95, speed=0.5)
+    found = fit.cost({"a": 1})
+    off = exp(1.96 * 0.5)
+    assert (found.low, found.high) == pytest.approx(((60 - 1.96 * 6) / off, (60 + 1.96 * 6) * off), rel=1e-4)
+    saved = fit.cost({"a": -1})
+    assert saved.low == pytest.approx(-(found.high or 0.0))
+
+
 def test_a_part_that_was_not_measured_is_not_known() -> None:
     fit = fit_of()
     assert fit.knows(parts_of(mixes()[0]))
@@ -68,8 +96,9 @@ def test_a_part_that_was_not_measured_is_not_known() -> None:
 
 def test_too_few_mixes_are_no_fit() -> None:
     few = [(parts_of(mix), cost_of(parts_of(mix))) for mix in mixes()[:5]]
-    with pytest.raises(UserMistake, match="5 mixes"):
+    with pytest.raises(UserMistake, match="5 mixes") as caught:
         fitted(few, blocks=5, confidence=0.95)
+    assert caught.value.remedy == "run `tlstax study run components` to its end"
     same = [(parts_of(mixes()[1]), 100.0)] * 20
     with pytest.raises(UserMistake, match="20 mixes"):
         fitted(same, blocks=5, confidence=0.95)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fake_trials import fake_header
+from fake_trials import Truth, fake_header, fake_record
 from planted_parts import cost_of
+from tlstax.plan.order import cases
 from tlstax.plan.prediction_studies import DrawnMix
+from tlstax.records.trial import StoredRun, Trial
 from tlstax.results.interval import Interval
 from tlstax.stats.series import BlockRow
 from tlstax.study import Level, load_study
@@ -26,8 +28,10 @@ from tlstax.topics.prediction.model import (
     TIME,
     Calibrated,
     Origin,
+    calibrated,
     calibration_of,
     measured_mixes,
+    mixes_of,
 )
 from tlstax.topics.prediction.parts import of_path, parts_of
 from tlstax.topics.prediction.prediction import (
@@ -227,8 +231,9 @@ def test_another_login_is_a_part_of_a_connection() -> None:
 
 
 def test_how_far_a_path_reaches_was_not_measured() -> None:
-    with pytest.raises(UserMistake, match="waits for its other end"):
+    with pytest.raises(UserMistake, match="waits for its other end") as caught:
         prediction(model(), THROUGH, rtt_ms=1)
+    assert "tlstax study run tunnels" in str(caught.value.remedy)
     with pytest.raises(UserMistake, match="what ssh-aes256-ctr carries was not measured") as caught:
         prediction(model(), THROUGH.but(path="ssh-aes256-ctr"))
     assert "stunnel" in str(caught.value.remedy)
@@ -282,8 +287,9 @@ def test_without_compression_it_would_be_cheaper_and_with_the_other_one() -> Non
 
 
 def test_an_answer_that_fills_more_than_a_first_flight_has_no_time_at_a_distance() -> None:
-    with pytest.raises(UserMistake, match="16,385 bytes"):
+    with pytest.raises(UserMistake, match="16,385 bytes") as caught:
         prediction(model(), NEW.but(answer_bytes=(16 << 10) + 1), rtt_ms=10)
+    assert "tlstax study run bytes --set rtt_ms=20" in str(caught.value.remedy)
     prediction(model(), NEW.but(answer_bytes=16 << 10), rtt_ms=10)
 
 
@@ -291,8 +297,9 @@ def test_what_was_not_measured_is_refused_with_what_was() -> None:
     with pytest.raises(UserMistake, match="key mldsa87") as caught:
         prediction(model(), NEW.but(certificate="mldsa87"))
     assert "key rsa-4096" in str(caught.value.remedy)
-    with pytest.raises(UserMistake, match="no connections"):
+    with pytest.raises(UserMistake, match="no connections") as caught:
         calibration_of(ORIGIN, [])
+    assert caught.value.remedy == "name a run of `tlstax study run components`"
 
 
 def test_outside_of_the_range_it_says_so() -> None:
@@ -334,6 +341,54 @@ def test_a_machine_that_is_slower_for_some_of_the_mixes_changes_nothing() -> Non
     assert found.busy[SERVER_CPU].unexplained == pytest.approx(0, abs=1e-9)
     control = BlockRow("control", rows()[0].levels, 1, "", {SERVER_CPU: 1e9}, {SERVER_CPU: 1e9})
     assert measured_mixes([*rows(), control], STUDY.baseline) == measured_mixes(rows(), STUDY.baseline)
+
+
+def test_a_query_whose_round_trips_were_not_counted_takes_one() -> None:
+    own = rows()[0]
+    values = {SERVER_CPU: 1.0, CONNECT_ROUND_TRIPS: 4.0}
+    (found,) = measured_mixes([BlockRow(own.role, own.levels, 1, "", values, {})], STUDY.baseline)
+    assert found.values[ROUND_TRIPS] == 4.0 + found.mix.statements
+
+
+PLAIN = Mix(tls="off", statements=1, answer_bytes=120)
+
+
+def run_of_servers(*servers: str) -> StoredRun:
+    """A run of one block in which the first server is measured with every mix, others with one alone."""
+    study = STUDY.model_copy(update={"factors": {**STUDY.factors, "server": servers}})
+    trials = []
+    for case in cases(study):
+        mix = Mix.of(case.levels)
+        is_first = case.levels.server == servers[0]
+        if mix is None or case.role == "control" or not (is_first or mix == PLAIN):
+            continue
+        us = cost(mix)
+        truth = Truth(1e6 / us, {"connect": us, "query": us, "operation": us}, us, us / 2)
+        trials.append(fake_record(Trial(block=0, position=len(trials), case=case), truth))
+    return StoredRun(header=fake_header(study), status="complete", trials=tuple(trials))
+
+
+def test_a_run_is_calibrated_by_what_it_measured_and_says_so() -> None:
+    stored = run_of_servers("mysql-9.7")
+    found = calibrated(stored)
+    header = fake_header(STUDY)
+    assert found.origin == Origin(
+        header.run, header.started_at, "mysql-9.7", header.machine.cpu_model, found.origin.study
+    )
+    assert set(found.origin.study.levels_of()["server"]) == {"mysql-9.7"}
+    assert len(found.measured) == len(stored.trials) > 200
+    assert found.busy[SERVER_CPU].predicted(parts_of(NEW)).point == pytest.approx(cost(NEW), rel=1e-3)
+
+
+def test_of_a_run_with_several_servers_one_is_calibrated() -> None:
+    stored = run_of_servers("mysql-9.7", "mariadb-11.8")
+    found = calibrated(stored, "mysql-9.7")
+    assert (found.origin.server, len(found.measured)) == ("mysql-9.7", len(stored.trials) - 2)
+    assert len(mixes_of(stored, "mariadb-11.8")) == 2
+    assert len(mixes_of(stored)) == len(found.measured) + 2
+    assert Origin.of(stored.header).server == "mysql-9.7 and mariadb-11.8"
+    without = fake_header(STUDY.model_copy(update={"factors": {"connections": (1, 4)}}))
+    assert Origin.of(without).server == "mysql-9.7", "the first specimen, where no server is a factor"
 
 
 def test_of_several_servers_one_is_chosen() -> None:

@@ -27,6 +27,7 @@ from tlstax.results.interval import Interval
 from tlstax.results.rows import Row, Told
 from tlstax.run.progress import Outlook
 from tlstax.run.resume import slim
+from tlstax.stats.pooling import Pooling
 from tlstax.stats.stopping import decide
 from tlstax.study import Case
 from tlstax.topics.answer.document import document
@@ -166,6 +167,21 @@ def test_a_cost_is_pooled_over_cases_and_its_interval_is_over_blocks() -> None:
     points = {name: cost.point for name, cost in costs(told).items() if cost is not None}
     assert points["server_cpu_us_per_op"] == pytest.approx(8**0.5)
     assert points["client_cpu_us_per_op"] == pytest.approx(3.0)
+
+
+def test_a_cost_of_blocks_on_several_machines_is_pooled_over_these() -> None:
+    rates, names = (800, 900, 500, 400), ("one", "other", "one", "other")
+    pairs = [
+        record.model_copy(update={"machine": names[block]})
+        for block, rate in enumerate(rates)
+        for record in (measured(PLAIN, block), sampled(PLAIN, block, profile(), ops_per_s=rate))
+    ]
+    logs = {block: log(rate / 1000) for block, rate in enumerate(rates)}
+    apart = Pooling(0.95, dict(enumerate(names))).interval(logs)
+    speed = costs(found(*pairs))["ops_per_s"]
+    assert speed is not None
+    assert (speed.low, speed.high) == pytest.approx((apart.low, apart.high))
+    assert speed.low != pytest.approx(Pooling(0.95).interval(logs).low)
 
 
 def test_a_cost_that_one_of_the_two_does_not_know_is_left_out() -> None:

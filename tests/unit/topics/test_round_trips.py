@@ -24,7 +24,7 @@ from tlstax.topics.answer.document import document
 from tlstax.topics.core.section import OnPage
 from tlstax.topics.core.table import Table
 from tlstax.topics.core.topic import Run
-from tlstax.topics.round_trips import AT_DISTANCE, COUNTED, TOPIC
+from tlstax.topics.round_trips import AT_DISTANCE, COUNTED, READING_POSTGRESQL, TOPIC
 
 TAX = load_study("tax")
 STUDY = override(TAX, "workload", ["reconnect"])
@@ -361,3 +361,10 @@ def test_the_built_in_study_has_what_is_asked_of_it() -> None:
         assert {"default", "P-256", "P-256-first"} <= {levels["group"] for levels in own}
     hybrid = [levels for levels in found if levels["group"] == "X25519MLKEM768"]
     assert [levels["server"] for levels in hybrid] == ["mariadb-11.8"]
+
+
+@pytest.mark.parametrize(("server", "is_said"), [("postgresql-18", True), ("mysql-9.7", False)])
+def test_what_a_greeting_is_of_postgresql_is_said_where_it_is_measured(server: str, is_said: bool) -> None:
+    study = override(STUDY, "server", [server])
+    run = run_of(record_of(cases(study)[0]), study=study)
+    assert (READING_POSTGRESQL in render(run, document(run), "md").replace("\n", " ")) == is_said

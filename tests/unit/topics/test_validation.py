@@ -10,10 +10,12 @@ from itertools import islice
 import pytest
 
 from fake_trials import Truth, fake_header, fake_record, untrue
+from report_runs import changed
 from tlstax.plan.order import blocks
 from tlstax.plan.prediction_studies import DrawnMix, validation_study
 from tlstax.records.beforehand import PredictedCase, Predictions, Scaling
 from tlstax.records.trial import RunHeader, StoredRun, TrialRecord
+from tlstax.records.way import DistanceObservation, RoundTripTime
 from tlstax.report.formats.render import render
 from tlstax.results.rows import Row, Told
 from tlstax.store.anonymise import anonymous
@@ -188,6 +190,55 @@ def test_a_distance_that_was_longer_than_asked_is_expected_to_take_longer() -> N
     here, there = (costs(model(), NEW, rtt_ms)[TIME] for rtt_ms in (20.0, 21.0))
     assert found.round_trips is not None
     assert found.round_trips * 1000 == pytest.approx(there.point - here.point)
+
+
+def far_run(*seen_ms: float) -> StoredRun:
+    """A known mix here and a new one 20 ms away, which takes as long as 21 ms away is predicted to.
+
+    `seen_ms` is what was measured of the distance before and after, where it was.
+    """
+    here, away = MIXES[0], DrawnMix(NEW, 20.0)
+    of = header(cases=predictions(model(), [here, away]).cases)
+    study = validation_study(load_study("components"), [here], [away], 60.0)
+    seen = None
+    if seen_ms:
+        before, after = (
+            RoundTripTime(median_ms=ms, lowest_ms=ms, highest_ms=ms, samples=9) for ms in seen_ms
+        )
+        seen = DistanceObservation(
+            rtt_ms=20.0, jitter_ms=0, rate_mbit=0, made_by="netem", before=before, after=after
+        )
+
+    def at_distance(record: TrialRecord) -> TrialRecord:
+        case = record.trial.case
+        if not case.levels.rtt_ms:
+            return record
+        took_us = costs(model(), NEW, 21.0)[TIME].point
+        phase_us = {"connect": took_us / 2, "query": took_us / 2, "operation": took_us}
+        own = fake_record(record.trial, Truth(1e6 / took_us, phase_us, 100.0, 100.0))
+        return own.model_copy(update={"distance": seen})
+
+    return changed(stored(of.model_copy(update={"study": study})), at_distance)
+
+
+@pytest.mark.parametrize(
+    ("seen_ms", "expected_ms"),
+    [((), 20.0), ((20.0, 20.0), 20.0), ((20.5, 21.5), 21.0), ((20.6001, 21.8006), 21.2)],
+    ids=["not measured", "as asked", "longer", "known to a microsecond"],
+)
+def test_what_took_longer_for_a_longer_distance_is_held_against_that(
+    seen_ms: tuple[float, ...], expected_ms: float
+) -> None:
+    (row,) = told(far_run(*seen_ms)).of(TIME, role=COST)
+    asked, expected, took = (costs(model(), NEW, rtt_ms)[TIME] for rtt_ms in (20.0, expected_ms, 21.0))
+    assert row.more["predicted"] == pytest.approx(asked.point)
+    assert row.baseline_value == pytest.approx(expected.point), "a distance is as long at any speed"
+    assert row.value == pytest.approx(took.point, rel=1e-3)
+    assert row.ratio.point == pytest.approx(took.point / expected.point, rel=1e-3)
+    assert expected.low is not None
+    assert expected.high is not None
+    assert row.ratio.low == pytest.approx(took.point / expected.high, rel=1e-3)
+    assert row.ratio.high == pytest.approx(took.point / expected.low, rel=1e-3)
 
 
 def test_a_run_without_predictions_has_nothing_of_it_and_its_header_is_as_it_was() -> None:

@@ -11,24 +11,22 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tlstax.clients.adapter import (
-    Failed,
     Laboratory,
-    LaboratoryGone,
-    failure,
+    check_files,
     has_ended,
     job_of,
     only_slice,
     served,
     take_limits,
+    wait_to_leave,
 )
 from tlstax.clients.mysqlslap import demand
 from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
 from tlstax.clients.mysqlslap.events import Measured, done_event, ready_event
 from tlstax.clients.mysqlslap.statements import QueryFile, Written, only_reads, query_file
-from tlstax.contract import CpuTime, Job, TlsOn
+from tlstax.contract import CpuTime, Job
 from tlstax.observers.process import cpu_between
 
 LAST_TRY = 1000
@@ -62,7 +60,7 @@ class _Service:
     def serve(self) -> None:
         job = job_of(self.laboratory)
         demand.check(job)
-        _check_files(job)
+        check_files(job.tls)
         take_limits(job.cpus, "mysqlslap")
         written = Written(job.workload, job.seed)
         operations = self._operations(job, written)
@@ -88,7 +86,7 @@ class _Service:
             while not has_ended(self.laboratory):
                 self.laboratory.read_some()
             self.laboratory.say(done)
-            self._wait_to_leave()
+            wait_to_leave(self.laboratory)
 
     def _start(self, job: Job, file: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
         launch = Launch(
@@ -146,27 +144,6 @@ class _Service:
             mysqlslap.report()
         self.connections += 1 + job.connections
         return took_s
-
-    def _wait_to_leave(self) -> None:
-        """Until nobody needs the ended process's clocks any more."""
-        try:
-            while True:
-                self.laboratory.read_some()
-        except LaboratoryGone:
-            return
-
-
-def _check_files(job: Job) -> None:
-    """The job's files can be read; mysqlslap's own error messages name none of them."""
-    if not isinstance(job.tls, TlsOn):
-        return
-    for path in (job.tls.ca_file, job.tls.certificate_file, job.tls.key_file):
-        try:
-            if path is not None:
-                Path(path).open("rb").close()
-        except OSError as error:
-            text = f"{error.filename} cannot be read ({error.strerror})"
-            raise Failed(failure("certificate", "job", text)) from None
 
 
 if __name__ == "__main__":

@@ -18,7 +18,15 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, has_begun, settled_cpu
+from tlstax.clients.adapter import (
+    STANDARD_INPUT,
+    Failed,
+    Laboratory,
+    failure,
+    file_in_memory,
+    has_begun,
+    settled_cpu,
+)
 from tlstax.clients.mysqlslap.events import Report, death, failure_in, report_in
 from tlstax.observers.process import CpuReading
 from tlstax.specimens.processes import mortal
@@ -58,7 +66,7 @@ class Mysqlslap:
         self._laboratory = laboratory
         self._printed = ""
         self._log = ""
-        files = {name: _in_memory(text) for name, text in _texts(launch).items()}
+        files = {name: file_in_memory(text) for name, text in _texts(launch).items()}
         paths = {name: f"/proc/self/fd/{descriptor}" for name, descriptor in files.items()}
         try:
             self._process = subprocess.Popen(
@@ -195,12 +203,3 @@ def _texts(launch: Launch) -> dict[str, str]:
 
 def _lines(statements: Sequence[str]) -> str:
     return "".join(f"{statement}\n" for statement in statements)
-
-
-def _in_memory(text: str) -> int:
-    """A file in memory for its owner alone: MySQL's programs ignore options that others may write."""
-    descriptor = os.memfd_create("tlstax")
-    os.fchmod(descriptor, 0o600)
-    with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
-        file.write(text)
-    return descriptor

@@ -16,7 +16,7 @@ from typing import Literal, Self
 
 from pydantic import ValidationError
 
-from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, settled_cpu
+from tlstax.clients.adapter import STANDARD_INPUT, Failed, Laboratory, failure, file_in_memory, settled_cpu
 from tlstax.clients.sysbench.messages import MESSAGE, Reported, death, failure_in, has_failed
 from tlstax.clients.sysbench.program import SysbenchProgram
 from tlstax.observers.process import CpuReading
@@ -59,8 +59,7 @@ class Sysbench:
         self._report, report = _pipe("rb")
         self._window, window = _pipe("wb")
         self._leave, leave = _pipe("wb")
-        secret = os.memfd_create("options")
-        os.write(secret, launch.options.encode())
+        secret = file_in_memory(launch.options)
         ours = [
             f"--config-file=/proc/self/fd/{secret}",
             f"--tlstax_report={report}",

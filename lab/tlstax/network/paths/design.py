@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import psutil
 
 from tlstax.network.paths.route import Span
+from tlstax.records.capture import Spoken
 from tlstax.records.way import PathPart
 from tlstax.specimens import processes, server_settings
 from tlstax.specimens.catalogue import VERSION_OPTION
@@ -51,7 +52,8 @@ class Ends:
     Where `over` is None, all of the path stands in the server's place; else one end of it stands in the near
     place, or all of it where it has one program alone and belongs to the client. `entering` is the
     beginning of a command line in the server's place (empty: this one). Programs that would run on the
-    client's machine share `near_cpus` with it, those on the server's machine `far_cpus`.
+    client's machine share `near_cpus` with it, those on the server's machine `far_cpus`. `spoken` is the
+    protocol in which the server is asked whether the path carries.
     """
 
     session: Session
@@ -63,6 +65,7 @@ class Ends:
     far_cpus: tuple[int, ...] = ()
     server_host: str | None = None
     verify: Literal["none", "ca", "identity"] = "ca"
+    spoken: Spoken = "mysql"
 
     @property
     def near(self) -> Place:

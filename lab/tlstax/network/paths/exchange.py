@@ -26,7 +26,7 @@ class Exchange:
 
     host: str
     port: int
-    request: str = ""
+    request: bytes = b""
     least_bytes: int | None = None
     timeout_s: float = 2.0
 
@@ -43,7 +43,7 @@ def exchange(entering: tuple[str, ...], asked: Exchange) -> bytes:
     try:
         done = subprocess.run(
             command,
-            input=json.dumps(asdict(asked)).encode(),
+            input=json.dumps({**asdict(asked), "request": _text(asked.request)}).encode(),
             capture_output=True,
             check=False,
             env=environment,
@@ -58,7 +58,7 @@ def _exchanged(asked: Exchange) -> bytes:
     received = b""
     try:
         with socket.create_connection((asked.host, asked.port), timeout=asked.timeout_s) as end:
-            end.sendall(asked.request.encode())
+            end.sendall(asked.request)
             while len(received) < (asked.least_bytes or MOST_BYTES):
                 more = end.recv(MOST_BYTES)
                 if not more:
@@ -70,8 +70,14 @@ def _exchanged(asked: Exchange) -> bytes:
 
 
 def _main() -> None:
-    asked = Exchange(**json.load(sys.stdin))
-    sys.stdout.write(base64.b64encode(_exchanged(asked)).decode("ascii"))
+    told = json.load(sys.stdin)
+    asked = Exchange(**{**told, "request": base64.b64decode(told["request"])})
+    sys.stdout.write(_text(_exchanged(asked)))
+
+
+def _text(data: bytes) -> str:
+    """Bytes as they go from one program to the other."""
+    return base64.b64encode(data).decode("ascii")
 
 
 if __name__ == "__main__":

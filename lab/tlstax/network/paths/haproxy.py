@@ -1,8 +1,8 @@
 """HAProxy before the server, passing TCP through; or a pair of them, with TLS 1.3 from one to the other.
 
-HAProxy does not speak MySQL's protocol, within which a client asks for TLS after the server's greeting. So it
-can neither end a MySQL client's TLS nor begin TLS with a MySQL server: TLS is between two HAProxys. Each runs
-as many threads as it is given processors, which is its default.
+HAProxy does not speak MySQL's or PostgreSQL's protocol, within which a client asks for TLS. So it can neither
+end such a client's TLS nor begin TLS with such a server (but for the direct TLS of PostgreSQL 17 and later):
+TLS is between two HAProxys. Each runs as many threads as it is given processors, which is its default.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ frontend entry
 {logging}    default_backend server
 backend server
     fullconn {most}
-    server mysql {server}
+    server database {server}
 """
 LOG_TLS = """\
     log global

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tlstax.contract import TcpEndpoint
@@ -17,6 +18,7 @@ from tlstax.network.paths.route import RunningPath
 from tlstax.network.paths.router import MODES, Router
 from tlstax.network.paths.ssh import Ssh
 from tlstax.network.paths.stunnel import Stunnel
+from tlstax.records.capture import Spoken
 from tlstax.records.trial import Specimen
 from tlstax.records.way import PathObservation, PathPart
 from tlstax.specimens import catalogue, resolve, shelf
@@ -64,10 +66,33 @@ STARTS = 3
 
 CARRIES_WITHIN_S = 15.0
 POLL_S = 0.05
-GREETING_BYTES = 5
-PROTOCOL_VERSION = 10
-"""The first byte of a server's greeting, behind a header of four bytes (MySQL Client/Server Protocol,
-HandshakeV10)."""
+
+
+@dataclass(frozen=True)
+class FirstWords:
+    """What is said to a server that answers whoever it is, and how its answer begins, one of these."""
+
+    request: bytes
+    skipped_bytes: int
+    answers: tuple[bytes, ...]
+
+    @property
+    def least_bytes(self) -> int:
+        """How much of the answer is to be read."""
+        return self.skipped_bytes + len(self.answers[0])
+
+    def are_answered_by(self, said: bytes) -> bool:
+        """Whether this is a server's answer."""
+        return said[self.skipped_bytes : self.least_bytes] in self.answers
+
+
+FIRST_WORDS: Mapping[Spoken, FirstWords] = {
+    "mysql": FirstWords(b"", 4, (bytes([10]),)),
+    "postgresql": FirstWords(bytes.fromhex("00000008 04d2162f"), 0, (b"S", b"N")),
+}
+"""MySQL's servers greet unasked, with the protocol's version behind a header of four bytes (MySQL
+Client/Server Protocol, HandshakeV10). PostgreSQL's answer in one byte whether they have TLS (Message Formats,
+SSLRequest)."""
 
 
 class Running:
@@ -95,7 +120,7 @@ class Running:
         return tuple(pid for program in self._programs for pid in program.pids())
 
     def start(self) -> None:
-        """Bring it up, and see it carry a server's greeting. MachineFault with what its log says."""
+        """Bring it up, and see it carry a server's first words. MachineFault with what its log says."""
         why = ""
         for _ in range(STARTS):
             try:
@@ -167,27 +192,28 @@ class Running:
             self._programs.append(Program(plan, self._kept, self._ends.session, log))
             if laid.banner is not None and place == 0:
                 between = Exchange(self._ends.far_address, self._ports.between, least_bytes=len(laid.banner))
-                self._wait_for(between, laid.banner)
-        greeting = Exchange(laid.entry_host, self._ports.entry, least_bytes=GREETING_BYTES)
-        self._wait_for(greeting, None)
+                self._wait_for(between, partial(_begins_with, laid.banner))
+        words = FIRST_WORDS[self._ends.spoken]
+        asked = Exchange(laid.entry_host, self._ports.entry, words.request, words.least_bytes)
+        self._wait_for(asked, words.are_answered_by)
         self._design.began(self._programs)
         for program in self._programs:
             program.expect()
 
-    def _wait_for(self, asked: Exchange, banner: bytes | None) -> None:
-        """Until the exchange, made from the client's place, brings the banner; None: a server's greeting."""
+    def _wait_for(self, asked: Exchange, is_answer: Callable[[bytes], bool]) -> None:
+        """Until the exchange, made from the client's place, brings such an answer."""
         deadline = time.monotonic() + CARRIES_WITHIN_S
         while time.monotonic() < deadline:
             for program in self._programs:
                 if not program.is_alive():
                     raise MachineFault(f"{program.plan.program.name} ended: {program.last_line()}")
             said = exchange(self._ends.near.entering, asked)
-            if said.startswith(banner) if banner is not None else _is_greeting(said):
+            if is_answer(said):
                 return
             time.sleep(POLL_S)
         lines = [line for program in self._programs if (line := program.last_line())]
         raise MachineFault(f"no connection passed within {CARRIES_WITHIN_S:.0f} s: {'; '.join(lines)}")
 
 
-def _is_greeting(said: bytes) -> bool:
-    return len(said) >= GREETING_BYTES and said[GREETING_BYTES - 1] == PROTOCOL_VERSION
+def _begins_with(banner: bytes, said: bytes) -> bool:
+    return said.startswith(banner)

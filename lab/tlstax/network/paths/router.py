@@ -154,7 +154,8 @@ class Router:
             "GET /api/20190715/routes/mysql/status HTTP/1.1\r\n"
             f"Host: {LOOPBACK}\r\nAuthorization: Basic {login}\r\nConnection: close\r\n\r\n"
         )
-        said = exchange(place.entering, Exchange(LOOPBACK, self._port, request, timeout_s=STATUS_WITHIN_S))
+        asked = Exchange(LOOPBACK, self._port, request.encode("ascii"), timeout_s=STATUS_WITHIN_S)
+        said = exchange(place.entering, asked)
         try:
             found = json.loads(said.partition(b"\r\n\r\n")[2])["totalConnections"]
         except (ValueError, KeyError, TypeError):

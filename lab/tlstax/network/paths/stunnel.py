@@ -19,7 +19,7 @@ from tlstax.support.errors import MachineFault
 from tlstax.support.here import LOOPBACK
 
 _AGREED = re.compile(r"(?P<version>TLSv[\d.]+) ciphersuite: (?P<suite>\S+)")
-_ACCEPTED = re.compile(r"Service \[mysql\] accepted connection")
+_ACCEPTED = re.compile(r"Service \[database\] accepted connection")
 RELOADED = "Configuration successful"
 RELOADS_WITHIN_S = 5.0
 
@@ -29,7 +29,7 @@ pid =
 syslog = no
 sslVersion = TLSv1.3
 debug = {level}
-[mysql]
+[database]
 """
 FAR_END = """\
 accept = {address}:{between}

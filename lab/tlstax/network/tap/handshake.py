@@ -13,7 +13,16 @@ HELLO_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079
 
 TLS13 = 0x0304
 
-_SERVER_NAME, _GROUPS, _SIGNATURES, _TICKET, _PSK, _VERSIONS, _KEY_SHARE = 0, 10, 13, 35, 41, 43, 51
+_SERVER_NAME, _GROUPS, _SIGNATURES, _ALPN, _TICKET, _PSK, _VERSIONS, _KEY_SHARE = (
+    0,
+    10,
+    13,
+    16,
+    35,
+    41,
+    43,
+    51,
+)
 """Extensions, by their numbers in IANA's registry."""
 
 _NAMED_CURVE = 3
@@ -52,6 +61,7 @@ def client_hello(body: bytes) -> Hello:
         signatures=tuple(
             signature_name(one) for one in _listed(extensions, _SIGNATURES) if not is_grease(one)
         ),
+        protocols=_protocols(extensions),
     )
 
 
@@ -121,6 +131,16 @@ def _key_shares(extensions: dict[int, bytes]) -> list[int]:
             shares.append(inside.number(2))
             inside.vector(2)
     return shares
+
+
+def _protocols(extensions: dict[int, bytes]) -> tuple[str, ...]:
+    """The names in ALPN (RFC 7301, section 3.1), which are bytes and in practice ASCII."""
+    names: list[str] = []
+    if _ALPN in extensions:
+        inside = Cursor(Cursor(extensions[_ALPN]).vector(2))
+        while inside.rest:
+            names.append(inside.vector(1).decode("utf-8", "replace"))
+    return tuple(names)
 
 
 def _server_name(extensions: dict[int, bytes]) -> str | None:

@@ -21,9 +21,15 @@ class Framing:
     kept_bytes: int
     """How much of a unit is kept to be read; of a longer one its length alone is known beyond."""
 
+    counted_bytes: int = 0
+    """How much of the header the length counts too."""
+
     def length(self, header: bytes) -> int:
-        """How many bytes follow this header."""
-        return int.from_bytes(header[self.length_at : self.length_at + self.length_bytes], self.order)
+        """How many bytes follow this header. Malformed where fewer than none would."""
+        counted = int.from_bytes(header[self.length_at : self.length_at + self.length_bytes], self.order)
+        if counted < self.counted_bytes:
+            raise Malformed
+        return counted - self.counted_bytes
 
 
 PACKETS = Framing(4, 0, 3, "little", 8192)
@@ -31,6 +37,15 @@ PACKETS = Framing(4, 0, 3, "little", 8192)
 
 COMPRESSED_PACKETS = Framing(7, 0, 3, "little", 256)
 """MySQL's compressed packets: a length, a sequence number, the length before compression."""
+
+STARTUP = Framing(4, 0, 4, "big", 8192, counted_bytes=4)
+"""PostgreSQL's first packets, which have no type: a length (Message Formats)."""
+
+MESSAGES = Framing(5, 1, 4, "big", 8192, counted_bytes=4)
+"""PostgreSQL's messages: a type, a length (Message Formats)."""
+
+ONE_BYTE = Framing(1, 0, 0, "big", 0)
+"""PostgreSQL's answer to a client that asks for encryption (SSL Session Encryption)."""
 
 RECORDS = Framing(5, 3, 2, "big", 1 << 16)
 """TLS records: a content type, a version, a length (RFC 8446, section 5.1)."""

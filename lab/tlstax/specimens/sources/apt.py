@@ -346,10 +346,10 @@ def _configuration(directory: Path, architecture: str) -> str:
 
 
 def _status(given: tuple[str, ...], architecture: str) -> str:
-    """A dpkg status file (deb822) in which only the given packages are installed."""
+    """A dpkg status file (deb822) in which only the given packages are installed, newer than any."""
     return "".join(
         f"Package: {name}\nStatus: install ok installed\nPriority: optional\nSection: misc\n"
-        f"Maintainer: tlstax\nArchitecture: {architecture}\nMulti-Arch: allowed\nVersion: 999\n"
+        f"Maintainer: tlstax\nArchitecture: {architecture}\nMulti-Arch: allowed\nVersion: 999:999\n"
         f"Description: taken as given\n\n"
         for name in given
     )

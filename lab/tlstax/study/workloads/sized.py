@@ -26,6 +26,7 @@ from math import ceil
 from typing import NamedTuple, Self
 
 from tlstax.contract import Statement, UniformInt, Workload
+from tlstax.study.product import DEFAULT, ProductName
 
 MOST_STATEMENTS, MOST_BYTES = 1000, 1 << 20
 
@@ -103,6 +104,9 @@ VALUE_BYTES = 119
 VALUE = "@tlstax_{}"
 """The variables in which a connection has its values."""
 
+SETTING = "tlstax.value_{}"
+"""The same of PostgreSQL: settings of a session may have any name with a point in it, and any text."""
+
 WINDOW_BYTES = 32 << 10
 """How far back zlib looks for repetitions (RFC 1951, section 2). Zstandard looks further, but no further than
 a compressed packet, in which servers put some 16 KiB of short rows, or one that is longer."""
@@ -160,26 +164,38 @@ class Rows(NamedTuple):
         """
         return self.row_bytes > VALUE_BYTES and not self.connects
 
-    def workload(self, table: str, rows: int) -> Workload:
+    def workload(self, table: str, rows: int, product: ProductName = DEFAULT) -> Workload:
         """The contract's workload; a table of fewer rows than are selected is joined with itself.
 
         Where a statement names no rows, MySQL takes it to want all of them, and reads thousands ahead.
         """
+        in_settings = product == "postgresql"
         source = f"{table} WHERE {table}.id <= {self.rows}"
         if self.rows > rows:
             source = f"{table} CROSS JOIN {table} AS again"
-        sql = f"SELECT {self._column(table)} FROM {source} LIMIT {self.rows}"  # noqa: S608 - our name
+        column = self._column(table, in_settings=in_settings)
+        sql = f"SELECT {column} FROM {source} LIMIT {self.rows}"  # noqa: S608 - our name
         statements = (Statement(sql=sql),)
-        values = self._values(table, rows)
+        values = self._settings(table, rows) if in_settings else self._values(table, rows)
         return Workload(reconnect=self.connects, protocol="text", statements=statements, on_connect=values)
 
-    def _column(self, table: str) -> str:
+    def _column(self, table: str, *, in_settings: bool) -> str:
         if not self.is_made_of_values:
             times = ceil(self.row_bytes / VALUE_BYTES)
             value = f"{table}.c" if times == 1 else f"REPEAT({table}.c, {times})"
             return f"LEFT({value}, {self.row_bytes})"
+        if in_settings:
+            return self._setting_of(table)
         values = ", ".join(VALUE.format(number) for number in range(self._distinct))
         return values if self._distinct == 1 else f"ELT(1 + {table}.id % {self._distinct}, {values})"
+
+    def _setting_of(self, table: str) -> str:
+        """The value of a row, of which the others are not even read."""
+        values = [f"current_setting('{SETTING.format(number)}')" for number in range(self._distinct)]
+        if len(values) == 1:
+            return values[0]
+        cases = " ".join(f"WHEN {number} THEN {value}" for number, value in enumerate(values))
+        return f"CASE {table}.id % {self._distinct} {cases} END"
 
     @property
     def _distinct(self) -> int:
@@ -193,14 +209,31 @@ class Rows(NamedTuple):
         """
         if not self.is_made_of_values:
             return ()
-        each = max(1, min(ceil(self.row_bytes / VALUE_BYTES), rows // self._distinct))
-        times = ceil(self.row_bytes / (each * VALUE_BYTES))
+        each, times = self._parts(rows)
         sets = []
         for number in range(self._distinct):
             part = f"SELECT c FROM {table} LIMIT {each} OFFSET {number * each}"  # noqa: S608 - our name
             joined = f"(SELECT GROUP_CONCAT(c SEPARATOR '') FROM ({part}) AS part)"  # noqa: S608
             sets.append(f"{VALUE.format(number)} = LEFT(REPEAT({joined}, {times}), {self.row_bytes})")
         return f"SET SESSION group_concat_max_len = {each * VALUE_BYTES}", f"SET {', '.join(sets)}"
+
+    def _settings(self, table: str, rows: int) -> tuple[str, ...]:
+        """The same of PostgreSQL; only the lengths of the values come back."""
+        if not self.is_made_of_values:
+            return ()
+        each, times = self._parts(rows)
+        sets = []
+        for number in range(self._distinct):
+            part = f"SELECT id, c FROM {table} ORDER BY id LIMIT {each} OFFSET {number * each}"  # noqa: S608
+            joined = f"(SELECT string_agg(c, '' ORDER BY id) FROM ({part}) AS part)"  # noqa: S608 - our name
+            value = f"LEFT(REPEAT({joined}, {times}), {self.row_bytes})"
+            sets.append(f"LENGTH(set_config('{SETTING.format(number)}', {value}, false))")
+        return (f"SELECT {', '.join(sets)}",)
+
+    def _parts(self, rows: int) -> tuple[int, int]:
+        """How many rows of the table a value is made of, and how often these are repeated."""
+        each = max(1, min(ceil(self.row_bytes / VALUE_BYTES), rows // self._distinct))
+        return each, ceil(self.row_bytes / (each * VALUE_BYTES))
 
 
 class Sent(NamedTuple):

@@ -25,6 +25,7 @@ connections at once, ten runs, connections a second.
 from __future__ import annotations
 
 from tlstax.contract import Digits, Offset, Sequence, Statement, Transaction, UniformInt, Workload
+from tlstax.study.product import ProductName
 
 POINT_SELECTS = 10
 RANGE_SIZE = 100
@@ -187,6 +188,16 @@ def _on_people(sql: str, **parameters: Digits | Sequence | UniformInt) -> Worklo
 
 BEGINS = "SET autocommit=0"
 """What a program says that turns autocommit off; the server takes the transaction back when it hangs up."""
+
+BEGINS_AT_POSTGRESQL = "BEGIN"
+"""The same where autocommit is the client's affair (PostgreSQL documentation, "ECPG: SET AUTOCOMMIT")."""
+
+
+def as_at(product: ProductName, workload: Workload) -> Workload:
+    """A workload of these at that product: PostgreSQL begins a transaction otherwise, the rest is alike."""
+    if product != "postgresql" or workload.on_connect != (BEGINS,):
+        return workload
+    return workload.model_copy(update={"on_connect": (BEGINS_AT_POSTGRESQL,)})
 
 
 EXECUTE = "/* execute */ "

@@ -15,14 +15,13 @@ from pydantic import ConfigDict, Field, ValidationError
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Frozen, Job, Ready, TlsOn, TlsVersion
-from tlstax.mysql import server_facts
-from tlstax.mysql.table_rows import TableContent
 from tlstax.specimens import added, manifest, processes, sessions, shelf
 from tlstax.specimens.added import Added
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.recipe import Kind, Recipe
 from tlstax.specimens.server_build import ServerBuild, TlsLibrary, loader_of
+from tlstax.sql.table_rows import TableContent
 from tlstax.study import tls_levels, workloads
 from tlstax.study.tls_levels import KEY_GROUPS, group_name
 from tlstax.support.checksums import sha256_of
@@ -115,7 +114,8 @@ def of_server(build: ServerBuild) -> Facts:
             server.prepare_table(TableContent(rows=1, seed=1))
             found = tuple(filter(None, (_handshake(server, version) for version in VERSIONS)))
             with closing(server.admin()) as admin:
-                plugins, agreed = server_facts.account_plugins(admin), server_facts.compressions(admin)
+                facts = server.product.server_facts
+                plugins, agreed = facts.account_plugins(admin), facts.compressions(admin)
             return Facts(
                 account_plugins=plugins,
                 compressions=agreed,

@@ -16,7 +16,6 @@ from tlstax.clients.process import ClientFailure, LoadClient
 from tlstax.contract import Done, ErrorCount, ErrorEvent, Job, OpenLoop, TlsOff
 from tlstax.external import conditions
 from tlstax.external.access import ExternalAccess
-from tlstax.mysql import server_facts
 from tlstax.observers.turn import turn
 from tlstax.plan.admission import most_that_fits, words_of
 from tlstax.plan.budget import least_budget
@@ -218,7 +217,7 @@ def _limits(request: StormRequest, subject: _Subject, watcher: Watcher) -> Bench
     request = replace(request, most=subject.most)
     tries = _tries(request, bench, subject.at_once)
     kinds = tuple(_OfKind(kind, request, tries, subject.at_once) for kind in subject.kinds)
-    variables = server_facts.variables(bench.admin, VARIABLES)
+    variables = bench.server.product.server_facts.variables(bench.admin, VARIABLES)
     status = _searched(kinds, request.budget_s, watcher)
     is_rate = request.sought == "connections_per_s"
     endings = {

@@ -83,7 +83,8 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
     yield "Versions", _taken(found.of("version"))
     yield "Cipher suites", _taken(found.of("suite"))
     yield "Key exchange", _taken(found.of("group"))
-    yield "Resumes", _taken(found.of("resumption"))
+    direct = found.of("direct")
+    yield ("Direct TLS", _accepted(direct[0])) if direct else ("Resumes", _taken(found.of("resumption")))
     if found.connect:
         whole, *phases = found.connect
         tls = "".join(
@@ -103,6 +104,10 @@ def _of_tls(found: InspectedServer) -> Iterator[tuple[str, str]]:
         yield "Login", found.word.account_plugin
     if found.word.requires_tls is not None:
         yield "In the clear", "refused" if found.word.requires_tls else "accepted"
+
+
+def _accepted(asked: Asked) -> str:
+    return "accepted" if asked.agreed else asked.why_not
 
 
 def _use(use: Use) -> str:

@@ -19,9 +19,9 @@ from tlstax.external import connection as external_connection
 from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import DEMANDING, VERIFYING
 from tlstax.mysql import accounts, server_facts, server_tls, session
-from tlstax.mysql.database import Database, SqlError
 from tlstax.plan.addresses import is_loopback
 from tlstax.plan.elsewhere import Promise, Room
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import counted
 from tlstax.tools.probes.drivers.logins import (

@@ -19,8 +19,8 @@ from typing import Final, Literal, get_args
 
 from tlstax.clients.choice import ClientProgram, obtain_client
 from tlstax.contract import Account
-from tlstax.mysql import answers, server_tls
-from tlstax.mysql.database import Database, SqlError, cause_of, try_login_over_tls
+from tlstax.mysql import server_tls
+from tlstax.mysql.database import try_login_over_tls
 from tlstax.mysql.statement_log import StatementLog, make_probe_table, statement_log
 from tlstax.observers.turn import turn
 from tlstax.run.bench import Needs, PrivateBench, Wanted, open_private_bench
@@ -31,6 +31,8 @@ from tlstax.specimens.certificates import CertificateRequest, Certificates, issu
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.processes import NO_LOCALHOST
 from tlstax.specimens.resolve import named_server
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
 from tlstax.store import Store
 from tlstax.study import Study
 from tlstax.study.driver_catalogue import DRIVERS, Driver
@@ -481,7 +483,7 @@ class ServedCertificates:
         try:
             try_login_over_tls(self._server.endpoint(), self._server.load_account, context)
         except SqlError as error:
-            cause = cause_of(error)
+            cause = error.cause
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return cause.verify_code
             raise MachineFault(

@@ -1,6 +1,6 @@
-"""What a table holds that is filled here: the columns, the index and the rows of each shape.
+"""What a table holds that is filled here: the names of its columns, its index and the rows of each shape.
 
-Rows follow from a seed, so that two servers hold the same data.
+Rows follow from a seed, so that two servers hold the same data, whichever products they are.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ class TableContent:
 
 @dataclass(frozen=True)
 class Layout:
-    """A shape of table: `definition` is what stands between the parentheses of CREATE TABLE.
+    """A shape of table, whichever product's.
 
     `columns` are in the order of the rows' values; `index` is the name and the column of the only secondary
     index, None where there is none. `chunks` gives the rows from id 1 on, one transaction's worth at a time.
     `padded` are the columns of type CHAR, whose values do not end with blanks.
     """
 
-    definition: str
     columns: tuple[str, ...]
     index: tuple[str, str] | None
     chunks: Callable[[TableContent], Iterator[list[Row]]]
@@ -79,13 +78,6 @@ def _digit_groups(random: np.random.Generator, count: int, length: int) -> list[
 
 
 SBTEST = Layout(
-    definition=(
-        "id INTEGER NOT NULL AUTO_INCREMENT,"
-        " k INTEGER DEFAULT '0' NOT NULL,"
-        " c CHAR(120) DEFAULT '' NOT NULL,"
-        " pad CHAR(60) DEFAULT '' NOT NULL,"
-        " PRIMARY KEY (id)"
-    ),
     columns=("id", "k", "c", "pad"),
     index=("k_1", "k"),
     chunks=_sbtest_chunks,
@@ -121,14 +113,6 @@ def _person(fake: Generic, number: int) -> Row:
 
 
 PEOPLE = Layout(
-    definition=(
-        "id INT,"
-        " first_name VARCHAR(50),"
-        " last_name VARCHAR(50),"
-        " email VARCHAR(50),"
-        " gender VARCHAR(50),"
-        " ip_address VARCHAR(20)"
-    ),
     columns=("id", "first_name", "last_name", "email", "gender", "ip_address"),
     index=None,
     chunks=_people_chunks,
@@ -150,7 +134,6 @@ def _word_chunks(content: TableContent) -> Iterator[list[Row]]:
 
 
 WORDS = Layout(
-    definition="id BIGINT NOT NULL AUTO_INCREMENT, word VARCHAR(255), PRIMARY KEY (id)",
     columns=("id", "word"),
     index=None,
     chunks=_word_chunks,
@@ -169,7 +152,6 @@ def _body_chunks(content: TableContent) -> Iterator[list[Row]]:
 
 
 BODIES = Layout(
-    definition="id BIGINT NOT NULL AUTO_INCREMENT, body MEDIUMBLOB NOT NULL, PRIMARY KEY (id)",
     columns=("id", "body"),
     index=None,
     chunks=_body_chunks,
@@ -204,7 +186,6 @@ def _digit_strings(random: np.random.Generator, count: int, length: int) -> list
 
 
 ANSWERS = Layout(
-    definition="id INTEGER NOT NULL, answer MEDIUMBLOB NOT NULL, PRIMARY KEY (id)",
     columns=("id", "answer"),
     index=None,
     chunks=_answer_chunks,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from tlstax.network.tap.clear import LONGEST_TEXT, Said, Stage
 from tlstax.network.tap.names import command_name
-from tlstax.network.tap.units import Cursor, Malformed, Unit
-from tlstax.records.capture import Sender, StatementSeen
+from tlstax.network.tap.units import COMPRESSED_PACKETS, PACKETS, Cursor, Framing, Malformed, Unit
+from tlstax.records.capture import Sender, Spoken, StatementSeen
 
 CLIENT_COMPRESS, CLIENT_SSL = 1 << 5, 1 << 11
 CLIENT_ZSTD, CLIENT_QUERY_ATTRIBUTES = 1 << 26, 1 << 27
 """Capability flags of MySQL's client/server protocol."""
-
-LONGEST_TEXT = 4096
-"""How many characters of a statement are kept."""
 
 _SSL_REQUEST_BYTES = 32
 _OK, _EOF, _ERR, _INFILE = 0x00, 0xFE, 0xFF, 0xFB
@@ -24,37 +20,44 @@ _LONGEST_EOF_BYTES = 9
 _FIXED_BYTES = {0x01: 1, 0x02: 2, 0x0D: 2, 0x03: 4, 0x09: 4, 0x04: 4, 0x05: 8, 0x08: 8, 0x06: 0}
 """How long the value of a query attribute is, by its type, where that is not given with it."""
 
-Stage = Literal["greeting", "login", "commands", "compressed", "tls"]
+_SHOWN_OF_SECRETS = 5
+"""A packet's header and the number of its command."""
 
 
-class Clear:
-    """Follows the packets of one connection until they are encrypted or compressed."""
+class MySqlPackets:
+    """A `Clear`. A client's packet is a frame of its own, an answer is one, called by its first packet."""
+
+    spoken: Spoken = "mysql"
+    frame_names = 1
 
     def __init__(self) -> None:
-        self.stage: Stage = "greeting"
+        self.stage: Stage = "opening"
         self._server_flags = self._flags = 0
         self._command = 0
 
-    def follow(self, sender: Sender, packet: Unit) -> tuple[str, StatementSeen | None]:
+    def framing(self, _: Sender, /) -> Framing:
+        """Packets, and compressed ones where both sides agreed on that."""
+        return COMPRESSED_PACKETS if self.stage == "compressed" else PACKETS
+
+    def follow(self, sender: Sender, unit: Unit) -> Said:
         """One more packet, in its order: what it is, and the command in it."""
-        return self._of_client(packet) if sender == "client" else (self._of_server(packet), None)
+        if self.stage == "compressed":
+            return Said("compressed packet", ends_frame=True)
+        return self._of_client(unit) if sender == "client" else Said(self._of_server(unit))
 
-    def shown_bytes(self, what: str) -> int | None:
-        """How much of a packet of that name may be shown: one that proves who the client is, not at all."""
-        return _SHOWN_OF_SECRETS if what == command_name(_CHANGE_USER) or self.stage == "login" else None
-
-    def _of_client(self, packet: Unit) -> tuple[str, StatementSeen | None]:
-        if self.stage == "greeting":
-            return self._first_words(packet), None
+    def _of_client(self, packet: Unit) -> Said:
+        if self.stage == "opening":
+            return Said(self._first_words(packet))
         if self.stage == "login":
-            return "authentication", None
+            return Said("authentication")
         if packet.header[3] != 0 or not packet.body:
-            return "data", None
+            return Said("data", ends_frame=True)
         self._command = packet.body[0]
+        name, shown_bytes = command_name(self._command), None
         if self._command == _CHANGE_USER:
-            self.stage = "login"
-        name = command_name(self._command)
-        return name, StatementSeen(command=name, text=self._text(packet.body))
+            self.stage, shown_bytes = "login", _SHOWN_OF_SECRETS
+        statement = StatementSeen(command=name, text=self._text(packet.body))
+        return Said(name, statement, shown_bytes=shown_bytes, ends_frame=True)
 
     def _first_words(self, packet: Unit) -> str:
         """The client's first packet: it asks for TLS, or logs in."""
@@ -72,7 +75,7 @@ class Clear:
             if self.stage == "login" and self._command == _CHANGE_USER:
                 self.stage = "commands"
             return f"ERR {Cursor(packet.body[1:]).number(2, 'little')}"
-        if self.stage == "greeting":
+        if self.stage == "opening":
             self._server_flags = _flags_of_greeting(packet.body)
             return "greeting"
         if self.stage == "login":
@@ -103,10 +106,6 @@ class Clear:
             except Malformed:
                 return ""
         return text[:LONGEST_TEXT].decode("utf-8", "replace")
-
-
-_SHOWN_OF_SECRETS = 5
-"""A packet's header and the number of its command."""
 
 
 def _flags_of_greeting(body: bytes) -> int:

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pymysql.constants import CR
-from pymysql.err import OperationalError
-
 from tlstax.contract import RowSample
-from tlstax.mysql.database import Database, SqlError
+from tlstax.sql.database import Database, SqlError
 from tlstax.support.errors import MachineFault
 from tlstax.support.text import counted, integer
 
@@ -19,55 +16,52 @@ MESSAGE_AT_MOST = 300
 
 
 NAME_AT_MOST = 64
-"""Characters of a name (MySQL reference manual, "Identifier Length Limits")."""
+"""Characters of a name (MySQL reference manual, "Identifier Length Limits"); PostgreSQL's have 63 bytes."""
 
 
-class Malformed(OperationalError):
+class Malformed(SqlError):
     """The server did not keep to its protocol, or answered another question than was asked."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(CR.CR_MALFORMED_PACKET, what)
+        super().__init__("", what, is_of_connection=True)
 
 
 def message_of(error: SqlError) -> str:
     """What the server or the connection says is wrong: on one line, and no more than a sentence holds."""
-    text = " ".join(str(error.args[-1]).split()) if error.args else ""
-    text = text or type(error).__name__
+    text = " ".join(error.message.split())
     return text if len(text) <= MESSAGE_AT_MOST else f"{text[:MESSAGE_AT_MOST]}..."
 
 
 def rows(database: Database, statement: str, *values: object, columns: int) -> list[tuple[Any, ...]]:
     """All rows of the answer, each with N columns. Raises SqlError, Malformed among them."""
-    answer = _fetched(database, statement, values)
+    answer = database.rows(statement, values)
     for row in answer:
         if len(row) != columns:
             raise Malformed(f"an answer has {counted(len(row), 'column')} where {columns} were expected")
     return answer
 
 
-def _fetched(database: Database, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        return list(cursor.fetchall())
-
-
 def carry_out(database: Database, statement: str, *values: object) -> None:
     """Carry out a statement and pass over its answer. Raises SqlError."""
-    with database.cursor() as cursor:
-        cursor.execute(statement, values or None)
+    database.rows(statement, values)
+
+
+def commit(database: Database) -> None:
+    """End the connection's transaction, if one was begun. Raises SqlError."""
+    carry_out(database, "COMMIT")
 
 
 def demand(admin: Database, statement: str, *values: object) -> tuple[tuple[Any, ...], ...]:
     """The rows of the answer; MachineFault, which names the statement, where the server does not give one."""
     try:
-        return tuple(_fetched(admin, statement, values))
+        return tuple(admin.rows(statement, values))
     except (SqlError, OSError) as error:
         raise MachineFault(f"the server did not carry out {statement} ({error.args[-1]})") from error
 
 
 def column(database: Database, statement: str, *values: object, place: int) -> list[Any]:
     """The values of one column, counted from 0, of an answer that has it. Raises as `rows` does."""
-    answer = _fetched(database, statement, values)
+    answer = database.rows(statement, values)
     if any(len(row) <= place for row in answer):
         raise Malformed(f"an answer has no column {place + 1} where one was expected")
     return [row[place] for row in answer]
@@ -119,7 +113,7 @@ def mismatches(admin: Database, samples: Sequence[RowSample], before: Iterable[s
     return tuple(
         sample.sql
         for sample in samples
-        if tuple(tuple(map(_as_text, row)) for row in _fetched(admin, sample.sql, ())) != sample.rows
+        if tuple(tuple(map(_as_text, row)) for row in admin.rows(sample.sql)) != sample.rows
     )
 
 
@@ -136,7 +130,7 @@ def _agree_at_once(admin: Database, samples: Sequence[RowSample]) -> bool:
         for place, sample in enumerate(samples)
     )
     with suppress(SqlError):
-        rows = {int(place): tuple(map(_as_text, row)) for place, *row in _fetched(admin, asked, ())}
+        rows = {int(place): tuple(map(_as_text, row)) for place, *row in admin.rows(asked)}
         return rows == {place: sample.rows[0] for place, sample in enumerate(samples)}
     return False
 

@@ -1,0 +1,161 @@
+"""pgbench behind the contract: one job from standard input, events to standard output.
+
+`program.adapter_command` starts it, with the version and the command line of a pgbench as its arguments. The
+measured work is all pgbench's: this program writes its script, holds it at a gate once its connections are
+made, and reads its CPU clock there and at its end. pgbench ends a run after a number of operations or whole
+seconds; so it is given a number, which follows from how fast it was beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tlstax.clients.adapter import (
+    Failed,
+    Laboratory,
+    check_files,
+    failure,
+    has_ended,
+    job_of,
+    only_slice,
+    served,
+    take_limits,
+    wait_to_leave,
+)
+from tlstax.clients.pgbench import demand
+from tlstax.clients.pgbench.child import Launch, Pgbench
+from tlstax.contract import Counts, CpuTime, Done, Job, Ready
+from tlstax.observers.process import cpu_between
+
+TELLING_S = 0.2
+"""Operations that took this long determine the rate."""
+
+MOST_GROWTH = 10
+"""How many times as many operations a run has than the one before, at most."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve one job; the exit status is 0 after `done`."""
+    version, *program = arguments
+    return served(lambda laboratory: _Service(laboratory, version, program).serve())
+
+
+@dataclass
+class _Service:
+    """One job on its way. `connections` counts those that were opened before the window."""
+
+    laboratory: Laboratory
+    version: str
+    program: Sequence[str]
+    connections: int = field(default=0)
+
+    def serve(self) -> None:
+        job = job_of(self.laboratory)
+        demand.check(job)
+        check_files(job.tls)
+        take_limits(job.cpus, "pgbench")
+        operations = self._operations(job)
+        with self._start(job, operations) as pgbench:
+            pgbench.wait_at_gate(job.timeout_s)
+            before = pgbench.settled_cpu()
+            self.laboratory.say(self._ready(pgbench.pid))
+            pgbench.wait_for_go()
+            began_s = pgbench.open_gate()
+            ended_s = pgbench.wait_for_end(job.duration_s + job.timeout_s)
+            used = CpuTime.model_validate(cpu_between(before, pgbench.cpu_at_end()), from_attributes=True)
+            self._check_report(pgbench, job, operations)
+            done = self._done(job, operations, ended_s - began_s, used)
+            self.laboratory.say(only_slice(done))
+            while not has_ended(self.laboratory):
+                self.laboratory.read_some()
+            self.laboratory.say(done)
+        wait_to_leave(self.laboratory)
+
+    def _start(self, job: Job, operations: int) -> Pgbench:
+        launch = Launch(
+            program=self.program,
+            arguments=demand.arguments(job, operations),
+            environment=demand.environment(job),
+            password_file=demand.password_file(job),
+            script=demand.script(job),
+            firsts=demand.first_of_threads(job.connections, job.threads),
+        )
+        return Pgbench(launch, self.laboratory)
+
+    def _operations(self, job: Job) -> int:
+        """How many operations each connection does, after as many unmeasured ones as the rate takes."""
+        if job.operations is not None:
+            return max(1, job.operations // job.connections)
+        tried, took_s = 1, self._unmeasured(job, 1)
+        while took_s < TELLING_S:
+            tried *= min(MOST_GROWTH, max(2, math.ceil(TELLING_S / took_s)))
+            took_s = self._unmeasured(job, tried)
+        return max(1, round(tried / took_s * job.duration_s))
+
+    def _unmeasured(self, job: Job, operations: int) -> float:
+        """Run these operations on each connection; the seconds that they took."""
+        with self._start(job, operations) as pgbench:
+            pgbench.wait_at_gate(job.timeout_s)
+            began_s = pgbench.open_gate()
+            took_s = pgbench.wait_for_end(job.duration_s + job.timeout_s) - began_s
+            self._check_report(pgbench, job, operations)
+        self.connections += self._made(job, operations)
+        return took_s
+
+    def _check_report(self, pgbench: Pgbench, job: Job, operations: int) -> None:
+        """Failed where pgbench reports other work than it was given."""
+        report, given = pgbench.report(), operations * job.connections
+        if (report.clients, report.operations) != (job.connections, given):
+            text = (
+                f"pgbench reports {report.operations} operations of {report.clients} clients, and was given "
+                f"{given} and {job.connections}"
+            )
+            raise Failed(failure("internal", "client", text))
+
+    def _made(self, job: Job, operations: int) -> int:
+        """The connections of one run: one that looks at the database, and those that work."""
+        working = operations * job.connections if job.workload.reconnect else job.connections
+        return 1 + working
+
+    def _ready(self, pid: int) -> Ready:
+        """Pgbench stands at its gate. It can be asked nothing: neither what it negotiated nor of whom."""
+        return Ready(
+            client="pgbench",
+            client_version=self.version,
+            pid=pid,
+            server_version="",
+            tls_library=None,
+            negotiated=(),
+        )
+
+    def _done(self, job: Job, operations: int, elapsed_s: float, used: CpuTime) -> Done:
+        """The result: what it does not report, handshakes and latencies among it, is left out."""
+        made, worked = self._made(job, operations), operations * job.connections
+        # At the gate the connections that are kept are there; where each operation makes its own, the
+        # first of each thread is.
+        before = len(demand.first_of_threads(job.connections, job.threads))
+        in_window = made - 1 - before if job.workload.reconnect else 0
+        return Done(
+            elapsed_s=elapsed_s,
+            operations=worked,
+            scheduled=worked,
+            skipped=0,
+            window=_counts(in_window),
+            lifetime=_counts(self.connections + made),
+            histograms_ns={},
+            cpu=used,
+            wire=None,
+            errors=(),
+            row_samples=(),
+        )
+
+
+def _counts(connections: int) -> Counts:
+    return Counts(connections=connections, handshakes=(), authentications={})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

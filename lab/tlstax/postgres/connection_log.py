@@ -1,0 +1,59 @@
+"""Connections that record themselves at the server: for load clients that do not say what they negotiated.
+
+Each begins with a statement that records which connection it is and what the server says of its
+encryption. It inserts one row, which the server counts among those of the load (`tup_inserted`); where the
+server's log can be read, `connection_words` costs less.
+
+Source: PostgreSQL documentation, "pg_stat_ssl" (a session may read its own row) and "CREATE TABLE", UNLOGGED.
+"""
+
+from __future__ import annotations
+
+from tlstax.contract import Job
+from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql import answers
+from tlstax.sql.database import Database
+
+TABLE = "tlstax_connections"
+
+
+def create(admin: Database) -> None:
+    """Make the table in the load's database; without a log of its writes, so that a row costs little."""
+    answers.carry_out(admin, f"DROP TABLE IF EXISTS {TABLE}")
+    answers.carry_out(
+        admin,
+        f"CREATE UNLOGGED TABLE {TABLE} (process integer, began timestamptz, version text, cipher text,"
+        " PRIMARY KEY (process, began)) WITH (autovacuum_enabled = false)",
+    )
+
+
+def reporting(job: Job, server_version: str) -> Job:
+    """The job, each of whose connections begins by recording itself."""
+    on_connect = (statement(server_version), *job.workload.on_connect)
+    return job.model_copy(update={"workload": job.workload.model_copy(update={"on_connect": on_connect})})
+
+
+def statement(server_version: str) -> str:  # noqa: ARG001 (the same in all versions)
+    """The statement by which a connection records itself; said twice, it records it once.
+
+    A process's number may be another's later; with when it began it is one session's.
+    """
+    return (
+        f"INSERT INTO {TABLE} SELECT a.pid, a.backend_start, s.version, s.cipher"  # noqa: S608 - our name
+        " FROM pg_stat_activity a JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.pid = pg_backend_pid()"
+        " ON CONFLICT DO NOTHING"
+    )
+
+
+def clear(admin: Database) -> None:
+    """Forget those of earlier trials."""
+    answers.carry_out(admin, f"TRUNCATE TABLE {TABLE}")
+
+
+def read(admin: Database) -> tuple[ConnectionsSeen, ...]:
+    """Those recorded since the table was cleared, counted by what the server said of their encryption."""
+    asked = f"SELECT version, cipher, COUNT(*) FROM {TABLE} GROUP BY version, cipher ORDER BY 3 DESC"  # noqa: S608
+    return tuple(
+        ConnectionsSeen(connections=answers.number(count), version=version or None, cipher=cipher or None)
+        for version, cipher, count in answers.rows(admin, asked, columns=3)
+    )

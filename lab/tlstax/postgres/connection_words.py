@@ -1,0 +1,83 @@
+"""What PostgreSQL's log says of each connection: whom it let in, by which method, over which TLS.
+
+The server counts no handshakes. With `log_connections` it writes a line for each login instead: its own word
+for every connection. Lines come whole, each once, from whoever reads the log on from where they were.
+
+Source: PostgreSQL 10 to 18, `PerformAuthentication` and `set_authn_id`; documentation, "Error Reporting and
+Logging". The method is logged from 14 on; the compression of TLS was until 13, where it is off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from tlstax.records.trial import ConnectionsSeen
+
+LINE_PREFIX: Final = "%m [%p] "
+"""`log_line_prefix`, of which the process in brackets is needed here: it joins a login's lines."""
+
+SETTINGS: Final = {"log_connections": "on", "log_line_prefix": LINE_PREFIX}
+"""What a server needs to write these lines; both can be changed while it runs."""
+
+_LINE = re.compile(
+    r"\[(?P<process>[0-9]+)\] LOG:  connection (?P<what>authenticated|authorized): (?P<rest>.*)"
+)
+_METHOD = re.compile(r'(?:identity=".*" |user=".*" )?method=(?P<method>[^ ]+) \(.*\)')
+_TLS = re.compile(
+    r"(?P<who>.*) SSL enabled \(protocol=(?P<version>[^ ,]+), cipher=(?P<cipher>[^ ,)]+)"
+    r"(?:, bits=(?P<bits>[0-9]+))?(?:, compression=[^ ,)]+)?\)"
+)
+_WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application_name=.*)?")
+
+
+class LoggedConnection(NamedTuple):
+    """A login as the log has it: `method` is pg_hba.conf's, None before 14.
+
+    `version`, `cipher` and `bits` are those of TLS, None in the clear; 10 does not say the last.
+    """
+
+    user: str
+    database: str
+    method: str | None = None
+    version: str | None = None
+    cipher: str | None = None
+    bits: int | None = None
+
+
+def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
+    """The logins that these lines of the log tell of, in their order; other lines are passed over.
+
+    The user and the database are those of names without blanks.
+    """
+    methods: dict[str, str] = {}
+    for line in lines:
+        found = _LINE.search(line.rstrip("\r\n"))
+        if found is None:
+            continue
+        process = found["process"]
+        if found["what"] == "authenticated":
+            proved = _METHOD.fullmatch(found["rest"])
+            if proved is not None:
+                methods[process] = proved["method"]
+            continue
+        tls = _TLS.fullmatch(found["rest"])
+        who = _WHO.fullmatch(tls["who"] if tls else found["rest"])
+        if who is None:
+            continue
+        login = LoggedConnection(who["user"], who["database"], methods.pop(process, None))
+        if tls is not None:
+            bits = int(tls["bits"]) if tls["bits"] else None
+            login = login._replace(version=tls["version"], cipher=tls["cipher"], bits=bits)
+        yield login
+
+
+def seen(lines: Iterable[str], users: Collection[str]) -> tuple[ConnectionsSeen, ...]:
+    """The logins of these users, counted by version and cipher suite, the most frequent first."""
+    counts = Counter((login.version, login.cipher) for login in connections(lines) if login.user in users)
+    return tuple(
+        ConnectionsSeen(connections=count, version=version, cipher=cipher)
+        for (version, cipher), count in counts.most_common()
+    )

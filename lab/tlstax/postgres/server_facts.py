@@ -1,0 +1,159 @@
+"""What a running PostgreSQL reports of itself: its version, which one it is, its limits, its durability.
+
+Source: PostgreSQL documentation, "System Information Functions", "pg_settings", "pg_hba_file_rules" and
+"Write Ahead Log" (Settings). Functions raise SqlError unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tlstax.postgres import settings
+from tlstax.postgres.database import PostgresDatabase, apart
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import ConnectionLimits, Identity
+from tlstax.support.errors import MachineFault
+
+_ASKED_TIMES = 10
+
+_RESERVED: Final = ("superuser_reserved_connections", "reserved_connections")
+"""Settings by which connections are kept from ordinary accounts; the second is there from 16 on."""
+
+
+def version(database: Database) -> str:
+    """Its name and version, such as "PostgreSQL 18.4"."""
+    return f"PostgreSQL {answers.row(apart(database), 'SHOW server_version', columns=1)[0]}"
+
+
+def version_and_limit(database: Database) -> tuple[str, int]:
+    """The version, and how many connections the server accepts of ordinary accounts at most."""
+    return version(database), _most_connections(database)
+
+
+def connection_limits(database: Database) -> ConnectionLimits:
+    """The limits of the server and of this connection's account, and how many connections there are now.
+
+    The account's is that of its role or of its database, whichever is less; 0 where neither has one.
+    """
+    name = database.name if isinstance(database, PostgresDatabase) else None
+    asked = (
+        "SELECT (SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user),"  # noqa: S608
+        f" (SELECT datconnlimit FROM pg_database WHERE datname = {'%s' if name else 'current_database()'}),"
+        " (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+    )
+    found = answers.row(apart(database), asked, *([name] if name else []), columns=3)
+    role, of_database, in_use = map(answers.number, found)
+    own = min((limit for limit in (role, of_database) if limit >= 0), default=0)
+    return ConnectionLimits(_most_connections(database), own, in_use)
+
+
+def most_used_connections(database: Database) -> int | None:  # noqa: ARG001
+    """None: PostgreSQL does not keep how many connections there have been at once."""
+    return None
+
+
+def round_trip_s(database: Database) -> float:
+    """How long this connection's shortest question takes, the fastest of a few."""
+    took, asked = [], apart(database)
+    for _ in range(_ASKED_TIMES):
+        began = time.perf_counter()
+        answers.row(asked, "SELECT 1", columns=1)
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
+def identity(database: Database) -> Identity:
+    """Which server this is. A primary and its standbys have one cluster, by `system_identifier`."""
+    asked = "SELECT system_identifier::text FROM pg_control_system()"
+    cluster = answers.name(answers.row(apart(database), asked, columns=1)[0])
+    found = settings.read(database, ("data_directory", "port"))
+    named = repr([cluster, found.get("data_directory", ""), found.get("port", "")])
+    return Identity(hashlib.sha256(named.encode()).hexdigest(), cluster)
+
+
+def requires_tls(database: Database) -> bool | None:
+    """Whether connections over TCP in the clear are refused; None where the account may not know.
+
+    By the kinds of the lines of pg_hba.conf that let anybody in.
+    """
+    try:
+        rules = answers.rows(
+            apart(database), "SELECT type, auth_method FROM pg_hba_file_rules WHERE error IS NULL", columns=2
+        )
+    except SqlError as error:
+        if error.is_of_connection:
+            raise
+        return None
+    return not any(kind in {"host", "hostnossl"} and method != "reject" for kind, method in rules)
+
+
+def most_connect_errors(database: Database) -> int | None:  # noqa: ARG001
+    """None: PostgreSQL blocks no host, however many of its connects break off."""
+    return None
+
+
+def variables(database: Database, names: Sequence[str]) -> dict[str, str]:
+    """What these settings are set to, without units, as far as the server has them."""
+    found = settings.read(database, names) if names else {}
+    return {name: found[name] for name in names if name in found}
+
+
+def account_plugins(database: Database) -> tuple[str, ...]:
+    """Every method by which pg_hba.conf lets somebody in, in alphabetical order; only a superuser may ask."""
+    asked = (
+        "SELECT DISTINCT auth_method FROM pg_hba_file_rules WHERE error IS NULL AND auth_method <> 'reject'"
+    )
+    return tuple(sorted(str(name) for name in answers.column(apart(database), asked, place=0)))
+
+
+def compressions(database: Database) -> tuple[str, ...]:  # noqa: ARG001
+    """The levels of `compression` that the server agrees on: its protocol has none."""
+    return ("off",)
+
+
+_DURABILITY: Final[Mapping[str, Mapping[str, str]]] = {
+    "full": {"fsync": "on", "synchronous_commit": "on"},
+    "write": {"fsync": "off", "synchronous_commit": "on"},
+    "none": {"fsync": "on", "synchronous_commit": "off"},
+}
+"""Levels of `durability`: at a commit the log is on the disk, is with the operating system (it is written,
+and `fsync` off leaves out what would wait for the disk), or is neither (it is written up to three times
+`wal_writer_delay` later)."""
+
+_WORDS = re.compile(r"fsync=(?P<fsync>on|off), synchronous_commit=(?P<synchronous_commit>[a-z_]+)")
+
+
+def durability(admin: Database) -> str:
+    """The level of `durability` in force, or the settings themselves where they are none of the levels'.
+
+    MachineFault where the server does not answer.
+    """
+    try:
+        found = settings.read(admin, ("fsync", "synchronous_commit"))
+    except SqlError as error:
+        raise MachineFault(
+            f"the server does not say what a commit waits for ({answers.message_of(error)})"
+        ) from error
+    named = (level for level, wanted in _DURABILITY.items() if wanted == found)
+    return next(named, f"fsync={found.get('fsync')}, synchronous_commit={found.get('synchronous_commit')}")
+
+
+def set_durability(admin: Database, wanted: str) -> None:
+    """Have it as a level says, or as `durability` has told; for whoever commits from now on.
+
+    MachineFault where the server does not do so.
+    """
+    words = _WORDS.fullmatch(wanted)
+    settings.change(admin, words.groupdict() if words else _DURABILITY[wanted])
+
+
+def _most_connections(database: Database) -> int:
+    found = settings.read(database, ("max_connections", *_RESERVED))
+    return answers.number(found.get("max_connections")) - sum(
+        answers.number(found[name]) for name in _RESERVED if name in found
+    )

@@ -1,0 +1,57 @@
+"""Settings of a running PostgreSQL: read, and changed for the whole server without starting it again.
+
+Source: PostgreSQL documentation, "ALTER SYSTEM", "pg_settings" and "Setting Parameters". What stands on the
+server's command line, or is set for a role or a database, overrides what is changed here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from tlstax.postgres.database import apart
+from tlstax.sql import answers
+from tlstax.sql.database import Database, SqlError
+from tlstax.support.errors import MachineFault
+
+_IN_FORCE_S, _LOOK_AGAIN_S = 10.0, 0.002
+
+
+def read(database: Database, names: Sequence[str]) -> dict[str, str]:
+    """The values of these settings, without units, as far as the server has them. Raises SqlError."""
+    wanted = ", ".join(["%s"] * len(names))
+    asked = f"SELECT name, setting FROM pg_settings WHERE name IN ({wanted})"  # noqa: S608 (places)
+    return {str(name): str(value) for name, value in answers.rows(apart(database), asked, *names, columns=2)}
+
+
+def change(admin: Database, wanted: Mapping[str, str]) -> None:
+    """Have these settings in force for whoever connects from now on. Raises MachineFault.
+
+    Once a session that is there has read them again, the postmaster has done so before: it tells the others
+    when it has, and starts no session meanwhile (`process_pm_reload_request`).
+    """
+    server = apart(admin)
+    for name, value in wanted.items():
+        answers.demand(server, f"ALTER SYSTEM SET {name} = %s", value)
+    answers.demand(server, "SELECT pg_reload_conf()")
+    deadline = time.monotonic() + _IN_FORCE_S
+    while (now := _read(server, list(wanted))) != wanted:
+        if time.monotonic() > deadline:
+            other = next(name for name, value in wanted.items() if now.get(name) != value)
+            raise MachineFault(
+                f"the server keeps {other} at {now.get(other)!r}, where {wanted[other]!r} was asked for",
+                remedy="leave it out of the server's command line and of what is set for its roles",
+            )
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _read(server: Database, names: Sequence[str]) -> dict[str, str]:
+    try:
+        return read(server, names)
+    except SqlError as error:
+        raise MachineFault(f"the server does not say what is set ({answers.message_of(error)})") from error
+
+
+def version_number(database: Database) -> int:
+    """The server's version as one number: 180004 for 18.4 (`server_version_num`). Raises SqlError."""
+    return answers.number(answers.row(apart(database), "SHOW server_version_num", columns=1)[0])

@@ -1,0 +1,340 @@
+"""What a product answers, module by module, and which product a server is.
+
+The modules of a product's room have the same names and functions as those of any other, so whoever calls them
+need not know whose they are. A room is imported when its product is asked for.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from tlstax.contract import Account, Job, TcpEndpoint
+from tlstax.records.trial import ConnectionsSeen, TableState
+from tlstax.sql.answering import Answering, Listener
+from tlstax.sql.credentials import Credentials
+from tlstax.sql.database import Database, SqlError
+from tlstax.sql.facts import TlsFacts, Traffic
+from tlstax.sql.table_marks import PRIVATE, Mark
+from tlstax.sql.table_rows import TableContent
+from tlstax.study.product import ProductName
+from tlstax.study.workloads import Shape
+
+
+class Databases(Protocol):
+    """Connections, and what an error of theirs means."""
+
+    def log_in_over_socket(self, socket_path: Path, account: Account) -> Database:
+        """A connection with autocommit over a Unix socket. Raises SqlError."""
+        ...
+
+    def try_login_over_tls(self, endpoint: TcpEndpoint, account: Account, context: ssl.SSLContext) -> None:
+        """Log in over TLS and leave at once. Raises SqlError."""
+        ...
+
+    def is_access_denied(self, error: SqlError) -> bool:
+        """Whether the server lets the account not in."""
+        ...
+
+    def is_table_exists(self, error: SqlError) -> bool:
+        """Whether there is a table of the name already."""
+        ...
+
+
+class Status(Protocol):
+    """The server's own counters, by the product's names of them. All but `connected` and its like ask it."""
+
+    def read_status(self, connection: Database) -> dict[str, int]:
+        """Every counter, but for those that reading them changes. Raises MachineFault."""
+        ...
+
+    def read_settled_status(self, connection: Database, expected: int) -> dict[str, int]:
+        """The same, once no more than `expected` connections are left and what they counted is in it."""
+        ...
+
+    def connected(self, counters: Mapping[str, int]) -> int:
+        """How many connections were open; 0 where the server does not report it."""
+        ...
+
+    def sessions_resumed(self, before: Mapping[str, int], after: Mapping[str, int]) -> int:
+        """How many TLS sessions the server resumed between two readings."""
+        ...
+
+    def traffic(self, connection: Database) -> Traffic:
+        """How many statements the server has had of everybody. Raises MachineFault."""
+        ...
+
+
+class Tables(Protocol):
+    """The tables that workloads work on. All functions that ask the server raise SqlError."""
+
+    def prepare(  # noqa: PLR0913 (the last three have a default)
+        self,
+        database: Database,
+        name: str,
+        content: TableContent,
+        *,
+        mark: Mark = PRIVATE,
+        progress: Callable[[str], None] | None = None,
+        between: Callable[[], None] = ...,
+    ) -> int:
+        """Make and fill it, or reuse an equal one of ours that is there; its row count."""
+        ...
+
+    def drop(self, database: Database, name: str) -> None:
+        """Drop it if it is there."""
+        ...
+
+    def state(self, database: Database, name: str, shape: Shape) -> TableState:
+        """What it holds."""
+        ...
+
+    def expected(self, name: str, content: TableContent) -> TableState:
+        """What it must hold."""
+        ...
+
+    def keep_copy(self, database: Database, name: str, shape: Shape, mark: Mark = PRIVATE) -> None:
+        """A copy of it beside it, from which it can be put back."""
+        ...
+
+    def put_back(self, database: Database, name: str) -> None:
+        """Make it equal to its kept copy."""
+        ...
+
+    def write_changed_pages(self, database: Database, table: str) -> None:
+        """Have its changed pages written; nothing where the account may not do so."""
+        ...
+
+    def is_purging(self, database: Database) -> bool:
+        """Whether the server still clears away what was changed; False where the account may not ask."""
+        ...
+
+
+class ServerFacts(Protocol):
+    """What a server reports of itself. Functions raise SqlError unless they say otherwise."""
+
+    def version_and_limit(self, database: Database) -> tuple[str, int]:
+        """The version, and how many connections the server accepts at most."""
+        ...
+
+    def round_trip_s(self, database: Database) -> float:
+        """How long this connection's shortest question takes, the fastest of a few."""
+        ...
+
+    def variables(self, database: Database, names: Sequence[str]) -> dict[str, str]:
+        """What these settings are, as far as the server has them."""
+        ...
+
+    def account_plugins(self, database: Database) -> tuple[str, ...]:
+        """By what an account can be proved there."""
+        ...
+
+    def compressions(self, database: Database) -> tuple[str, ...]:
+        """The levels of `compression` that the server agrees on, "off" first."""
+        ...
+
+    def durability(self, admin: Database) -> str:
+        """The level of `durability` in force, or the settings where it is none. Raises MachineFault."""
+        ...
+
+    def set_durability(self, admin: Database, wanted: str) -> None:
+        """Have it as a level says, or as `durability` has told. Raises MachineFault."""
+        ...
+
+
+class ServerTls(Protocol):
+    """TLS at a running server. Functions raise MachineFault unless they say otherwise."""
+
+    @property
+    def NO_TLS(self) -> str:  # noqa: N802 (a constant of the module)
+        """The versions that leave a server no TLS."""
+        ...
+
+    def facts(self, database: Database) -> TlsFacts:
+        """What the server says of it. Raises SqlError."""
+        ...
+
+    def can_switch(self, admin: Database) -> bool:
+        """Whether it can be changed while the server runs."""
+        ...
+
+    def accepted_versions(self, admin: Database) -> str:
+        """The versions that the server is configured to accept."""
+        ...
+
+    def session_versions(self, admin: Database) -> str:
+        """The same, as a session sees them; empty where nothing is reported. Raises SqlError."""
+        ...
+
+    def accept(self, admin: Database, wanted: str) -> None:
+        """Accept these versions from new connections on; `NO_TLS` for none at all."""
+        ...
+
+    def certificate_reload(self, server_version: str) -> str:
+        """The statement by which a server of this version reads its certificate's files again."""
+        ...
+
+
+class Accounts(Protocol):
+    """The accounts of a private server. Functions that ask it raise SqlError."""
+
+    @property
+    def ADMINISTRATOR(self) -> str:  # noqa: N802 (a constant of the module)
+        """The laboratory's own, over the Unix socket."""
+        ...
+
+    @property
+    def LOAD_USER(self) -> str:  # noqa: N802
+        """That of the load clients."""
+        ...
+
+    @property
+    def LOAD_USER_BY_CERTIFICATE(self) -> str:  # noqa: N802
+        """That of load clients which must show a certificate."""
+        ...
+
+    @property
+    def SCHEMA(self) -> str:  # noqa: N802
+        """What the load's tables are in, as a client names it at login."""
+        ...
+
+    @property
+    def REMEMBERED(self) -> frozenset[str]:  # noqa: N802
+        """By which plugins later logins are shorter than the first."""
+        ...
+
+    def user_by_plugin(self, plugin: str) -> str:
+        """The load account that is proved by this plugin."""
+        ...
+
+    def statements(self, credentials: Credentials) -> list[str]:
+        """What makes the accounts before the first login."""
+        ...
+
+    def make_by_plugin(self, admin: Database, plugin: str, password: str) -> None:
+        """Make the load account that is proved by this plugin."""
+        ...
+
+    def make_by_certificate(self, admin: Database, password: str) -> None:
+        """Make the load account that demands a client certificate."""
+        ...
+
+    def demands_certificate(self, admin: Database, user: str) -> bool | None:
+        """Whether this account is let in only with a certificate; None where there is none of the name."""
+        ...
+
+    def plugin_of_load_account(self, admin: Database) -> str:
+        """The plugin by which the load account is proved."""
+        ...
+
+
+class ConnectionLog(Protocol):
+    """Connections that record themselves at the server. Functions that ask it raise SqlError."""
+
+    def create(self, admin: Database) -> None:
+        """Make the table that they record themselves in."""
+        ...
+
+    def reporting(self, job: Job, server_version: str) -> Job:
+        """The job, each of whose connections begins by recording itself."""
+        ...
+
+    def clear(self, admin: Database) -> None:
+        """Forget those of earlier trials."""
+        ...
+
+    def read(self, admin: Database) -> tuple[ConnectionsSeen, ...]:
+        """Those recorded since, counted by what the server said of their encryption."""
+        ...
+
+
+class Identifying(Protocol):
+    """Which server a connection ends at."""
+
+    def identity(self, database: Database, listener: Listener | None) -> Answering:
+        """Who answers; `listener` is the socket that its clients are sent to. Raises SqlError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Product:
+    """The modules by which servers of a product are asked."""
+
+    name: ProductName
+    database: Databases
+    status: Status
+    table: Tables
+    server_facts: ServerFacts
+    server_tls: ServerTls
+    accounts: Accounts
+    connection_log: ConnectionLog
+    answering: Identifying
+
+
+@cache
+def product_named(name: ProductName) -> Product:
+    """The product of this name; its room is imported now, if it was not before."""
+    return _PRODUCTS[name](name)
+
+
+def _mysql(name: ProductName) -> Product:
+    """MySQL and MariaDB: one protocol, and statements that either understands or that say which is which."""
+    from tlstax.mysql import (  # noqa: PLC0415 (others are not imported where this one is measured)
+        accounts,
+        answering,
+        connection_log,
+        database,
+        server_facts,
+        server_tls,
+        status,
+        table,
+    )
+
+    return Product(
+        name=name,
+        database=database,
+        status=status,
+        table=table,
+        server_facts=server_facts,
+        server_tls=server_tls,
+        accounts=accounts,
+        connection_log=connection_log,
+        answering=answering,
+    )
+
+
+def _postgresql(name: ProductName) -> Product:
+    """PostgreSQL, 10 on."""
+    from tlstax.postgres import (  # noqa: PLC0415 (others are not imported where this one is measured)
+        accounts,
+        answering,
+        connection_log,
+        database,
+        server_facts,
+        server_tls,
+        status,
+        table,
+    )
+
+    return Product(
+        name=name,
+        database=database,
+        status=status,
+        table=table,
+        server_facts=server_facts,
+        server_tls=server_tls,
+        accounts=accounts,
+        connection_log=connection_log,
+        answering=answering,
+    )
+
+
+_PRODUCTS: Mapping[ProductName, Callable[[ProductName], Product]] = {
+    "mysql": _mysql,
+    "mariadb": _mysql,
+    "postgresql": _postgresql,
+}

@@ -1,0 +1,235 @@
+"""How private servers of PostgreSQL (10 on) are set up.
+
+Its data are made by initdb, and its accounts by a server without clients (`postgres --single`), both before
+anything listens. Nobody is let in but the accounts that the file of hosts names; the role that initdb makes
+is none of them, has no password, and may not log in.
+
+PostgreSQL refuses to run as root. Where the laboratory is root, its programs run as another user, who owns
+the server's directory and nothing else. What is above that, and the server's program, only root can enter, so
+that user is allowed to read what it is told to (capabilities(7), CAP_DAC_READ_SEARCH), and no more.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tlstax.postgres import accounts
+from tlstax.specimens import processes
+from tlstax.specimens.server_settings import Errand, ServerSettings, Site
+from tlstax.sql.credentials import Credentials
+from tlstax.support.errors import MachineFault
+
+UNPRIVILEGED = "nobody"
+"""The user that PostgreSQL's programs run as where the laboratory is root: it owns nothing (Debian policy,
+9.2.2; Linux Standard Base, "User & Group Names")."""
+
+CAPABILITIES = {"dac_read_search": 2, "dac_override": 1}
+"""What lets another user read what root owns, the narrower one first, by its number in <linux/capability.h>.
+Containers often keep the second alone."""
+
+PAGE_BYTES = 8192
+"""The unit of shared_buffers without one (PostgreSQL documentation, 20.4.1)."""
+
+FIRST_WITH_JIT = 11
+
+RESERVED = 3
+"""Connections of max_connections that only a superuser gets (superuser_reserved_connections)."""
+
+
+def measurement_settings(settings: ServerSettings) -> list[tuple[str, str]]:
+    """What a measured server is given beside its defaults, as its configuration file says it.
+
+    The data fit in shared_buffers, and as many connections are taken as are asked for. What makes a commit
+    durable keeps its defaults (`fsync`, `full_page_writes` and `synchronous_commit` are on), as people run
+    it. A checkpoint falls into no trial: the next comes after a day, or 8 GB of log. `autovacuum` is on, as
+    by default, `jit` off: it would compile long results anew in each connection, and not every build has it.
+    Shared memory of parallel work lies in its data's directory and goes with it. Passwords are kept
+    for SCRAM, the default since 14; the log repeats no statement, which might hold one.
+    """
+    return [
+        ("max_connections", str(settings.max_connections + RESERVED)),
+        ("superuser_reserved_connections", str(RESERVED)),
+        ("shared_buffers", str(settings.buffer_pool_bytes // PAGE_BYTES)),
+        ("checkpoint_timeout", "1d"),
+        ("max_wal_size", "8GB"),
+        ("dynamic_shared_memory_type", "mmap"),
+        ("password_encryption", "scram-sha-256"),
+        ("log_min_error_statement", "panic"),
+    ]
+
+
+class PostgreSql:
+    """A `ServerSetup` of PostgreSQL."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._user = _unprivileged() if os.geteuid() == 0 else None
+
+    def prepare(self) -> None:
+        """Its data's directory, and what its user must own."""
+        self._site.data_directory.mkdir(mode=0o700)
+        if self._site.build.root is not None:
+            self._write_programs()
+        self._give_away(self._site.directory)
+
+    def account_statements(self, credentials: Credentials) -> list[str]:
+        """The administrator comes over the socket only, as the file of hosts says."""
+        return accounts.statements(credentials)
+
+    def errands(self) -> Iterator[Errand]:
+        """initdb, and then the accounts.
+
+        Its data are lost with the server, so that initdb need not wait until they are on the disk.
+        """
+        data = str(self._site.data_directory)
+        options = [
+            "--no-locale",
+            "--encoding=UTF8",
+            "--auth=reject",
+            "--no-sync",
+            f"--username={accounts.BOOTSTRAP}",
+        ]
+        shared = self._shared_files()
+        if shared is not None:
+            options.append(f"-L{shared}")
+        yield Errand([*options, f"--pgdata={data}"], program=self._initdb())
+        self._write_configuration()
+        alone = ["--single", "-D", data, "--exit_on_error=on", accounts.BOOTSTRAP]
+        yield Errand(alone, self._site.accounts_file)
+
+    def first_options(self) -> list[str]:
+        """None: the accounts are there."""
+        return []
+
+    def options(self, port: int) -> list[str]:
+        """By which it can be reached: on an address, and by a socket in its directory that is its own.
+
+        Options that are asked for come before, and those that override all others last.
+        """
+        site = self._site
+        return [
+            "-D",
+            str(site.data_directory),
+            *site.settings.configuration,
+            f"--listen_addresses={site.bound_address}",
+            f"--port={port}",
+            f"--unix_socket_directories={site.directory}",
+            "--unix_socket_permissions=0700",
+            "--logging_collector=off",
+            "--log_destination=stderr",
+            *site.settings.options,
+        ]
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """As the unprivileged user where the laboratory is root; it dies with the laboratory all the same.
+
+        Another user's process would go on, so that it is told again (prctl(2), PR_SET_PDEATHSIG). With the
+        secure bit, access(2) heeds what the user is allowed (capabilities(7)): initdb asks it.
+        """
+        if self._user is None:
+            return list(command)
+        kept = _kept_capability()
+        return [
+            processes.tool("setpriv"),
+            f"--reuid={self._user.pw_uid}",
+            f"--regid={self._user.pw_gid}",
+            "--clear-groups",
+            "--securebits=+no_setuid_fixup",
+            f"--inh-caps=-all{kept}",
+            f"--ambient-caps=-all{kept}",
+            f"--bounding-set=-all{kept}",
+            "--pdeathsig=KILL",
+            "--",
+            *command,
+        ]
+
+    def socket_path(self, port: int) -> Path:
+        """In its directory, named for its port."""
+        return self._site.directory / f".s.PGSQL.{port}"
+
+    def _write_configuration(self) -> None:
+        """What it reads at its start; ALTER SYSTEM may say otherwise of what stands there later."""
+        data, files = self._site.data_directory, self._site.certificates
+        tls = [
+            ("ssl", "on"),
+            ("ssl_cert_file", str(files.certificate_file)),
+            ("ssl_key_file", str(files.key_file)),
+            *([("ssl_ca_file", str(files.clients_ca_file))] if files.clients_ca_file else []),
+        ]
+        major, _ = self._site.build.era
+        jit = [("jit", "off")] if major >= FIRST_WITH_JIT else []
+        settings = [*measurement_settings(self._site.settings), *jit, *tls]
+        for name, lines in (
+            ("postgresql.conf", [f"{setting} = '{value}'" for setting, value in settings]),
+            ("pg_hba.conf", accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)),
+            ("pg_ident.conf", accounts.ident_lines(CLIENT_NAME)),
+        ):
+            (data / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+    def _initdb(self) -> Path:
+        build = self._site.build
+        beside = build.executable.with_name("initdb")
+        if not beside.is_file():
+            raise MachineFault(
+                f"{build.executable} cannot be initialised: there is no initdb beside it",
+                remedy="reinstall the server's packages, or choose another server",
+            )
+        return beside if build.root is None else self._programs / "initdb"
+
+    @property
+    def _programs(self) -> Path:
+        return self._site.directory / "programs"
+
+    def _write_programs(self) -> None:
+        """Have a `postgres` beside a copy of initdb, which starts it: a root's loader has to be named."""
+        build, settings = self._site.build, self._site.settings
+        self._programs.mkdir(mode=0o700)
+        beside = build.executable.with_name("initdb")
+        if beside.is_file():
+            shutil.copy(beside, self._programs / "initdb")
+        preload = settings.fault.library if settings.fault else None
+        command = build.command(tls_library=settings.tls_library, preload=preload)
+        script = self._programs / "postgres"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+        script.chmod(0o700)
+
+    def _shared_files(self) -> Path | None:
+        """The directory of what initdb reads; None where it knows."""
+        build = self._site.build
+        if build.root is None:
+            return None
+        # Debian has the programs in usr/lib/postgresql/18/bin, and this in usr/share/postgresql/18.
+        return build.root / "usr" / "share" / "postgresql" / build.executable.parent.parent.name
+
+    def _give_away(self, directory: Path) -> None:
+        """Let the user own a directory with all that is in it."""
+        if self._user is not None:
+            for path in (directory, *directory.rglob("*")):
+                os.chown(path, self._user.pw_uid, self._user.pw_gid, follow_symlinks=False)
+
+
+CLIENT_NAME = "tlstax private client"
+"""The name in the certificate of clients (`certificates`)."""
+
+
+def _unprivileged() -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(UNPRIVILEGED)
+    except KeyError as error:
+        raise MachineFault(
+            f"PostgreSQL refuses to run as root, and this machine has no user {UNPRIVILEGED}",
+            remedy=f"add the user {UNPRIVILEGED}, or run tlstax as an ordinary user",
+        ) from error
+
+
+def _kept_capability() -> str:
+    """What is kept, as setpriv(1) takes it behind what is given up; empty where there is none."""
+    status = Path("/proc/self/status").read_text("ascii", errors="replace")
+    bounding = next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:"))
+    allowed = int(bounding, 16)
+    return next((f",+{name}" for name, number in CAPABILITIES.items() if allowed & 1 << number), "")

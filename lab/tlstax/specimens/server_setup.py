@@ -1,0 +1,63 @@
+"""How a product's private servers are set up: what their process asks, whichever product it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tlstax.specimens import mysql_setup, postgres_setup
+from tlstax.specimens.server_settings import Errand, Site
+from tlstax.sql.credentials import Credentials
+from tlstax.study.product import ProductName
+
+
+class ServerSetup(Protocol):
+    """The files, programs and options of one server at its site.
+
+    The process calls `prepare`, carries out the `errands`, and starts the server: the first time with
+    `first_options` too.
+    """
+
+    def prepare(self) -> None:
+        """Make what has to be there before any of its programs runs. MachineFault where that cannot be."""
+        ...
+
+    def account_statements(self, credentials: Credentials) -> list[str]:
+        """SQL that makes the accounts, one statement each, for the site's `accounts_file`."""
+        ...
+
+    def errands(self) -> Iterator[Errand]:
+        """The programs that make its data, and end; each is asked for when the one before has succeeded.
+
+        None of them takes a login, or opens a socket that others reach.
+        """
+        ...
+
+    def first_options(self) -> list[str]:
+        """Options of the first start alone."""
+        ...
+
+    def options(self, port: int) -> list[str]:
+        """Options of every start, for a server that listens on this port."""
+        ...
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command by which one of its programs runs as the user that the product demands."""
+        ...
+
+    def socket_path(self, port: int) -> Path:
+        """The Unix socket that it listens on."""
+        ...
+
+
+SETUPS: Mapping[ProductName, Callable[[Site], ServerSetup]] = {
+    "mysql": mysql_setup.of_mysql,
+    "mariadb": mysql_setup.MariaDb,
+    "postgresql": postgres_setup.PostgreSql,
+}
+
+
+def setup_of(site: Site) -> ServerSetup:
+    """How the server of this site is set up."""
+    return SETUPS[site.build.flavour](site)

@@ -1,0 +1,204 @@
+"""At PostgreSQL other evidence proves a trial, and whoever lies is found out by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_checks import with_counter, with_done, with_server
+
+from check_by_check import doubts
+from fake_slices import slices_of
+from fake_trials import fake_record, kept, reconnecting
+from postgresql_trials import at_postgresql
+from tlstax.checks import judge
+from tlstax.checks.rows_changed import Written
+from tlstax.checks.statements import transactions, transactions_counted
+from tlstax.checks.together import together
+from tlstax.checks.treatment import begun, logins, server_counts
+from tlstax.contract import Counts, ErrorCount, PostgreSqlServer
+from tlstax.records.server_counts import counting_of
+from tlstax.records.trial import ServerClaim, Trial, TrialRecord
+from tlstax.records.window import Together, Window
+from tlstax.study import Case
+
+COMMITTED, SESSIONS = "pg_stat_database.xact_commit", "pg_stat_database.sessions"
+INSERTED = "pg_stat_database.tup_inserted"
+CLAIM = ServerClaim(name="postgresql-18", version="18.1", program="/p", pid=1, data_directory="/d")
+
+
+def trial(workload: str = "point-select", tls: str = "1.3", **how: Any) -> TrialRecord:
+    """An honest one."""
+    levels = {"workload": workload, "tls": tls, "connections": 8, "server": "postgresql-18"}
+    truth = kept(1e4, 20.0, 10.0, record_bytes=22 if tls != "off" else 0)
+    if workload == "reconnect":
+        truth = reconnecting(1e3, 20.0, 10.0, handshake=0.5 if tls != "off" else 0.0)
+    case = Case(levels=levels, role="treatment")
+    return at_postgresql(fake_record(Trial(block=0, position=0, case=case), truth, duration_s=0.1), **how)
+
+
+def reasons(record: TrialRecord) -> str:
+    verdict = judge(record)
+    assert verdict.value == "invalid", verdict
+    return "; ".join(verdict.reasons)
+
+
+@pytest.mark.parametrize("version", ["18.1", "14.0", "13.9", "10.23"])
+@pytest.mark.parametrize("tls", ["off", "1.3", "1.3-direct"])
+@pytest.mark.parametrize("workload", ["point-select", "reconnect", "insert", "words-insert"])
+def test_who_does_as_told_is_valid(workload: str, tls: str, version: str) -> None:
+    verdict = judge(trial(workload, tls, version=version))
+    assert (verdict.value, verdict.reasons) == ("valid", ())
+
+
+def _delta(record: TrialRecord) -> dict[str, int]:
+    assert record.server is not None
+    return dict(record.server.status_delta)
+
+
+@pytest.mark.parametrize("workload", ["point-select", "reconnect", "insert"])
+def test_more_operations_than_transactions_are_invalid(workload: str) -> None:
+    record = trial(workload)
+    assert record.done is not None
+    boasted = with_done(record, operations=record.done.operations * 3)
+    assert "fewer than the" in reasons(boasted)
+    assert "(pg_stat_database.xact_commit)" in reasons(boasted)
+
+
+def test_a_login_is_a_transaction_of_its_own() -> None:
+    """Without them one that claims two reconnects for each would have committed enough before 14."""
+    record = trial("reconnect", version="13.9")
+    assert record.done is not None
+    assert doubts(transactions_counted, record) == []
+    twice = with_done(record, operations=record.done.operations * 2)
+    twice = with_done(twice, lifetime=_opened(record.done.lifetime, record.done.operations))
+    assert [weight for weight, _ in doubts(transactions_counted, twice)] == ["invalid"]
+
+
+def _opened(counts: Counts, more: int) -> Counts:
+    return counts.model_copy(update={"connections": counts.connections + more})
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_another_number_of_sessions_is_invalid(change: int) -> None:
+    assert "connections (pg_stat_database.sessions)" in reasons(with_counter(trial(), SESSIONS, change))
+
+
+def test_before_14_nobody_counts_connections_and_the_trial_says_so() -> None:
+    notes = [said for weight, said in doubts(server_counts, trial(version="13.9")) if weight == "note"]
+    assert "PostgreSQL before 14 does not count connections: the client's word alone shows how many" in notes
+    assert not any("does not count connections" in said for _, said in doubts(server_counts, trial()))
+
+
+@pytest.mark.parametrize("workload", ["insert", "words-insert"])
+def test_rows_that_were_not_inserted_are_missed(workload: str) -> None:
+    assert "7 added no row" in reasons(with_counter(trial(workload), INSERTED, -7))
+
+
+def test_plaintext_that_says_tls_is_invalid() -> None:
+    record = trial()
+    assert record.ready is not None
+    (asked,) = record.ready.negotiated
+    lying = record.ready.model_copy(update={"negotiated": (asked.model_copy(update={"server": None}),)})
+    said = reasons(record.model_copy(update={"ready": lying}))
+    assert "the server says that the connection is not encrypted" in said
+
+
+@pytest.mark.parametrize("tls", ["off", "1.3"])
+def test_a_log_proves_every_connection(tls: str) -> None:
+    record = trial("reconnect", tls, logs=True)
+    assert judge(record).value == "valid"
+    assert not any("does not count" in note for note in judge(record).notes)
+    assert record.server is not None
+    assert record.server.logged is not None
+    (seen,) = record.server.logged
+    fewer = seen.model_copy(update={"connections": seen.connections - 1})
+    assert "the server's log names" in reasons(with_server(record, logged=(fewer,)))
+    other = {"version": None, "cipher": None} if tls == "1.3" else {"version": "TLSv1.3", "cipher": "X"}
+    one = seen.model_copy(update={**other, "connections": 1})
+    were = "not encrypted" if tls == "1.3" else "encrypted (TLSv1.3, X)"
+    found_out = reasons(with_server(record, logged=(fewer, one)))
+    assert f"by the server's log 1 connections were {were}" in found_out
+
+
+@pytest.mark.parametrize(("case", "really"), [("1.3", "1.3-direct"), ("1.3-direct", "1.3")])
+def test_tls_that_began_otherwise_is_invalid(case: str, really: str) -> None:
+    record = trial("reconnect", really)
+    assert doubts(begun, record) == []
+    claimed = Case(levels={**record.trial.case.levels, "tls": case}, role="treatment")
+    lying = record.model_copy(update={"trial": record.trial.model_copy(update={"case": claimed})})
+    ((weight, said),) = doubts(begun, lying)
+    assert weight == "invalid"
+    assert ("asked for TLS, where it was to begin at once" in said) is (case == "1.3-direct")
+    assert ("did not ask for TLS" in said) is (case == "1.3")
+
+
+@pytest.mark.parametrize(
+    ("asked", "by", "is_fine"),
+    [
+        (("scram-sha-256",), "scram-sha-256", True),
+        (("scram-sha-256",), "scram-sha-256-plus", False),
+        (("none",), "scram-sha-256", False),
+        (("md5",), "none", False),
+        ((), "scram-sha-256-plus", True),
+        ((), "scram-sha-256", True),
+        ((), "none", False),
+        ((), "md5", False),
+    ],
+)
+def test_logins_by_another_method_are_invalid(asked: tuple[str, ...], by: str, *, is_fine: bool) -> None:
+    record = trial().model_copy(update={"claim": CLAIM})
+    assert record.job is not None
+    assert record.done is not None
+    server = PostgreSqlServer.model_validate({"require_auth": asked})
+    record = record.model_copy(update={"job": record.job.model_copy(update={"server": server})})
+    lifetime = record.done.lifetime.model_copy(update={"authentications": {by: 8}})
+    assert (doubts(logins, with_done(record, lifetime=lifetime)) == []) is is_fine
+
+
+def test_an_external_server_may_ask_for_whatever_it_likes() -> None:
+    record = trial()
+    assert record.done is not None
+    lifetime = record.done.lifetime.model_copy(update={"authentications": {"md5": 8}})
+    assert doubts(logins, with_done(record, lifetime=lifetime)) == []
+
+
+def test_conflicts_of_transactions_belong_to_their_load() -> None:
+    met = (ErrorCount(kind="server_error", code=int("40P01", 36), count=500),)
+    verdict = judge(with_done(trial(), errors=met))
+    assert verdict.value == "valid"
+    assert "the server rolled back 500 operations that conflicted with others" in verdict.notes
+    others = (ErrorCount(kind="server_error", code=int("42P01", 36), count=500),)
+    assert judge(with_done(trial(), errors=others)).value == "invalid"
+
+
+def test_in_turns_all_clients_together_are_held_against_the_servers_count() -> None:
+    """What was done on connections that are still open may not be counted yet: nobody is judged by it."""
+    record = trial().model_copy(update={"slices": slices_of([(100, 1.0)])})
+    record = with_counter(record, COMMITTED, -_delta(record)[COMMITTED])
+    assert doubts(transactions_counted, record) == []
+    case, job = record.trial.case.levels, record.job
+    assert job is not None
+    claims = transactions([Written(case, job.workload, 100, 0), Written(case, job.workload, 50, 0)])
+    assert claims == {"transactions": (150, None)}
+    own = Counts(connections=0, handshakes=(), authentications={})
+    for counted, is_fine in ((150, True), (149, False), (400, True)):
+        seen = Together(clients=2, status_delta={COMMITTED: counted}, claims=claims, own=own)
+        assert (doubts(together, record.model_copy(update={"together": seen})) == []) is is_fine
+
+
+def test_rows_in_the_window_may_be_counted_late() -> None:
+    """The window's count is not what rows are held against: it may lack what a connection did last."""
+    record = trial("insert")
+    late = record.model_copy(update={"window": Window(took_s=1.0, status_delta={INSERTED: 0})})
+    assert judge(late).value == "valid"
+
+
+@pytest.mark.parametrize("version", ["18.1", "10.23"])
+def test_what_postgresql_does_not_count_is_none(version: str) -> None:
+    counting = counting_of(version, "OpenSSL 3.5.5", {})
+    for count in ("handshakes", "session_lookups", "selects", "inserts", "prepared_executions"):
+        assert counting.of({}, count) is None
+    assert counting.of({COMMITTED: 3}, "transactions") == 3
+    assert (counting.of({SESSIONS: 3}, "connections") == 3) is (version == "18.1")
+    assert counting_of("9.7.4", None, {}).of({}, "transactions") is None

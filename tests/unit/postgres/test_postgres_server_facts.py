@@ -1,0 +1,86 @@
+"""What PostgreSQL reports of itself, and which connections are an ordinary account's."""
+
+from __future__ import annotations
+
+import pytest
+
+from answering_database import AnsweringDatabase
+from tlstax.postgres import answering, connection_log, server_facts
+from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql.database import SqlError
+
+LIMITS = {"max_connections": "100", "superuser_reserved_connections": "3", "reserved_connections": "5"}
+
+
+@pytest.mark.parametrize(
+    ("told", "limit"),
+    [(LIMITS, 92), ({**LIMITS, "reserved_connections": "0"}, 97), (dict(list(LIMITS.items())[:2]), 97)],
+)
+def test_reserved_connections_are_not_the_loads(told: dict[str, str], limit: int) -> None:
+    server = AnsweringDatabase({"server_version": [("18.4 (Debian)",)], "pg_settings": list(told.items())})
+    assert server_facts.version_and_limit(server) == ("PostgreSQL 18.4 (Debian)", limit)
+
+
+@pytest.mark.parametrize(("role", "of_database", "own"), [(-1, -1, 0), (-1, 7, 7), (5, 7, 5), (5, -1, 5)])
+def test_the_accounts_limit_is_the_lesser_of_its_roles_and_its_databases(
+    role: int, of_database: int, own: int
+) -> None:
+    server = AnsweringDatabase(
+        {"rolconnlimit": [(role, of_database, 11)], "pg_settings": list(LIMITS.items())}
+    )
+    assert server_facts.connection_limits(server) == (92, own, 11)
+
+
+@pytest.mark.parametrize(
+    ("rules", "requires"),
+    [
+        ([("local", "trust"), ("hostssl", "scram-sha-256")], True),
+        ([("hostssl", "scram-sha-256"), ("host", "reject")], True),
+        ([("host", "scram-sha-256")], False),
+        ([("hostnossl", "md5")], False),
+    ],
+)
+def test_tls_is_required_where_nothing_else_is_let_in(rules: list[tuple[str, str]], requires: bool) -> None:
+    assert server_facts.requires_tls(AnsweringDatabase({"pg_hba_file_rules": rules})) is requires
+
+
+def test_an_account_that_may_not_ask_does_not_know() -> None:
+    refused = AnsweringDatabase({"pg_hba": SqlError("42501", "permission denied")})
+    assert server_facts.requires_tls(refused) is None
+    gone = AnsweringDatabase({"pg_hba": SqlError("08006", "gone", is_of_connection=True)})
+    with pytest.raises(SqlError, match="gone"):
+        server_facts.requires_tls(gone)
+
+
+def test_standbys_have_the_data_of_their_primary_and_are_others() -> None:
+    def identity(directory: str) -> server_facts.Identity:
+        found = [("data_directory", directory), ("port", "5432")]
+        return server_facts.identity(
+            AnsweringDatabase({"system_identifier": [("7412",)], "pg_settings": found})
+        )
+
+    assert identity("/a").data == identity("/b").data == "7412"
+    assert identity("/a").node != identity("/b").node
+
+
+def test_what_postgresql_does_not_have_is_none() -> None:
+    server = AnsweringDatabase()
+    assert server_facts.most_used_connections(server) is None
+    assert server_facts.most_connect_errors(server) is None
+    assert server_facts.compressions(server) == ("off",)
+    assert server.statements == []
+
+
+def test_who_answers_is_unknown_without_a_socket() -> None:
+    server = AnsweringDatabase({"server_version": [("18.4",)], "data_directory": [("/no/such/data",)]})
+    found = answering.identity(server, None)
+    assert (found.pid, found.program, found.listening_port) == (None, None, None)
+    assert (found.version, found.data_directory) == ("PostgreSQL 18.4", "/no/such/data")
+
+
+def test_recorded_connections_are_counted_by_their_encryption() -> None:
+    server = AnsweringDatabase({"GROUP BY": [("TLSv1.3", "TLS_AES_256_GCM_SHA384", 5), (None, None, "1")]})
+    assert connection_log.read(server) == (
+        ConnectionsSeen(connections=5, version="TLSv1.3", cipher="TLS_AES_256_GCM_SHA384"),
+        ConnectionsSeen(connections=1, version=None, cipher=None),
+    )

@@ -1,0 +1,23 @@
+"""Each product is asked by the modules of its own room, which is imported when it is needed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+
+from tlstax.products.product import Product, product_named
+from tlstax.study.product import ProductName
+
+ROOM_OF = {"mysql": "mysql", "mariadb": "mysql"}
+
+
+@pytest.mark.parametrize("name", get_args(ProductName))
+def test_a_product_is_answered_for_by_its_own_room(name: ProductName) -> None:
+    product = product_named(name)
+    assert product.name == name
+    modules = {own.name: getattr(product, own.name) for own in fields(Product) if own.name != "name"}
+    assert {own: module.__name__ for own, module in modules.items()} == {
+        own: f"tlstax.{ROOM_OF[name]}.{own}" for own in modules
+    }

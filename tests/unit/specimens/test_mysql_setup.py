@@ -1,0 +1,120 @@
+"""How MySQL's and MariaDB's system tables and accounts are made: nobody is let in without a password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tlstax.records.trial import Specimen
+from tlstax.specimens.certificates import Certificates
+from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, of_mysql
+from tlstax.specimens.server_build import ServerBuild
+from tlstax.specimens.server_settings import ServerSettings, Site
+from tlstax.specimens.server_setup import ServerSetup, setup_of
+from tlstax.sql.credentials import new_credentials
+from tlstax.study.product import ProductName, product_of
+from tlstax.support.errors import MachineFault
+
+FILES = (
+    "mysql_system_tables.sql",
+    "mysql_system_tables_data.sql",
+    "mysql_performance_tables.sql",
+    "fill_help_tables.sql",
+    "maria_add_gis_sp_bootstrap.sql",
+)
+
+
+def unpacked(
+    tmp_path: Path,
+    version: str = "5.6.14",
+    product: ProductName = "mysql",
+    settings: ServerSettings | None = None,
+) -> Site:
+    """The site of a server in a tree of its own with the SQL files that both products have."""
+    (tmp_path / "share").mkdir()
+    (tmp_path / "site").mkdir()
+    for name in FILES:
+        (tmp_path / "share" / name).write_text(f"-- {name}\n", encoding="utf-8")
+    specimen = Specimen(name="old", kind="server", version=version, origin="a test")
+    build = ServerBuild(specimen, product, tmp_path / "bin/mysqld", basedir=tmp_path)
+    files = Certificates(tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem")
+    return Site(build, settings or ServerSettings(), tmp_path / "site", files)
+
+
+@pytest.mark.parametrize(
+    ("product", "version", "removal"),
+    [
+        ("mysql", "5.6.14", "DELETE FROM user;"),
+        ("mariadb", "10.1.8", "DELETE FROM user WHERE User IN ('', 'root');"),
+        ("mariadb", "10.4.2", "DELETE FROM global_priv WHERE User IN ('', 'root');"),
+    ],
+)
+def test_accounts_without_a_password_go_with_the_system_tables(
+    tmp_path: Path, product: ProductName, version: str, removal: str
+) -> None:
+    for errand in setup_of(unpacked(tmp_path, version, product)).errands():
+        statements = errand.statements.read_text("utf-8")
+        assert statements.index("mysql_system_tables_data.sql") < statements.index(removal)
+        assert "--bootstrap" in errand.arguments
+    assert not errand.statements.exists()
+
+
+def test_the_system_tables_of_mysql_are_its_own(tmp_path: Path) -> None:
+    (errand,) = of_mysql(unpacked(tmp_path, "9.7.4")).errands()
+    assert "--initialize" in errand.arguments
+    assert not any(option.startswith("--port") for option in errand.arguments)
+
+
+@pytest.mark.parametrize(
+    ("product", "version"), [("mysql", "9.7.4"), ("mysql", "5.6.14"), ("mariadb", "11.8.3")]
+)
+def test_every_account_gets_a_password(tmp_path: Path, product: ProductName, version: str) -> None:
+    setup = setup_of(unpacked(tmp_path, version, product))
+    statements = setup.account_statements(new_credentials())
+    made = [statement for statement in statements if statement.startswith("CREATE USER")]
+    assert len(made) == 2
+    assert all("IDENTIFIED BY '" in statement for statement in made)
+
+
+def test_a_server_in_a_tree_is_told_where_its_files_are(tmp_path: Path) -> None:
+    (tmp_path / "lib/plugin").mkdir(parents=True)
+    assert MySql5(unpacked(tmp_path)).path_options() == [
+        f"--basedir={tmp_path}",
+        f"--lc-messages-dir={tmp_path}/share",
+        f"--character-sets-dir={tmp_path}/share/charsets",
+        f"--plugin-dir={tmp_path}/lib/plugin",
+    ]
+
+
+def test_a_server_without_its_sql_files_says_which_one_is_missing(tmp_path: Path) -> None:
+    site = unpacked(tmp_path)
+    (tmp_path / "share/mysql_system_tables_data.sql").unlink()
+    with pytest.raises(MachineFault, match=r"its file mysql_system_tables_data\.sql cannot be found"):
+        list(MySql5(site).errands())
+
+
+def test_what_keeps_a_server_in_its_place_comes_after_what_is_asked_for_and_before_what_overrides(
+    tmp_path: Path,
+) -> None:
+    settings = ServerSettings(configuration=("--datadir=/elsewhere",), options=("--port=1",))
+    site = unpacked(tmp_path, settings=settings)
+    options = MySql5(site).options(4000)
+    assert options.index("--datadir=/elsewhere") < options.index(f"--datadir={site.data_directory}")
+    assert options.index("--port=4000") < options.index("--port=1")
+
+
+@pytest.mark.parametrize(
+    ("words", "flavour", "version", "setup"),
+    [
+        ("mysqld  Ver 9.7.4 for Linux on x86_64 (Debian)", "mysql", "9.7.4", MySql),
+        ("mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL Community Server)", "mysql", "5.6.14", MySql5),
+        ("mysqld  Ver 5.7.44-48 for Linux on x86_64 (Percona Server)", "mysql", "5.7.44-48", MySql),
+        ("mariadbd  Ver 11.8.3-MariaDB-0+deb13u1 for debian-linux-gnu", "mariadb", "11.8.3", MariaDb),
+    ],
+)
+def test_a_product_is_known_by_what_it_prints(
+    tmp_path: Path, words: str, flavour: ProductName, version: str, setup: type[ServerSetup]
+) -> None:
+    assert product_of(words) == flavour
+    assert type(setup_of(unpacked(tmp_path, version, flavour))) is setup
