@@ -178,8 +178,8 @@ def _is_called(library: MappedLibrary, name: str) -> bool:
 
 
 def _numbers(version: str) -> str:
-    """The dotted number at the beginning, which servers follow with words of their own."""
-    number = _NUMBERS.match(version)
+    """The first dotted number, which servers have words of their own before and after."""
+    number = _NUMBERS.search(version)
     return number[0] if number else version
 
 

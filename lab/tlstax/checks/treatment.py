@@ -43,7 +43,7 @@ def encryption(trial: Complete) -> Iterator[Doubt]:
     not believed: what remains is the server's word.
     """
     wanted, at_server = trial.case.tls, tls_levels.tls_at_server(trial.case)
-    if not trial.ready.negotiated and trial.server.connections is None:
+    if not trial.ready.negotiated and trial.server.connections is None and trial.server.logged is None:
         yield from _not_asked(trial)
     for seen in trial.ready.negotiated:
         if seen.client_tells:

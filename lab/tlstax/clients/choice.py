@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from tlstax.clients import engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
 from tlstax.clients.mysqlslap.program import borrowed
+from tlstax.clients.pgbench import program as pgbench
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server, specimen_of
-from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, SYSBENCH
+from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, PGBENCH, SYSBENCH
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.study.level_names import ENGINE
 from tlstax.support.errors import UserMistake
@@ -60,6 +61,7 @@ PROGRAMS: Mapping[str, Obtain] = {
     FLOOR: lambda _, __: (floor_specimen(), floor_command()),
     SYSBENCH: lambda _, progress: sysbench.obtain_client(progress),
     **{kind.name: mysqlslap.obtain for kind in MYSQLSLAPS},
+    PGBENCH: lambda _, progress: pgbench.obtain(progress),
 }
 """How each client that is no driver is obtained."""
 

@@ -1,1 +1,1 @@
-"""Talking to PostgreSQL: all SQL, what its answers mean, tables, accounts, counters, settings."""
+"""Talking to PostgreSQL: all SQL, what answers mean, connections, tables, accounts, counters, settings."""

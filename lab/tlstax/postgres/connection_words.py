@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from tlstax.postgres import settings
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql.database import Database
 
 LINE_PREFIX: Final = "%m [%p] "
 """`log_line_prefix`, of which the process in brackets is needed here: it joins a login's lines."""
@@ -72,6 +74,16 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
             bits = int(tls["bits"]) if tls["bits"] else None
             login = login._replace(version=tls["version"], cipher=tls["cipher"], bits=bits)
         yield login
+
+
+def begin(admin: Database) -> None:
+    """Have the server write a line for each login from now on. Raises MachineFault."""
+    settings.change(admin, SETTINGS)
+
+
+def end(admin: Database) -> None:
+    """Have it write no more of them. Raises MachineFault."""
+    settings.change(admin, {"log_connections": "off"})
 
 
 def seen(lines: Iterable[str], users: Collection[str]) -> tuple[ConnectionsSeen, ...]:

@@ -28,28 +28,45 @@ def change(admin: Database, wanted: Mapping[str, str]) -> None:
     """Have these settings in force for whoever connects from now on. Raises MachineFault.
 
     Once a session that is there has read them again, the postmaster has done so before: it tells the others
-    when it has, and starts no session meanwhile (`process_pm_reload_request`).
+    when it has, and starts no session meanwhile (`process_pm_reload_request`). A setting that a session takes
+    at its beginning alone, such as `log_connections`, does not change in it.
     """
     server = apart(admin)
+    loaded = answers.demand(server, "SELECT pg_conf_load_time()")
     for name, value in wanted.items():
         answers.demand(server, f"ALTER SYSTEM SET {name} = %s", value)
     answers.demand(server, "SELECT pg_reload_conf()")
     deadline = time.monotonic() + _IN_FORCE_S
-    while (now := _read(server, list(wanted))) != wanted:
+    while (other := _other(server, wanted)) or answers.demand(server, "SELECT pg_conf_load_time()") == loaded:
         if time.monotonic() > deadline:
-            other = next(name for name, value in wanted.items() if now.get(name) != value)
+            if not other:
+                raise MachineFault("the server does not read its settings again")
+            name, now = other
             raise MachineFault(
-                f"the server keeps {other} at {now.get(other)!r}, where {wanted[other]!r} was asked for",
+                f"the server keeps {name} at {now!r}, where {wanted[name]!r} was asked for",
                 remedy="leave it out of the server's command line and of what is set for its roles",
             )
         time.sleep(_LOOK_AGAIN_S)
 
 
-def _read(server: Database, names: Sequence[str]) -> dict[str, str]:
+def _other(server: Database, wanted: Mapping[str, str]) -> tuple[str, str | None] | None:
+    """The first setting that this session has otherwise, and how; None where there is none."""
+    names = ", ".join(["%s"] * len(wanted))
+    asked = f"SELECT name, setting, context FROM pg_settings WHERE name IN ({names})"  # noqa: S608 (places)
     try:
-        return read(server, names)
+        rows = answers.rows(server, asked, *wanted, columns=3)
     except SqlError as error:
         raise MachineFault(f"the server does not say what is set ({answers.message_of(error)})") from error
+    now = {str(name): str(value) for name, value, context in rows if not str(context).endswith("backend")}
+    taken_later = {str(name) for name, _, context in rows if str(context).endswith("backend")}
+    return next(
+        (
+            (one, now.get(one))
+            for one, value in wanted.items()
+            if one not in taken_later and now.get(one) != value
+        ),
+        None,
+    )
 
 
 def version_number(database: Database) -> int:

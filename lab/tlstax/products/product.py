@@ -7,7 +7,7 @@ need not know whose they are. A room is imported when its product is asked for.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -252,6 +252,22 @@ class ConnectionLog(Protocol):
         ...
 
 
+class LoginLog(Protocol):
+    """The server's log, which names each connection that it lets in. What asks raises MachineFault."""
+
+    def begin(self, admin: Database) -> None:
+        """Have the server write a line for each login from now on."""
+        ...
+
+    def end(self, admin: Database) -> None:
+        """Have it write no more of them."""
+        ...
+
+    def seen(self, lines: Iterable[str], users: Collection[str]) -> tuple[ConnectionsSeen, ...]:
+        """The logins of these users, counted by their encryption."""
+        ...
+
+
 class Identifying(Protocol):
     """Which server a connection ends at."""
 
@@ -262,7 +278,10 @@ class Identifying(Protocol):
 
 @dataclass(frozen=True)
 class Product:
-    """The modules by which servers of a product are asked."""
+    """The modules by which servers of a product are asked.
+
+    `login_log` is None where the server's log says nothing of how a connection is encrypted.
+    """
 
     name: ProductName
     database: Databases
@@ -273,6 +292,7 @@ class Product:
     accounts: Accounts
     connection_log: ConnectionLog
     answering: Identifying
+    login_log: LoginLog | None = None
 
 
 @cache
@@ -313,6 +333,7 @@ def _postgresql(name: ProductName) -> Product:
         accounts,
         answering,
         connection_log,
+        connection_words,
         database,
         server_facts,
         server_tls,
@@ -330,6 +351,7 @@ def _postgresql(name: ProductName) -> Product:
         accounts=accounts,
         connection_log=connection_log,
         answering=answering,
+        login_log=connection_words,
     )
 
 

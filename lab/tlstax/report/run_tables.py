@@ -426,7 +426,7 @@ def _watched(trial: ExportedTrial) -> Iterator[tuple[str, Mapping[str, float | N
     if window is not None:
         for source, used in (("server", window.server), ("client", window.client), ("path", window.path)):
             if used is not None:
-                yield source, {**used.model_dump(exclude={"counters"}), **used.counters}
+                yield source, {**used.model_dump(exclude={"counters", "cpu_source"}), **used.counters}
         yield (
             "machine",
             {

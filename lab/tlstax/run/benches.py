@@ -431,6 +431,7 @@ def _ends(bench: PrivateBench, session: Session, over: bool) -> Ends:
         certificates=server.certificates,
         entering=span.enter_far() if span else (),
         over=span if over else None,
+        spoken="postgresql" if server.product.name == "postgresql" else "mysql",
         near_cpus=bench.machine.client_cpus,
         far_cpus=bench.machine.server_cpus,
     )

@@ -29,26 +29,33 @@ from tlstax.run.trial_evidence import (
     travelling,
     watched,
 )
+from tlstax.specimens.server import Logins
 from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
     gathered, stays = Gathered(trial, job), bench.server.connected()
-    with gathered.failures(), server_variables.applied(trial.case.levels, bench):
-        _measure(trial, bench, gathered, stays)
+    levels, users = trial.case.levels, {job.account.user}
+    logins = bench.server.logins(bench.admin, users) if kind_of(levels.client).is_logged else nullcontext()
+    with gathered.failures(), server_variables.applied(levels, bench), logins as logged:
+        _measure(trial, bench, gathered, stays, logged)
     if gathered.failure:
         bench.server.wait_until_gone(stays)
     return gathered.record(bench)
 
 
-def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[int]) -> None:
+def _measure(
+    trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[int], logged: Logins | None
+) -> None:
     """The steps of a trial. Both sides are read while nothing is in flight, so over exact work.
 
-    The connections that stay, `stays`, are there before the client is.
+    The connections that stay, `stays`, are there before the client is. `logged` reads the logins of it that
+    the server's log names; None where that is not asked.
     """
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
     made_ready(gathered, bench, Passed())
@@ -95,6 +102,8 @@ def _measure(trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[in
     gathered.server = observed_of_server(
         levels, bench, window, process.server_cpu(window.server), status_delta
     )
+    if logged is not None:
+        gathered.server = gathered.server.model_copy(update={"logged": logged()})
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)

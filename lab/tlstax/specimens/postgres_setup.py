@@ -47,7 +47,8 @@ def measurement_settings(settings: ServerSettings) -> list[tuple[str, str]]:
     The data fit in shared_buffers, and as many connections are taken as are asked for. What makes a commit
     durable keeps its defaults (`fsync`, `full_page_writes` and `synchronous_commit` are on), as people run
     it. A checkpoint falls into no trial: the next comes after a day, or 8 GB of log. `autovacuum` is on, as
-    by default, `jit` off: it would compile long results anew in each connection, and not every build has it.
+    by default, but looks for work once a day: its visits count as transactions, by which trials are proved.
+    `jit` is off: it would compile long results anew in each connection, and not every build has it.
     Shared memory of parallel work lies in its data's directory and goes with it. Passwords are kept
     for SCRAM, the default since 14; the log repeats no statement, which might hold one.
     """
@@ -57,6 +58,7 @@ def measurement_settings(settings: ServerSettings) -> list[tuple[str, str]]:
         ("shared_buffers", str(settings.buffer_pool_bytes // PAGE_BYTES)),
         ("checkpoint_timeout", "1d"),
         ("max_wal_size", "8GB"),
+        ("autovacuum_naptime", "1d"),
         ("dynamic_shared_memory_type", "mmap"),
         ("password_encryption", "scram-sha-256"),
         ("log_min_error_statement", "panic"),

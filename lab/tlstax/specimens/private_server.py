@@ -9,7 +9,8 @@ it takes its first login.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -17,8 +18,8 @@ from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.processes import log_reason, log_tail
-from tlstax.specimens.server import MOST_DEATHS
+from tlstax.specimens.processes import log_bytes, log_lines, log_reason, log_tail
+from tlstax.specimens.server import MOST_DEATHS, Logins
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_process import ServerProcess
 from tlstax.specimens.server_settings import ServerSettings
@@ -288,6 +289,20 @@ class PrivateServer:
 
     def wait_until_gone(self, stays: frozenset[int]) -> None:
         """Nothing is waited for."""
+
+    @contextmanager
+    def logins(self, database: Database, users: Collection[str]) -> Iterator[Logins | None]:
+        """What its log names while the block runs, of logins of these users: a function that reads it."""
+        log = self._product.login_log
+        if log is None:
+            yield None
+            return
+        log.begin(database)
+        offset = log_bytes(self._process.log_file)
+        try:
+            yield lambda: log.seen(log_lines(self._process.log_file, offset), users)
+        finally:
+            log.end(database)
 
     def pause(self) -> None:
         """Stop it; it keeps its memory and connections."""

@@ -21,7 +21,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,6 +216,13 @@ def log_reason(path: Path, offset: int = 0) -> str:
 def log_bytes(path: Path) -> int:
     """How long the log is by now, in bytes."""
     return path.stat().st_size if path.exists() else 0
+
+
+def log_lines(path: Path, offset: int) -> Iterator[str]:
+    """The lines of the log after `offset` bytes, one by one; none when there is no log."""
+    with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+        file.seek(offset)
+        yield from file
 
 
 def _log_text(path: Path, offset: int = 0) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
 from tlstax.contract import Account, Endpoint, UnixEndpoint
 from tlstax.products.product import Product
-from tlstax.records.trial import ServerClaim, Specimen
+from tlstax.records.trial import ConnectionsSeen, ServerClaim, Specimen
 from tlstax.specimens.shared_pages import BurnPage, LockPage
 from tlstax.sql.answering import Answering
 from tlstax.sql.database import Database
@@ -18,6 +19,10 @@ from tlstax.study.workloads.user_defined import UserWorkload
 
 MOST_DEATHS = 3
 """A server, or a path to one, that dies more often than this is not worth another start."""
+
+
+Logins = Callable[[], tuple[ConnectionsSeen, ...]]
+"""Reads the logins that a server's log has named since it was asked to."""
 
 
 class Server(Protocol):
@@ -158,6 +163,13 @@ class Server(Protocol):
 
     def connected(self) -> frozenset[int]:
         """Those of the account's that are there now, for `wait_until_gone`."""
+        ...
+
+    def logins(self, database: Database, users: Collection[str]) -> AbstractContextManager[Logins | None]:
+        """What its log names while the block runs, of logins of these users: a function that reads it.
+
+        None where its log is not the laboratory's to read, or says nothing of them.
+        """
         ...
 
     def wait_until_gone(self, stays: frozenset[int]) -> None:

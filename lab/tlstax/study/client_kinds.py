@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from tlstax.contract import ClosedLoop, OpenLoop, Schedule
 from tlstax.study.case_workload import CaseWorkload
@@ -58,6 +58,9 @@ def _not_known(version: str) -> bool | None:  # noqa: ARG001
     return None
 
 
+_MYSQL_PROTOCOL: frozenset[ProductName] = frozenset({"mysql", "mariadb"})
+
+
 @dataclass(frozen=True)
 class ClientKind:
     """A load client: its level of `client`, what it is called in sentences, and what it can do.
@@ -70,6 +73,8 @@ class ClientKind:
     one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
+    The connections of one that `is_logged` are proved by the server's log, which names each as it is let in.
+    It `speaks` to these products.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
@@ -86,17 +91,20 @@ class ClientKind:
     makes_storms: bool = False
     takes_turns: bool = False
     tells_full_load: bool = False
+    is_logged: bool = False
+    speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
     verifies: Callable[[str], bool | None] = _not_known
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing but the server's counters, and what it accepts, tells of its connections."""
-        return not (self.asks or self.connects_in_window)
+        return not (self.asks or self.connects_in_window or self.is_logged)
 
     def why_not(self, wanted: Wanted) -> str:
         """Why it cannot measure the case; empty where it can."""
-        if wanted.is_of_postgresql and self.name != ENGINE:
-            return f"{self.name} does not speak PostgreSQL's protocol"
+        if wanted.product not in self.speaks:
+            whose = "PostgreSQL's" if wanted.is_of_postgresql else "MySQL's"
+            return f"{self.name} does not speak {whose} protocol"
         return next((f"{self.name} {words}" for beyond, words in self.limits(wanted) if beyond), "")
 
 
@@ -117,6 +125,7 @@ _ENGINE: ClientKind = ClientKind(
     makes_storms=True,
     takes_turns=True,
     tells_full_load=True,
+    speaks=frozenset(get_args(ProductName)),
     verifies=lambda _: True,
 )
 
@@ -267,6 +276,35 @@ MYSQLSLAPS: tuple[ClientKind, ...] = (
 )
 
 
+PGBENCH = "pgbench"
+
+_OF_PGBENCH = frozenset(
+    {POINT_SELECT, RECONNECT, "select-range", "update", "oltp-read-only", "ping", "reconnect-ping"}
+)
+"""Built-in workloads whose values are numbers, each drawn by itself: pgbench's scripts draw nothing else."""
+
+
+def _of_pgbench(wanted: Wanted) -> Iterable[Limit]:
+    yield from _of_other_makers(wanted)
+    yield wanted.case.cipher != "default", "takes no cipher suite: libpq has no option for it"
+    yield (
+        wanted.workload.own is not None or wanted.case.workload not in _OF_PGBENCH,
+        "draws numbers alone: no text, and no value that is used once over all connections",
+    )
+
+
+_PGBENCH: ClientKind = ClientKind(
+    PGBENCH,
+    PGBENCH,
+    _of_pgbench,
+    asks=False,
+    is_logged=True,
+    speaks=frozenset({"postgresql"}),
+    verifies=lambda _: True,
+)
+"""libpq verifies as its `sslmode` says, on each connection (PostgreSQL documentation, "SSL Support")."""
+
+
 _TRANSACTIONS = frozenset({"oltp-read-only", "oltp-read-write"})
 """Built-in workloads whose operations are transactions."""
 
@@ -302,7 +340,7 @@ def _of_its_line(driver: Driver, wanted: Wanted) -> Iterable[Limit]:
     )
 
 
-PROGRAMS: tuple[ClientKind, ...] = (_ENGINE, _SYSBENCH, _FLOOR, *MYSQLSLAPS)
+PROGRAMS: tuple[ClientKind, ...] = (_ENGINE, _SYSBENCH, _FLOOR, *MYSQLSLAPS, _PGBENCH)
 """Load clients that are no drivers."""
 
 KINDS: dict[str, ClientKind] = {kind.name: kind for kind in PROGRAMS} | {

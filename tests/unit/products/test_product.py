@@ -10,7 +10,7 @@ import pytest
 from tlstax.products.product import Product, product_named
 from tlstax.study.product import ProductName
 
-ROOM_OF = {"mysql": "mysql", "mariadb": "mysql"}
+ROOM_OF = {"mysql": "mysql", "mariadb": "mysql", "postgresql": "postgres"}
 
 
 @pytest.mark.parametrize("name", get_args(ProductName))

@@ -14,7 +14,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
-from fake_openssl_study import small_openssl_run
+from fake_openssl_study import openssl_run, openssl_study
 from report_runs import (
     all_invalid,
     exact_run,
@@ -153,7 +153,7 @@ def test_a_run_that_is_not_whole_is_refused(status: str) -> None:
 
 
 def test_cases_are_named_as_their_study_names_them() -> None:
-    stored = small_openssl_run().model_copy(update={"status": "complete"})
+    stored = openssl_run(openssl_study(connections=(8,))).model_copy(update={"status": "complete"})
     row = next(own for own in tracked_rows(stored, FIGURES) if own.of == "ratio")
     assert str(row.case["tls_library"]) in row.label
     (first, *_) = (own for own in entries(stored, "bigger-is-better") if own["unit"] == "×")

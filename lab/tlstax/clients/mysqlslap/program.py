@@ -69,8 +69,7 @@ _PLACES = ("bin", "usr/bin")
 def borrowed(build: ServerBuild, program: str) -> tuple[Path, list[str]]:
     """The program's file, and the command words that start it. MachineFault when the server came without."""
     tree = build.root or build.basedir or build.executable.parent.parent
-    for place in _PLACES:
-        path = tree / place / program
+    for path in (build.executable.with_name(program), *(tree / place / program for place in _PLACES)):
         if path.is_file():
             return path, [*_environment(build), *build.command(program=path)]
     raise MachineFault(f"{build.specimen.name} came without its {program}")
