@@ -27,7 +27,7 @@ from planted_certificates import HOST, KINDS, Kind, Planted
 
 from tlstax.clients.engine import engine_command
 from tlstax.clients.process import ClientFailure, LoadClient
-from tlstax.contract import Account, TcpEndpoint, TlsOn
+from tlstax.contract import Account, MySqlServer, TcpEndpoint, TlsOn
 from tlstax.external import connection as external_connection
 from tlstax.external.access import ExternalAccess, ExternalAddress
 from tlstax.external.tls import ExternalTls
@@ -112,7 +112,7 @@ def engine_words(access: ExternalAccess) -> str:
     account = Account(user=access.user, password=access.password)
     endpoint = TcpEndpoint(host=HOST, port=access.address.port)
     try:
-        with LoadClient(engine_command(), least_job(tls, endpoint, account)) as client:
+        with LoadClient(engine_command(), least_job(tls, endpoint, account, MySqlServer())) as client:
             client.wait_ready(WITHIN_S)
             client.go()
             client.wait_done(WITHIN_S)

@@ -57,6 +57,18 @@ def mariadb(session: Session, mariadb_build: ServerBuild) -> Iterator[PrivateSer
         yield server
 
 
+@pytest.fixture(scope="session")
+def postgresql_build() -> ServerBuild:
+    return fetched("postgresql-18")
+
+
+@pytest.fixture(scope="session")
+def postgresql(session: Session, postgresql_build: ServerBuild) -> Iterator[PrivateServer]:
+    """A private PostgreSQL 18 for the whole test session: leave it as it was found."""
+    with PrivateServer.start(postgresql_build, session) as server:
+        yield server
+
+
 @pytest.fixture(params=["mysql", "mariadb"])
 def private(request: pytest.FixtureRequest) -> PrivateServer:
     """Each of the private servers in turn."""

@@ -63,6 +63,6 @@ def test_all_of_a_server_is_measured_paused_started_again_and_ended(
             used_us = bench.server_clock.read_us()
             assert bench.server_clock.read_us() == used_us
             bench.server.resume()
-            assert bench.admin.open or again
+            assert bench.admin.is_open or again
     assert not psutil.pid_exists(pid or 0)
     assert bench.tree.tree.group is None

@@ -26,8 +26,8 @@ from tlstax.postgres import (
     accounts,
     answering,
     connection_log,
-    connection_words,
     database,
+    login_log,
     server_facts,
     server_tls,
     settings,
@@ -127,7 +127,7 @@ def start(programs: Path, directory: Path) -> Started:
         "max_connections = 23",
         "autovacuum_naptime = 1d",
         "password_encryption = 'scram-sha-256'",
-        *(f"{name} = '{value}'" for name, value in connection_words.SETTINGS.items()),
+        *(f"{name} = '{value}'" for name, value in login_log.SETTINGS.items()),
     ]
     hosts = accounts.hba_lines(certificates=True, major=major)
     (data / "postgresql.conf").write_text("\n".join([*lines, ""]))
@@ -245,10 +245,10 @@ def test_the_log_has_every_connection(server: Started, admin: PostgresDatabase) 
     with server.log.open() as log:
         log.seek(offset)
         lines = log.readlines()
-    seen = connection_words.seen(lines, {accounts.LOAD_USER})
+    seen = login_log.seen(lines, {accounts.LOAD_USER})
     assert [(one.connections, one.version) for one in seen] == [(5, "TLSv1.3"), (3, "TLSv1.2"), (1, None)]
     assert seen[1].cipher == "ECDHE-ECDSA-AES256-GCM-SHA384"
-    methods = {one.method for one in connection_words.connections(lines)}
+    methods = {one.method for one in login_log.connections(lines)}
     assert methods == {"scram-sha-256" if server.major >= 14 else None}
 
 

@@ -18,7 +18,7 @@ from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
 from tlstax.study.level_names import BURN, COUNT_LOCKS, NO_FAULT
 
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_NUMBERS = re.compile(r"(?:[A-Za-z]+ )?(\d+(?:\.\d+)*)")
 _LIBRARY_VERSION = re.compile(r"\d+\.\d+\.\d+[a-z]*|\d+\.\d+")
 
 
@@ -178,9 +178,9 @@ def _is_called(library: MappedLibrary, name: str) -> bool:
 
 
 def _numbers(version: str) -> str:
-    """The first dotted number, which servers have words of their own before and after."""
-    number = _NUMBERS.search(version)
-    return number[0] if number else version
+    """The dotted number at the beginning; servers have a name before it, and words of their own behind."""
+    number = _NUMBERS.match(version)
+    return number[1] if number else version
 
 
 def burned(trial: Complete) -> Iterator[Doubt]:

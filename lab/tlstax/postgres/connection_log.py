@@ -2,7 +2,7 @@
 
 Each begins with a statement that records which connection it is and what the server says of its
 encryption. It inserts one row, which the server counts among those of the load (`tup_inserted`); where the
-server's log can be read, `connection_words` costs less.
+server's log can be read, `login_log` costs less.
 
 Source: PostgreSQL documentation, "pg_stat_ssl" (a session may read its own row) and "CREATE TABLE", UNLOGGED.
 """

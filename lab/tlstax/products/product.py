@@ -333,8 +333,8 @@ def _postgresql(name: ProductName) -> Product:
         accounts,
         answering,
         connection_log,
-        connection_words,
         database,
+        login_log,
         server_facts,
         server_tls,
         status,
@@ -351,7 +351,7 @@ def _postgresql(name: ProductName) -> Product:
         accounts=accounts,
         connection_log=connection_log,
         answering=answering,
-        login_log=connection_words,
+        login_log=login_log,
     )
 
 

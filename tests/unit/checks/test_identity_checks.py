@@ -274,6 +274,11 @@ def test_what_follows_a_servers_number_is_its_own() -> None:
     assert doubts(answering, observed(honest(), version="x9.7.4")) == [
         ("invalid", "the server says that it is x9.7.4, where 9.7.4-2 is claimed")
     ]
+    named = honest().model_copy(update={"claim": SERVER.model_copy(update={"version": "18.6"})})
+    assert doubts(answering, observed(named, version="PostgreSQL 18.6 (Debian 18.6-3)")) == []
+    assert doubts(answering, observed(named, version="PostgreSQL 18.5")) == [
+        ("invalid", "the server says that it is PostgreSQL 18.5, where 18.6 is claimed")
+    ]
     nameless = SERVER.model_copy(update={"version": "trunk"})
     assert doubts(answering, observed(honest().model_copy(update={"claim": nameless}), version="trunk")) == []
 

@@ -34,7 +34,6 @@ SQL_ELSEWHERE = {
     "tools/probes/drivers/probed.py": "what probed drivers say",
     "stats/remedies.py": "lines for administrators to paste; nothing here says them",
     "specimens/mysql_setup.py": "carried out by a server's program before it has a socket or takes a login",
-    "specimens/postgres_setup.py": "carried out by a server's program that takes no login",
 }
 """Folders and files outside the room in which statements may stand, and why."""
 
@@ -49,7 +48,8 @@ ROOMS_ELSEWHERE = {
     "products": "chooses the room that answers for a product",
     "external": "other people's servers: MySQL's and MariaDB's alone as yet",
     "cli/external_servers.py": "the same",
-    "specimens/products.py": "how a private server of each product is set up",
+    "specimens/mysql_setup.py": "how a private server of the product is set up",
+    "specimens/postgres_setup.py": "the same",
     "tools/inspection.py": "an external server's use, in MySQL's words",
     "tools/tls_probe.py": "asks an external server by MySQL's protocol",
     "tools/probes/external_memory.py": "an external server",

@@ -41,5 +41,5 @@ def test_no_column_of_a_topic_is_one_that_all_have() -> None:
 
 def test_every_golden_document_is_a_tests() -> None:
     tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
-    named = re.findall(r'golden\.check(?:_series)?\(\s*"([^"]+)"', tests)
+    named = re.findall(r'golden\.(?:check(?:_series)?|compare)\(\s*"([^"]+)"', tests)
     assert sorted(named) == sorted(path.stem for path in golden.FOLDER.iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.postgres.connection_words import LoggedConnection, connections, seen
+from tlstax.postgres.login_log import LoggedConnection, connections, seen
 from tlstax.records.trial import ConnectionsSeen
 
 AT = "2026-11-28 06:56:46.914 UTC [{}] LOG:  "
