@@ -15,6 +15,7 @@ from tlstax.cli.measuring import Shown, measure
 from tlstax.cli.predict_app import PredictOptions
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.streams import show_found, tell
+from tlstax.cli.target_servers import check_known_product, external_url
 from tlstax.observers.machine import available_cpus, cpu_model
 from tlstax.plan.prediction_studies import CALIBRATION, calibration_study, drawn, references, validation_study
 from tlstax.records.trial import StoredRun
@@ -50,8 +51,9 @@ class PartsAsked:
     def check(self) -> None:
         """UserMistake where the options do not go together, or name no server."""
         if self.server is not None:
-            if "://" in self.server:
+            if external_url(self.server):
                 check_server_name(self.server)
+            check_known_product(self.server, "predict")
             check_level(check_factor("server", where="--server"), self.server, where="--server")
         if self.calibrate and not self.calibration:
             raise UserMistake(

@@ -12,7 +12,7 @@ from tlstax.cli.output_file import check_writable, format_of_name, write_text
 from tlstax.cli.progress import ProgressLine
 from tlstax.cli.server_app import AdviseOptions, InspectOptions, ProbeOptions
 from tlstax.cli.streams import show_found
-from tlstax.cli.target_servers import external_url, needs_external
+from tlstax.cli.target_servers import check_known_product, external_url, needs_external
 from tlstax.plan.budget import LEAST_BLOCKS, least_block_s, least_budget, no_room
 from tlstax.report.page.html import advice_html
 from tlstax.specimens.resolve import check_server_name
@@ -41,6 +41,7 @@ def inspect_command(options: InspectOptions) -> int:
     watch_s = quantities.seconds(options.watch, "--watch")
     drivers = [] if options.client is None else list(quantities.names(options.client, "--client"))
     known_drivers().only(drivers)
+    check_known_product(options.server, "inspect")
     watcher = ProgressLine(quiet=options.json)
     try:
         with accessed(options.login.access(options.server or ""), watcher.step) as access:
@@ -71,6 +72,7 @@ def advise_command(options: AdviseOptions) -> int:
             options.report, {".html": "html", ".htm": "html"}, "html", what="the page of an advice"
         )
         check_writable(options.report)
+    check_known_product(options.server, "advise")
     guest = options.login.access(options.server or "", options.server_host)
     watcher = ProgressLine(quiet=options.json)
     try:
@@ -135,6 +137,7 @@ def request_of(options: ProbeOptions) -> ProbeRequest:
     url = external_url(options.server)
     if options.server is not None and not url:
         check_server_name(options.server)
+        check_known_product(options.server, "drivers probe")
     if url:
         _check_harmless(options)
     elif options.allow_plaintext:

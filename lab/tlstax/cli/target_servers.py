@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
+from tlstax.study.server_abilities import abilities_named
 from tlstax.support.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -20,8 +21,27 @@ def warn(sentence: str) -> None:
 
 
 def external_url(server: str | None) -> str:
-    """The external server's address, where --server names one; empty for a private server's name."""
-    return server if server is not None and "://" in server else ""
+    """The external server's address, where --server names one; empty for a private server's name.
+
+    UserMistake for one of a product of which only private servers are measured.
+    """
+    if server is None or "://" not in server:
+        return ""
+    # Who measures private servers needs nothing of what gets into others.
+    from tlstax.external.access import check_product
+
+    check_product(server)
+    return server
+
+
+def check_known_product(server: str | None, command: str) -> None:
+    """UserMistake where a command that knows MySQL and MariaDB alone is to ask a private PostgreSQL."""
+    known = abilities_named(server) if server is not None else None
+    if known is not None and known.product == "postgresql":
+        raise UserMistake(
+            f"{command} does not know PostgreSQL yet: only MySQL and MariaDB",
+            remedy=f"name a server of these; `tlstax run --server {server}` measures this one",
+        )
 
 
 def needs_external(option: str, where: str = "") -> UserMistake:

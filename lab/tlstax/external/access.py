@@ -79,6 +79,7 @@ def parse_url(url: str) -> ExternalAddress:
         port = parts.port
     except ValueError as error:
         raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
+    check_product(url)
     if parts.scheme not in {"mysql", "mariadb"}:
         raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
     socket = _socket(parts)
@@ -91,6 +92,15 @@ def parse_url(url: str) -> ExternalAddress:
         schema=_schema(parts),
         socket=socket,
     )
+
+
+def check_product(url: str) -> None:
+    """UserMistake for the URL of a server of which only private ones are measured, as libpq writes it."""
+    if url.lower().startswith(("postgres://", "postgresql://")):
+        raise UserMistake(
+            "an external PostgreSQL server cannot be measured or inspected yet",
+            remedy="`tlstax run --server postgresql-18` measures a private one",
+        )
 
 
 def _socket(parts: SplitResult) -> str | None:

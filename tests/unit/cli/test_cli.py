@@ -99,7 +99,7 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("run", "--allow-plaintext"), "--allow-plaintext needs the address of an external server"),
         (("run", "--server", "mysql://u:secret@h/db"), "TLSTAX_PASSWORD"),
         (("run", "--server", "mysql://u@h/db"), "no password was given"),
-        (("run", "--server", "postgres://u@h/db"), "mysql://"),
+        (("run", "--server", "postgres://u@h/db"), "external PostgreSQL server"),
         *(
             ((command, *option, given), words)
             for command, option, given in (

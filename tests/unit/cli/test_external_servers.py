@@ -16,6 +16,7 @@ from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, 
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
+from typed import status_of
 
 OLD, NEW = "mysql://ann@old.example/scratch", "mysql://bob@new.example:3307/scratch"
 SOCKET = "mysql://ann@/scratch?socket=/run/mysqld/mysqld.sock"
@@ -145,3 +146,49 @@ def test_sides_and_settings_name_servers_by_their_addresses() -> None:
     changes = Changes(set=(f"server={OLD},mysql-9.7", "tls=off,1.3"))
     servers = external_among(typed_servers(changes.set), options())
     assert changed(load_study("tax"), changes, servers).levels_of()["server"] == (CALLED[0], "mysql-9.7")
+
+
+POSTGRESQL = "postgres://ann@db.example/scratch"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("run", "--server", POSTGRESQL),
+        ("run", "--server", f"mysql-9.7,{POSTGRESQL.replace('postgres:', 'postgresql:')}"),
+        ("ab", "--a", f"server={POSTGRESQL}", "--b", "server=mysql-9.7"),
+        ("study", "run", "tax", "--set", f"server={POSTGRESQL}"),
+        ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
+        ("storm", "--server", POSTGRESQL),
+        ("inspect", POSTGRESQL),
+        ("advise", POSTGRESQL),
+        ("predict", "--server", POSTGRESQL),
+        ("drivers", "probe", "--server", POSTGRESQL),
+    ],
+)
+def test_an_external_postgresql_is_refused_and_a_private_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]
+) -> None:
+    assert status_of(monkeypatch, *typed) == 2
+    assert capsys.readouterr().err == (
+        "tlstax: an external PostgreSQL server cannot be measured or inspected yet; "
+        "`tlstax run --server postgresql-18` measures a private one\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("inspect", "postgresql-18"),
+        ("advise", "postgresql-10"),
+        ("predict", "--server", "postgresql-17-openssl1.1"),
+        ("drivers", "probe", "--server", "postgresql-18"),
+    ],
+)
+def test_a_private_postgresql_is_refused_by_what_does_not_know_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]
+) -> None:
+    assert status_of(monkeypatch, *typed) == 2
+    said = capsys.readouterr().err
+    assert "does not know PostgreSQL yet" in said
+    assert said.count("\n") == 1
