@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from tlstax.specimens import mysql_setup, postgres_setup
 from tlstax.specimens.server_settings import Errand, Site
 from tlstax.sql.credentials import Credentials
 from tlstax.study.product import ProductName
@@ -51,13 +50,31 @@ class ServerSetup(Protocol):
         ...
 
 
-SETUPS: Mapping[ProductName, Callable[[Site], ServerSetup]] = {
-    "mysql": mysql_setup.of_mysql,
-    "mariadb": mysql_setup.MariaDb,
-    "postgresql": postgres_setup.PostgreSql,
-}
-
-
 def setup_of(site: Site) -> ServerSetup:
     """How the server of this site is set up."""
-    return SETUPS[site.build.flavour](site)
+    return _SETUPS[site.build.flavour](site)
+
+
+def _mysql(site: Site) -> ServerSetup:
+    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (with the product's room, for its servers alone)
+
+    return mysql_setup.of_mysql(site)
+
+
+def _mariadb(site: Site) -> ServerSetup:
+    from tlstax.specimens import mysql_setup  # noqa: PLC0415 (the same)
+
+    return mysql_setup.MariaDb(site)
+
+
+def _postgresql(site: Site) -> ServerSetup:
+    from tlstax.specimens import postgres_setup  # noqa: PLC0415 (the same)
+
+    return postgres_setup.PostgreSql(site)
+
+
+_SETUPS: Mapping[ProductName, Callable[[Site], ServerSetup]] = {
+    "mysql": _mysql,
+    "mariadb": _mariadb,
+    "postgresql": _postgresql,
+}
