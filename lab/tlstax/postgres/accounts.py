@@ -33,6 +33,9 @@ SCRAM, MD5, PASSWORD, TRUST, CERTIFICATE = "scram-sha-256", "md5", "password", "
 METHODS: Final = (SCRAM, MD5, PASSWORD, TRUST, CERTIFICATE)
 """What may prove a load account, by the names of pg_hba.conf."""
 
+SCRAM_PLUS: Final = "scram-sha-256-plus"
+"""SCRAM bound to the TLS channel: the method is SCRAM to the server, and the client binds it."""
+
 REMEMBERED: Final[frozenset[str]] = frozenset()
 """The methods by which later logins are shorter than the first: none."""
 
@@ -104,6 +107,7 @@ def hba_lines(*, certificates: bool, major: int) -> list[str]:
             for method in (MD5, TRUST, SCRAM)
             for line in _same(user_by_plugin(method), method, ("local", "host"))
         ),
+        *_same(user_by_plugin(SCRAM_PLUS), SCRAM, ("hostssl",)),
         *_same(LOAD_USER, SCRAM, ("local", "host")),
     ]
     # What no line is for is refused; a load account has nothing to do in another database.

@@ -60,21 +60,20 @@ def read_status(connection: Database) -> dict[str, int]:
     """The counters of the load's database and of the server. Raises MachineFault.
 
     The connection's own session in that database is left before, so that it is among neither: between two
-    readings nothing may be asked there. `pg_stat_checkpointer` is there from 17 on.
+    readings nothing may be asked there. `pg_stat_checkpointer` is there from 17 on. A server before 15 is
+    read again until nothing has changed for longer than its answers may be old: what it is told late of
+    sessions that have ended, this one's among them, would else be counted after this reading.
     """
     if isinstance(connection, PostgresDatabase):
         connection.leave()
     try:
-        return _counters(connection, settings.version_number(connection))
+        return _settled(connection)
     except SqlError as error:
         raise _unreadable(error) from None
 
 
 def read_settled_status(connection: Database, expected: int) -> dict[str, int]:
-    """`read_status`, once no more than `expected` clients are left, or after a second.
-
-    A server before 15 is read again until nothing has changed for longer than its answers may be old.
-    """
+    """`read_status`, once no more than `expected` clients are left, or after a second."""
     if isinstance(connection, PostgresDatabase):
         connection.leave()
     try:
@@ -83,12 +82,17 @@ def read_settled_status(connection: Database, expected: int) -> dict[str, int]:
             if time.monotonic() > deadline:
                 break
             time.sleep(_LOOK_AGAIN_S)
-        version = settings.version_number(connection)
-        if version >= _FIRST_WITHOUT_COLLECTOR:
-            return _counters(connection, version)
-        return _collected(connection, version)
+        return _settled(connection)
     except SqlError as error:
         raise _unreadable(error) from None
+
+
+def _settled(connection: Database) -> dict[str, int]:
+    """The counters, with all that sessions which have ended told the server."""
+    version = settings.version_number(connection)
+    if version >= _FIRST_WITHOUT_COLLECTOR:
+        return _counters(connection, version)
+    return _collected(connection, version)
 
 
 def _collected(connection: Database, version: int) -> dict[str, int]:

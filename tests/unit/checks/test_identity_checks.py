@@ -145,6 +145,8 @@ def test_half_a_library_is_invalid_and_none_in_sight_unknown() -> None:
         ("OpenSSL 3.5.5 27 Jan 2026", "3.5.51", False),
         ("OpenSSL 3.6.1 27 Jan 2026", "3.5.5", False),
         ("a library", "3.5.5", False),
+        ("OpenSSL", "3.5.5", True),
+        ("wolfSSL", "3.5.5", False),
     ],
 )
 def test_its_word_for_its_library_must_agree(word: str, version: str, agrees: bool) -> None:

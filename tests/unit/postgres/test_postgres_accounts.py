@@ -78,6 +78,8 @@ def test_each_account_is_proved_by_its_method_and_from_where_it_may_come(major: 
             assert rule(kind, accounts.user_by_plugin(method)) == method
     assert rule("tls", accounts.user_by_plugin("password")) == "password"
     assert rule("tcp", accounts.user_by_plugin("password")) == "", "it would be on the wire in the clear"
+    bound = accounts.user_by_plugin("scram-sha-256-plus")
+    assert (rule("tls", bound), rule("tcp", bound)) == ("scram-sha-256", ""), "only TLS can be bound to"
     by_certificate = accounts.LOAD_USER_BY_CERTIFICATE
     wanted = "clientcert=verify-ca" if major >= 12 else "clientcert=1"
     assert rule("tls", by_certificate) == f"scram-sha-256 {wanted}"
