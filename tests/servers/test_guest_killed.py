@@ -107,7 +107,7 @@ def test_what_is_being_made_when_it_is_interrupted_is_dropped(
 
     def execute_and_be_interrupted(worker: Database, statement: str) -> None:
         if "SLEEP" in statement:
-            worker._execute_command(3, statement)  # type: ignore[attr-defined]
+            worker._connection._execute_command(3, statement)  # type: ignore[attr-defined]
         else:
             execute(worker, statement)
         raise Interrupted

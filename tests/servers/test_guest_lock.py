@@ -69,7 +69,7 @@ def test_a_lock_is_taken_from_a_connection_that_the_server_thinks_alive(house: H
         through = replace(house.access, address=replace(house.access.address, port=port))
         with opened_external(through) as (guest, said, _):
             said("CREATE TABLE shop_orders (id INT)")
-            guest._database._sock.settimeout(5)  # type: ignore[attr-defined]
+            guest._database.channel.settimeout(5)
             cut()
             guest.hold()
             with pytest.raises(UserMistake, match="another tlstax is at work"):
