@@ -91,6 +91,13 @@ def failure(kind: ErrorKind, fault: Fault, message: str, code: int | None = None
     return ErrorEvent(kind=kind, fault=fault, fatal=True, message=message, code=code)
 
 
+def death(client: str, status: int, log: str, said: ErrorEvent | None) -> ErrorEvent:
+    """The end of a client that should still run: what it `said` of it, None for nothing that is known."""
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    last = log.strip().splitlines()[-1:]
+    return said or failure("internal", "client", ": ".join([f"{client} {how}", *last]))
+
+
 def served(serve: Callable[[Laboratory], None]) -> int:
     """Serve the laboratory's one job by `serve`, report what goes wrong; the exit status, 0 after `done`."""
     laboratory = Laboratory()
@@ -159,6 +166,15 @@ def only_slice(done: Done) -> Slice:
         cpu_us=done.cpu.total_us,
         counts=done.window,
     )
+
+
+def conclude(laboratory: Laboratory, done: Done) -> None:
+    """Report the one slice, the result at `end`, and wait until nobody needs the client's clocks any more."""
+    laboratory.say(only_slice(done))
+    while not has_ended(laboratory):
+        laboratory.read_some()
+    laboratory.say(done)
+    wait_to_leave(laboratory)
 
 
 def wait_to_leave(laboratory: Laboratory) -> None:

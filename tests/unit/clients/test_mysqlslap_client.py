@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tlstax.clients.adapter import Failed, Refusal
+from tlstax.clients.adapter import Failed, Refusal, death
 from tlstax.clients.mysqlslap import demand, events
 from tlstax.clients.mysqlslap.events import Measured, Report, done_event
 from tlstax.clients.mysqlslap.statements import MOST_LINES, QueryFile, UsedUp, Written, query_file
@@ -352,9 +352,12 @@ def test_a_query_that_failed_is_named_and_a_long_one_shortened() -> None:
     assert events.failure_in("Warning: Execution of pre_system option returned 256.") is None
 
 
-def test_a_death_is_told() -> None:
-    assert events.death(-9, "").message == "mysqlslap was killed by signal 9"
-    assert events.death(1, "odd\n").message == "mysqlslap ended with status 1: odd"
+@pytest.mark.parametrize(
+    ("status", "log", "words"),
+    [(-9, "", "mysqlslap was killed by signal 9"), (1, "odd\n", "mysqlslap ended with status 1: odd")],
+)
+def test_a_death_is_told(status: int, log: str, words: str) -> None:
+    assert death("mysqlslap", status, log, events.failure_in(log)).message == words
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from tlstax.clients.adapter import (
     Laboratory,
     check_files,
-    has_ended,
+    conclude,
     job_of,
-    only_slice,
     served,
     take_limits,
-    wait_to_leave,
 )
 from tlstax.clients.mysqlslap import demand
 from tlstax.clients.mysqlslap.child import BEGIN, END, Launch, Mysqlslap
@@ -82,11 +80,7 @@ class _Service:
                 cpu=used,
             )
             done = done_event(job, measured)
-            self.laboratory.say(only_slice(done))
-            while not has_ended(self.laboratory):
-                self.laboratory.read_some()
-            self.laboratory.say(done)
-            wait_to_leave(self.laboratory)
+            conclude(self.laboratory, done)
 
     def _start(self, job: Job, file: QueryFile, rounds: int, reset: Sequence[str] = ()) -> Mysqlslap:
         launch = Launch(

@@ -84,13 +84,6 @@ def failure_in(log: str) -> ErrorEvent | None:
     return failure(kind, fault or "server", text, code)
 
 
-def death(status: int, log: str) -> ErrorEvent:
-    """The end of a mysqlslap that should still run."""
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    last = log.strip().splitlines()[-1:]
-    return failure_in(log) or failure("internal", "client", ": ".join([f"mysqlslap {how}", *last]))
-
-
 def _shortened(query: str) -> str:
     return query if len(query) <= _SHOWN_CHARACTERS else f"{query[:_SHOWN_CHARACTERS]}…"
 

@@ -17,13 +17,11 @@ from tlstax.clients.adapter import (
     Failed,
     Laboratory,
     check_files,
+    conclude,
     failure,
-    has_ended,
     job_of,
-    only_slice,
     served,
     take_limits,
-    wait_to_leave,
 )
 from tlstax.clients.pgbench import demand
 from tlstax.clients.pgbench.child import Launch, Pgbench
@@ -68,11 +66,7 @@ class _Service:
             used = CpuTime.model_validate(cpu_between(before, pgbench.cpu_at_end()), from_attributes=True)
             self._check_report(pgbench, job, operations)
             done = self._done(job, operations, ended_s - began_s, used)
-            self.laboratory.say(only_slice(done))
-            while not has_ended(self.laboratory):
-                self.laboratory.read_some()
-            self.laboratory.say(done)
-        wait_to_leave(self.laboratory)
+            conclude(self.laboratory, done)
 
     def _start(self, job: Job, operations: int) -> Pgbench:
         launch = Launch(

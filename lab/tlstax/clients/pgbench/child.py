@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
-from tlstax.clients.adapter import (
-    STANDARD_INPUT,
-    Failed,
-    Fault,
-    Laboratory,
-    failure,
-    file_in_memory,
-    has_begun,
-    settled_cpu,
-)
+from tlstax.clients.adapter import Failed, Fault, Laboratory, failure, file_in_memory
+from tlstax.clients.child import READ_BYTES, Child
 from tlstax.contract import ErrorEvent, ErrorKind
 from tlstax.observers.process import CpuReading, read_cpu
 from tlstax.specimens.processes import mortal
 
-READ_BYTES = 1 << 16
-LOG_CHARACTERS = 64 * 1024
-STANDARD_ERROR = 2
 NOTICE = re.compile(r"^pgbench: (?:error|fatal): (.*)$", re.MULTILINE)
 
 _BY_TEXT: tuple[tuple[str, ErrorKind, Fault], ...] = (
@@ -96,7 +83,7 @@ def failure_in(log: str) -> ErrorEvent | None:
     return failure(kind, fault, text)
 
 
-class Pgbench:
+class Pgbench(Child):
     """A running pgbench. Use as a context manager; leaving it ends the process.
 
     The password and the script lie in memory (memfd_create(2)): a password must be on no command line and in
@@ -105,15 +92,13 @@ class Pgbench:
     """
 
     def __init__(self, launch: Launch, laboratory: Laboratory) -> None:
-        self._laboratory = laboratory
-        self._firsts, self._is_open = launch.firsts, False
-        self._here = self._printed = self._log = ""
+        self._firsts, self._is_open, self._here = launch.firsts, False, ""
         (waiting, self._gate), (arrivals, here) = os.pipe(), os.pipe()
         password = file_in_memory(launch.password_file)
         script = file_in_memory(_gate(launch.firsts, waiting, here) + launch.script)
         inherited = (password, script, waiting, here)
         try:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 mortal(
                     [
                         *launch.program,
@@ -133,15 +118,8 @@ class Pgbench:
             for descriptor in inherited:
                 os.close(descriptor)
         self._arrivals = os.fdopen(arrivals, "rb", buffering=0)
-        self._pipes: list[IO[bytes]] = [
-            pipe for pipe in (self._process.stdout, self._process.stderr) if pipe is not None
-        ]
-        self._over: list[IO[bytes]] = []
-
-    @property
-    def pid(self) -> int:
-        """Its process id (setpriv, the shell, env and the loader replace themselves)."""
-        return self._process.pid
+        super().__init__("pgbench", process, laboratory, failure_in)
+        self.heard[arrivals] = self._take_arrival
 
     def __enter__(self) -> Self:
         return self
@@ -153,16 +131,13 @@ class Pgbench:
         self._process.wait()
         self.open_gate()
         self._arrivals.close()
-        for pipe in self._pipes:
-            pipe.close()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def wait_at_gate(self, within_s: float) -> None:
         """Return when every thread stands at its gate. Failed, LaboratoryGone."""
-        self._listen(lambda: self._here.count("\n") == len(self._firsts), within_s, "connect")
-
-    def wait_for_go(self) -> None:
-        """Return when the laboratory has said `go`; Failed where pgbench ends meanwhile."""
-        self._listen(lambda: has_begun(self._laboratory), None, "")
+        self.listen(lambda: self._here.count("\n") == len(self._firsts), within_s, "connect")
 
     def open_gate(self) -> float:
         """Let it go on; the time before that (time.monotonic)."""
@@ -170,17 +145,14 @@ class Pgbench:
         if not self._is_open:
             os.close(self._gate)
             self._is_open = True
+            del self.heard[self._arrivals.fileno()]
         return now
 
     def wait_for_end(self, within_s: float) -> float:
         """Return when it has done its work and ended; its clocks can still be read. The time of its end."""
-        self._listen(lambda: len(self._over) == len(self._pipes), within_s, "finish its operations")
+        self.listen(lambda: self.is_over, within_s, "finish its operations")
         os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         return time.monotonic()
-
-    def settled_cpu(self) -> CpuReading:
-        """Its CPU time at the gate. Failed where it does not come to rest."""
-        return settled_cpu(self.pid, "pgbench")
 
     def cpu_at_end(self) -> CpuReading | None:
         """Its CPU time once it has ended and before anybody has waited for it."""
@@ -190,57 +162,11 @@ class Pgbench:
         """What it printed at its end. Failed where it ended early."""
         found, status = report_in(self._printed), self._process.wait()
         if found is None or status != 0:
-            raise Failed(self._death(status))
+            raise Failed(self.death(status))
         return found
 
-    def _death(self, status: int) -> ErrorEvent:
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        last = self._log.strip().splitlines()[-1:]
-        return failure_in(self._log) or failure("internal", "client", ": ".join([f"pgbench {how}", *last]))
-
-    def _listen(self, reached: Callable[[], bool], within_s: float | None, doing: str) -> None:
-        """Take in what it writes until `reached`."""
-        deadline = None if within_s is None else time.monotonic() + within_s
-        while not reached():
-            if len(self._over) == len(self._pipes):
-                raise Failed(self._death(self._process.wait()))
-            ready = self._select(deadline)
-            if not ready:
-                text = f"pgbench did not {doing} within {within_s:g} s"
-                raise Failed(failure("timeout", "server", text))
-            if STANDARD_INPUT in ready:
-                self._laboratory.read_some()
-            if self._arrivals.fileno() in ready:
-                self._here += os.read(self._arrivals.fileno(), READ_BYTES).decode("ascii", "replace")
-            for pipe in self._pipes:
-                if pipe.fileno() in ready:
-                    self._take_from(pipe)
-
-    def _select(self, deadline: float | None) -> set[int]:
-        with selectors.PollSelector() as selector:
-            selector.register(STANDARD_INPUT, selectors.EVENT_READ)
-            if not self._is_open:
-                selector.register(self._arrivals, selectors.EVENT_READ)
-            for pipe in self._pipes:
-                if pipe not in self._over:
-                    selector.register(pipe, selectors.EVENT_READ)
-            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
-            return {key.fd for key, _ in selector.select(left_s)}
-
-    def _take_from(self, pipe: IO[bytes]) -> None:
-        """Keep what it printed; pass on what it complains of, and raise Failed for it."""
-        data = os.read(pipe.fileno(), READ_BYTES)
-        if not data:
-            self._over.append(pipe)
-        elif pipe is self._process.stdout:
-            self._printed += data.decode(errors="replace")
-        else:
-            with suppress(OSError):
-                os.write(STANDARD_ERROR, data)
-            self._log = (self._log + data.decode(errors="replace"))[-LOG_CHARACTERS:]
-            event = failure_in(self._log.rpartition("\n")[0])
-            if event is not None:
-                raise Failed(event)
+    def _take_arrival(self) -> None:
+        self._here += os.read(self._arrivals.fileno(), READ_BYTES).decode("ascii", "replace")
 
 
 def _gate(firsts: Sequence[int], waiting: int, here: int) -> str:

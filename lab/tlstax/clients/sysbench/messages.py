@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, TypeAdapter
 
+from tlstax.clients import adapter
 from tlstax.clients.adapter import Fault, failure
 from tlstax.contract import (
     Counts,
@@ -286,9 +287,7 @@ def failure_in(log: str) -> ErrorEvent | None:
 
 def death(status: int, log: str) -> ErrorEvent:
     """The end of a sysbench that should still run."""
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    last = log.strip().splitlines()[-1:]
-    return failure_in(log) or failure("internal", "client", ": ".join([f"sysbench {how}", *last]))
+    return adapter.death("sysbench", status, log, failure_in(log))
 
 
 def _numbered(code: int, text: str) -> ErrorEvent:
