@@ -119,11 +119,18 @@ def group_of(pid: int, root: Path = ROOT) -> ControlGroup | None:
 
 
 def _remove_left(parent: Path) -> None:
-    """Empty groups of processes that are gone; one that is not empty stays."""
+    """Empty groups of processes that are gone; one with a process that lives stays.
+
+    Processes that were just killed are no members any more, but the group is not empty before their end.
+    """
     for path in parent.glob(f"{PREFIX}*-*"):
         owner = natural(path.name.removeprefix(PREFIX).partition("-")[0])
-        if owner is not None and not Path(f"/proc/{owner}").exists():
-            ControlGroup(path, is_ours=True).remove()
+        if owner is None or Path(f"/proc/{owner}").exists():
+            continue
+        group = ControlGroup(path, is_ours=True)
+        with contextlib.suppress(OSError, KeyError):
+            if not group.members() and group._becomes("populated", 0):
+                group.remove()
 
 
 def _mounts(root: Path) -> Iterator[str]:
