@@ -186,9 +186,9 @@ def tried(make: Any) -> Any:
 def told(study: Study) -> Iterator[tuple[str, Any]]:
     """All that is planned of a study, by what it is."""
     yield "study", study.model_dump_json()
-    excluded = dict(study.excluded())
+    excluded = {frozenset(levels.items()): exclusion for levels, exclusion in study.excluded()}
     for levels in study.product():
-        why = excluded.get(levels)
+        why = excluded.get(frozenset(levels.items()))
         yield f"excluded {json.dumps(dict(levels))}", why.why if why else ""
     yield "lacking", tried(lambda: lacking(study))
     yield "needs", repr((clients(study), paths(study), [each.words() for each in server_choices(study)]))

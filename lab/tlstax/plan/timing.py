@@ -223,11 +223,13 @@ def _shared_out(room_s: float, least: Sequence[tuple[float, int]]) -> float:
     `least` has of each how long it must last and how many times as long as the shortest it is to be.
     """
     longer = sorted(least, key=lambda each: each[0] / each[1], reverse=True)
-    for place, (at_least_s, share) in enumerate(longer):
-        shares = sum(share for _, share in longer[place:])
-        shortest_s = (room_s - sum(seconds for seconds, _ in longer[:place])) / shares
+    longer_s, shares = 0.0, sum(share for _, share in longer)
+    for at_least_s, share in longer:
+        shortest_s = (room_s - longer_s) / shares
         if shortest_s * share >= at_least_s:
             return shortest_s
+        longer_s += at_least_s
+        shares -= share
     return 0.0
 
 

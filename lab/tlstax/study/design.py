@@ -30,6 +30,9 @@ DECIDES_AT_A_RATE = "latency_p50_us"
 """The outcome that decides in an open loop, unless a study says otherwise: the throughput is given there,
 and high percentiles of short trials show the machine's scheduling before they show the server."""
 
+DECIDES_ON_CASES = frozenset({"factors", "treatments", "exclude", "workloads", "servers", "schedule"})
+"""The fields of a study that decide which cases it has; another budget leaves them as they are."""
+
 
 class Case(Frozen):
     """One level of every factor, and the part it plays in its comparison.
@@ -192,8 +195,9 @@ class Study(Frozen):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """The study with these changes, whose cases are its own."""
         copied = super().model_copy(update=update, deep=deep)
-        for resolved in ("_combinations", "_case_workloads"):
-            copied.__dict__.pop(resolved, None)
+        if not DECIDES_ON_CASES.isdisjoint(update or ()):
+            for resolved in ("_levels", "_combinations", "_case_workloads"):
+                copied.__dict__.pop(resolved, None)
         return copied
 
     @property
@@ -201,8 +205,12 @@ class Study(Frozen):
         """Whether each trial has a process of the server to itself."""
         return self.new_processes == "trial"
 
-    def levels_of(self) -> dict[str, tuple[Level, ...]]:
+    def levels_of(self) -> Mapping[str, tuple[Level, ...]]:
         """Every factor, free or bundled, and the levels that it has here, in the order written."""
+        return self._levels
+
+    @cached_property
+    def _levels(self) -> dict[str, tuple[Level, ...]]:
         bundled: dict[str, tuple[Level, ...]] = {}
         for treatment in self.treatments:
             for name, level in treatment.items():
@@ -215,35 +223,42 @@ class Study(Frozen):
         return case.without(*(set(case) - self.levels_of().keys()))
 
     @cached_property
-    def _combinations(self) -> tuple[tuple[CaseLevels, Exclusion | None], ...]:
-        """Every combination of levels, read once, with the exclusion that rules it out, if one does."""
+    def _combinations(self) -> tuple[tuple[Levels, Exclusion | None], ...]:
+        """Every combination of levels, a case read once, with the exclusion that rules it out, if one does.
+
+        What is ruled out as it is written, in big studies most of all, is read as a case by nobody.
+        """
         names = list(self.factors)
-        product_of_levels = (
-            CaseLevels.of({**dict(zip(names, levels, strict=True)), **treatment})
+        return tuple(
+            self._read({**dict(zip(names, levels, strict=True)), **treatment})
             for levels in product(*self.factors.values())
             for treatment in self.treatments or ({},)
         )
-        return tuple((case, self._exclusion_of(case)) for case in product_of_levels)
 
-    def product(self) -> Iterator[CaseLevels]:
-        """Every combination of levels, those that are excluded among them; groups one after another."""
-        return (case for case, _ in self._combinations)
-
-    def included(self) -> Iterator[CaseLevels]:
-        """Every combination of levels that is not excluded, in the order of `product`."""
-        return (case for case, exclusion in self._combinations if exclusion is None)
-
-    def excluded(self) -> Iterator[tuple[CaseLevels, Exclusion]]:
-        """The others, each with what rules it out: what its client cannot do is an exclusion too."""
-        return ((case, exclusion) for case, exclusion in self._combinations if exclusion is not None)
-
-    def _exclusion_of(self, case: CaseLevels) -> Exclusion | None:
+    def _read(self, levels: Levels) -> tuple[Levels, Exclusion | None]:
+        """The case with these levels, and what rules it out; the levels where a written exclusion does."""
+        first = next((each for each in self.exclude if within(levels, each.levels)), None)
+        if first and not first.keeps_connections:
+            return levels, first
+        case = CaseLevels.of(levels)
         wanted = self.wanted(case)
         written = next((each for each in self.exclude if each.matches(wanted)), None)
         if written:
-            return written
+            return case, written
         why = why_not(wanted)
-        return Exclusion(levels=dict(case), why=why) if why else None
+        return case, Exclusion(levels=dict(case), why=why) if why else None
+
+    def product(self) -> Iterator[CaseLevels]:
+        """Every combination of levels, those that are excluded among them; groups one after another."""
+        return (CaseLevels.of(levels) for levels, _ in self._combinations)
+
+    def included(self) -> Iterator[CaseLevels]:
+        """Every combination of levels that is not excluded, in the order of `product`."""
+        return (CaseLevels.of(case) for case, exclusion in self._combinations if exclusion is None)
+
+    def excluded(self) -> Iterator[tuple[Levels, Exclusion]]:
+        """The others, each with what rules it out: what its client cannot do is an exclusion too."""
+        return ((levels, exclusion) for levels, exclusion in self._combinations if exclusion is not None)
 
     def wanted(self, case: CaseLevels) -> Wanted:
         """The case as a client is asked to measure it."""

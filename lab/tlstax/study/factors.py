@@ -652,10 +652,11 @@ class CaseLevels(Mapping[str, Level]):
 
 def within(levels: Levels, wanted: Mapping[str, Choice]) -> bool:
     """Whether the case with these levels has one of the wanted ones in every factor that is named."""
-    return all(
-        levels.get(name) in (choice if isinstance(choice, tuple) else (choice,))
-        for name, choice in wanted.items()
-    )
+    for name, choice in wanted.items():
+        level = levels.get(name)
+        if level not in choice if isinstance(choice, tuple) else level != choice:
+            return False
+    return True
 
 
 FACTORS: dict[str, Factor] = {

@@ -90,21 +90,22 @@ def _checked(study: Study, where: str) -> Study:
     known = _Levels(frozenset(study.workloads))
     for figure in study.published:
         known.all(figure.beside, f"{where}: published")
-    checked = rebuilt(
-        study,
-        where,
-        factors={
+    levels = {
+        "factors": {
             name: tuple(known.one(name, level, f"{where}: factors") for level in levels)
             for name, levels in study.factors.items()
         },
-        treatments=tuple(known.all(bundle, f"{where}: treatments") for bundle in study.treatments),
-        baseline=known.all(study.baseline, f"{where}: baseline"),
-        exclude=tuple(
+        "treatments": tuple(known.all(bundle, f"{where}: treatments") for bundle in study.treatments),
+        "baseline": known.all(study.baseline, f"{where}: baseline"),
+        "exclude": tuple(
             exclusion.model_copy(update={"levels": known.choices(exclusion.levels, f"{where}: exclude")})
             for exclusion in study.exclude
         ),
-        control_within=known.choices(study.control_within, f"{where}: control_within"),
-    )
+        "control_within": known.choices(study.control_within, f"{where}: control_within"),
+    }
+    # Their text tells levels of another type as well: 5.0 equals 5.
+    as_written = all(repr(getattr(study, name)) == repr(known) for name, known in levels.items())
+    checked = study if as_written else rebuilt(study, where, **levels)
     check_tables(checked, where)
     return checked
 

@@ -260,3 +260,30 @@ def test_a_level_that_was_asked_for_and_of_which_nothing_is_left_is_refused_with
         check_nothing_is_lost(study, ["server", "compression"])
     both = override(study, "server", ("mariadb-11.8", "mysql-9.7"))
     check_nothing_is_lost(both, ["server", "compression"])
+
+
+def test_a_changed_study_has_its_own_cases_and_another_budget_leaves_them() -> None:
+    study = parse_study(VERSIONS, where="my.toml")
+    assert len(list(study.included())) == 6
+    few = study.model_copy(update={"factors": {**study.factors, "tls": ("off", "1.3")}})
+    assert (len(list(few.included())), few.levels_of()["tls"]) == (4, ("off", "1.3"))
+    without = study.model_copy(update={"exclude": (Exclusion(levels={"tls": "1.2"}, why="old"),)})
+    assert (len(list(without.included())), len(list(without.excluded()))) == (4, 2)
+    assert list(study.model_copy(update={"budget_s": 5.0}).included()) == list(study.included())
+    assert len(list(study.included())) == 6
+
+
+def test_what_is_left_out_has_the_reason_of_the_first_exclusion_that_holds_for_it() -> None:
+    kept, made = "only where connections are kept", "in all cases"
+    text = VERSIONS.replace('["reconnect"]', '["point-select", "reconnect"]')
+    text += f'exclude = [{{ levels = {{ tls = "1.3" }}, why = "{kept}", keeps_connections = true }}, '
+    text += f'{{ levels = {{ tls = "1.3" }}, why = "{made}" }}]'
+    excluded = parse_study(text, where="my.toml").excluded()
+    whys = {levels["workload"]: exclusion.why for levels, exclusion in excluded}
+    assert whys == {"point-select": kept, "reconnect": made}
+
+
+def test_a_number_that_is_written_as_text_is_one_in_every_case() -> None:
+    study = parse_study(VERSIONS.replace("connections = [1, 8]", 'connections = [1, "8"]'), where="my.toml")
+    assert study.levels_of()["connections"] == (1, 8)
+    assert {case["connections"] for case in study.included()} == {1, 8}
