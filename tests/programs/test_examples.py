@@ -152,7 +152,8 @@ def test_the_name_of_a_report_says_its_format(suffix: str, monkeypatch: pytest.M
     file = Path(f"costs{suffix}")
     assert status_of(monkeypatch, "report", "20261121-195500-ab12", "-o", str(file)) == 0
     assert KINDS[suffix](file.read_text(encoding="utf-8"))
-    monkeypatch.setattr(measuring, "run", measuring_nothing(named(fake_run(), "20261123-000000-0000")))
+    stored = named(fake_run(), "20261123-000000-0000")
+    monkeypatch.setattr("tlstax.run.pipeline.run", measuring_nothing(stored))
     while_measured = Path(f"run{suffix}")
     measuring.measured(Request(study=load_study("tax")), shown=Shown(report=while_measured))
     assert KINDS[suffix](while_measured.read_text(encoding="utf-8"))

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LAB = Path(__file__).parents[2] / "lab"
 OF_OTHERS = (
     *("external.server", "machines", "network.distance", "network.paths.opening"),
@@ -13,7 +15,7 @@ OF_OTHERS = (
 )
 """What a run of a private server without a path and a distance has no use for before it has ended."""
 
-MOST_OF_A_RUN, MOST_OF_A_REPORT = 300, 240
+MOST_BEFORE_A_RUN, MOST_OF_A_RUN, MOST_OF_A_REPORT = 150, 300, 240
 
 
 def loaded_by(*modules: str, then: str = "") -> list[str]:
@@ -26,16 +28,26 @@ def loaded_by(*modules: str, then: str = "") -> list[str]:
     return [name.removeprefix("tlstax.") for name in done.stdout.split()]
 
 
+@pytest.mark.parametrize("command", ["run_command", "study_command"])
+def test_a_mistake_is_told_before_what_measures_is_imported(command: str) -> None:
+    loaded = loaded_by("tlstax.cli.app", f"tlstax.cli.{command}")
+    rooms = ("clients", "mysql", "network", "observers", "postgres", "report", "run", "store", "topics")
+    assert [name for name in loaded if name.split(".")[0] in rooms] == []
+    assert len(loaded) <= MOST_BEFORE_A_RUN
+
+
 def test_a_run_imports_nothing_of_other_commands() -> None:
-    loaded = loaded_by("tlstax.cli.app", "tlstax.cli.run_command")
-    assert "run.pipeline" in loaded
+    loaded = loaded_by(
+        "tlstax.cli.app", "tlstax.cli.run_command", "tlstax.cli.progress", "tlstax.run.pipeline"
+    )
+    assert "run.participant" in loaded
     assert [name for name in loaded if name.startswith(OF_OTHERS)] == []
     assert len(loaded) <= MOST_OF_A_RUN
 
 
 def test_a_product_brings_in_its_own_room_alone() -> None:
     asks = "tlstax.products.product.product_named('mariadb')"
-    loaded = loaded_by("tlstax.cli.run_command", "tlstax.products.product", then=asks)
+    loaded = loaded_by("tlstax.run.pipeline", "tlstax.products.product", then=asks)
     assert "mysql.status" in loaded
     assert [name for name in loaded if name.split(".")[0] == "postgres"] == []
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster
 from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.options import MeasuringOptions
 from tlstax.cli.output_file import check_writable
-from tlstax.cli.progress import ProgressLine
 from tlstax.cli.target_servers import ExternalServers
 from tlstax.plan.budget import check_budget
 from tlstax.plan.order import cases
 from tlstax.plan.timing import SHORTEST_S, block_s
 from tlstax.records.trial import StoredRun
-from tlstax.run.early_abort import unanswered
-from tlstax.run.live_notes import noting
-from tlstax.run.pipeline import Watcher, run
-from tlstax.run.preparing import Request
 from tlstax.specimens import added
 from tlstax.specimens.resolve import check_library_name, check_server_name
-from tlstax.store import Store, open_store
 from tlstax.study import Study
 from tlstax.study.changes import at_external_servers
 from tlstax.study.design import LONGEST_BUDGET_S
@@ -36,6 +31,11 @@ from tlstax.study.several_clients import check_shared
 from tlstax.support.directories import reports_dir
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import closest
+
+if TYPE_CHECKING:
+    from tlstax.run.pipeline import Watcher
+    from tlstax.run.preparing import Request
+    from tlstax.store import Store
 
 ROOM_FOR_SLOW_BLOCKS = 20
 """How many times as long as it is thought to take a run may take that ends with a number of blocks."""
@@ -61,6 +61,9 @@ def new_request(
         check_external(study, servers.by_level)
     if not options.over_budget:
         check_budget(study, own_options=own_options)
+    # Only now: mistakes are told before what measures is imported, which takes longer than finding them.
+    from tlstax.run.preparing import Request
+
     return Request(study=study, seed=options.seed, beside_others=options.beside_others, cpus=cpus)
 
 
@@ -159,6 +162,10 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
         check_writable(shown.report)
     elif shown.form != "json":
         reports_dir()
+    from tlstax.cli.progress import ProgressLine
+    from tlstax.run.live_notes import noting
+    from tlstax.store import open_store
+
     with ExitStack() as pages, open_store() as store:
         with noting(ProgressLine(quiet=shown.form == "json")) as (watcher, directory):
             if shown.live and directory is not None:
@@ -176,12 +183,16 @@ def measured(request: Request, *, shown: Shown, cluster: AskedCluster | None = N
 
 def check_answered(stored: StoredRun) -> None:
     """UserMistake or MachineFault where a run that came to its end has no comparison with a valid pair."""
+    from tlstax.run.early_abort import unanswered
+
     fault = unanswered(stored) if stored.status == "complete" else None
     if fault is not None:
         raise fault
 
 
 def _run(request: Request, store: Store, watcher: Watcher, asked: AskedCluster | None) -> StoredRun:
+    from tlstax.run.pipeline import run
+
     if asked is None:
         return run(request, store, watcher)
     from tlstax.machines.on_ray import connected

@@ -21,6 +21,7 @@ from tlstax.results.live import KnownRatio, LiveRun
 from tlstax.run.progress import Step
 from tlstax.stats.stopping import Progress, most_telling
 from tlstax.stats.wording import percent
+from tlstax.support.text import time_left
 from tlstax.support.untrusted import printable
 from tlstax.topics.core.figures import change
 from tlstax.topics.core.printed import printed
@@ -155,13 +156,6 @@ def _known(progress: Progress | None) -> str:
         return ""
     known = f"half of {progress.ratios} ratios" if many else "known"
     return f"{known} to ±{width:.1%} (wanted ±{progress.wanted:.1%}) · "
-
-
-def time_left(left_s: float) -> str:
-    """A time to wait for, in hours, minutes or seconds."""
-    if left_s >= 5400:
-        return f"{left_s / 3600:.1f} h"
-    return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"
 
 
 USUAL_SIZE = os.terminal_size((80, 24))

@@ -14,7 +14,6 @@ from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
 from tlstax.external.tls import VERIFYING
 from tlstax.records.trial import Changes
-from tlstax.run.preparing import Request
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
 from tlstax.study import Study, along_paths, at_rate, load_study, override
@@ -27,6 +26,7 @@ from tlstax.support.errors import UserMistake
 if TYPE_CHECKING:
     from tlstax.external.access import ExternalAddress
     from tlstax.external.existing_table import KeyRange, TableKey
+    from tlstax.run.preparing import Request
 
 
 def run_command(options: RunOptions) -> int:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
@@ -14,17 +15,12 @@ from tlstax.cli.exit import INTERRUPTED
 from tlstax.cli.measure_app import PlanOptions, StudyRunOptions
 from tlstax.cli.measuring import bounded, ending_with, knowing_added, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.progress import ProgressLine, time_left
 from tlstax.cli.streams import show, show_found, show_json, tell, terminal_width
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
 from tlstax.plan.budget import no_room, what_fits
 from tlstax.plan.order import Plan, plan
 from tlstax.records.trial import Changes
-from tlstax.run.preparing import Request
-from tlstax.run.resume import check_study, check_where, unfinished
 from tlstax.specimens.resolve import flavour_named
-from tlstax.stats.wording import capitalised
-from tlstax.store import open_store
 from tlstax.study import (
     Exclusion,
     Level,
@@ -44,7 +40,10 @@ from tlstax.study.files import rebuilt
 from tlstax.study.labels import asking_what_is_there, full_label, group_label, label_levels
 from tlstax.study.needs import has_plaintext, lacking
 from tlstax.support.errors import UserMistake
-from tlstax.support.text import counted
+from tlstax.support.text import counted, time_left
+
+if TYPE_CHECKING:
+    from tlstax.run.preparing import Request
 
 SET = "--set server="
 
@@ -233,6 +232,7 @@ def _external_memory(options: StudyRunOptions, servers: ExternalServers) -> int:
     UserMistake for an option that is about private servers, and where another server is beside it.
     """
     from tlstax.cli.external_servers import let_into
+    from tlstax.cli.progress import ProgressLine
     from tlstax.tools.probes.external_memory import ExternalRequest, external_memory, memory_text
 
     _check_external_memory(options, servers)
@@ -275,6 +275,10 @@ def _check_external_memory(options: StudyRunOptions, servers: ExternalServers) -
 
 def _resumed(options: StudyRunOptions, typed: Changes, cluster: AskedCluster | None) -> Request:
     """The rest of a run that was cut off. Options that are not given again are those of then."""
+    from tlstax.run.preparing import Request
+    from tlstax.run.resume import check_study, check_where, unfinished
+    from tlstax.store import open_store
+
     now = load_study(options.study.name)
     with open_store() as store:
         stored = unfinished(store, now.name, options.resume or "last")
@@ -380,6 +384,8 @@ def _servers(planned: Plan) -> Iterator[str]:
 def _time(planned: Plan, study: Study) -> str:
     per_block = planned.trials // planned.blocks
     if message := no_room(study, planned.block_s):
+        from tlstax.stats.wording import capitalised
+
         fits = " or ".join(what_fits(study))
         return (
             f"{capitalised(message)}. `study run` refuses that without --over-budget"

@@ -42,6 +42,13 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 3600, 1):,.12g} h"
 
 
+def time_left(left_s: float) -> str:
+    """A time to wait for, in hours, minutes or seconds."""
+    if left_s >= 5400:
+        return f"{left_s / 3600:.1f} h"
+    return f"{left_s / 60:.0f} min" if left_s >= 120 else f"{max(0, left_s):.0f} s"
+
+
 def enumerated(names: Iterable[str]) -> str:
     """Names in a row: "a", "a and b", "a, b and c"; empty for none."""
     *most, last = (*names,) or ("",)

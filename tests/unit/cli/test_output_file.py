@@ -161,7 +161,7 @@ def test_nothing_is_measured_for_a_report_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(measuring, "run", lambda *_: pytest.fail("it measured"))
+    monkeypatch.setattr("tlstax.run.pipeline.run", lambda *_: pytest.fail("it measured"))
     with pytest.raises(UserMistake, match="cannot be written"):
         measuring.measure(REQUEST, shown=Shown(report=tmp_path / "nowhere" / "report.html"))
     (tmp_path / "data").mkdir()
@@ -176,7 +176,7 @@ def test_what_was_found_is_shown_though_its_file_cannot_be_written(
 ) -> None:
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
     stored = fake_run(number_of_blocks=3)
-    monkeypatch.setattr(measuring, "run", measuring_nothing(stored))
+    monkeypatch.setattr("tlstax.run.pipeline.run", measuring_nothing(stored))
     with pytest.raises(MachineFault) as caught:
         measuring.measure(REQUEST, shown=Shown(report=Path("/dev/full"), form=form))
     assert stored.header.run in capsys.readouterr().out

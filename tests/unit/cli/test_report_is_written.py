@@ -23,7 +23,7 @@ def test_a_report_is_written_though_nobody_can_be_shown_anything(
         raise fault
 
     monkeypatch.setenv("TLSTAX_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(measuring, "run", measuring_nothing(RUN))
+    monkeypatch.setattr("tlstax.run.pipeline.run", measuring_nothing(RUN))
     monkeypatch.setattr(report_command, "show", fails)
     with pytest.raises(type(fault)):
         measuring.measure(Request(study=load_study("tax")), shown=Shown(report=tmp_path / "r.html"))
