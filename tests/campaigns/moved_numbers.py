@@ -344,6 +344,14 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         *_OF_STATEMENTS,
         Dropped("schema", "it counts the forms of the document"),
     ),
+    "run.json": tuple(
+        Renamed(f"trials[].together.claims.{old}", f"trials[].together.claims.{new}")
+        for old, new in {
+            "Connections": "connections",
+            "Ssl_finished_accepts": "handshakes",
+            "Ssl_session_cache_hits": "session_lookups",
+        }.items()
+    ),
     "compare.json": (
         Renamed("beside[].changes[].before", "beside[].changes[].baseline_value"),
         Renamed("beside[].changes[].after", "beside[].changes[].value"),
@@ -428,3 +436,6 @@ PROSE = frozenset(
 
 ORDINALS = frozenset({"finding"})
 """Columns that only count the rows."""
+
+SETS = frozenset({"case_options", "baseline_options"})
+"""Columns whose parts, each "name=level", say the same in any order."""

@@ -14,7 +14,8 @@ Each RUNS/documents/NAME.json, as a bench or a probe printed it, is shown as tex
 - Every number and every name of an old JSON document must be in the new one, to the last digit and at the
   same place, unless a rule in `moved_numbers.py` says where it is now, or why it is gone. What rows have now
   is looked for by topic, outcome, field, case and what it is beside: no two values can change places.
-- Every row of an old CSV, of an SQL view and of rows as JSON must be there, with the same cells.
+- Every row of an old CSV, of an SQL view and of rows as JSON must be there, with the same cells; options of
+  a driver in any order.
 - Sentences may change. Texts get a unified diff each, in a folder to be read (default: NEW-differences).
   Every number of an old text must still be there as often, unless that is excused.
 
@@ -43,7 +44,20 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, TypeVar
 
-from moved_numbers import CELLS, FILES, ORDINALS, PROSE, RULES, TEXTS, Cells, Dropped, Moved, Renamed, Rule
+from moved_numbers import (
+    CELLS,
+    FILES,
+    ORDINALS,
+    PROSE,
+    RULES,
+    SETS,
+    TEXTS,
+    Cells,
+    Dropped,
+    Moved,
+    Renamed,
+    Rule,
+)
 from rendered_runs import render, say
 
 # JSON documents.
@@ -313,14 +327,16 @@ def read_rows(path: Path) -> list[Row]:
     with path.open(newline="") as file:
         if path.suffix == ".json":
             found: Iterable[Mapping[str, Any]] = read_json(file.read())
-            return [{n: _cell(_plain(v)) for n, v in row.items() if v not in (None, "")} for row in found]
-        return [{n: _cell(v) for n, v in row.items() if v} for row in csv.DictReader(file)]
+            return [{n: _cell(n, _plain(v)) for n, v in row.items() if v not in (None, "")} for row in found]
+        return [{n: _cell(n, v) for n, v in row.items() if v} for row in csv.DictReader(file)]
 
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
-def _cell(text: str) -> str:
+def _cell(name: str, text: str) -> str:
+    if name in SETS:
+        return "; ".join(sorted(text.split("; ")))
     return str(Decimal(text).normalize()) if NUMBER.fullmatch(text) else text
 
 

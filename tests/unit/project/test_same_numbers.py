@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 from moved_numbers import Cells, Dropped, Moved, Renamed, Rule
-from same_numbers import compare, compare_json, compare_rows, numbers_gone, read_json, told, words_of_page
+from same_numbers import (
+    compare,
+    compare_json,
+    compare_rows,
+    numbers_gone,
+    read_json,
+    read_rows,
+    told,
+    words_of_page,
+)
 
 Document = dict[str, Any]
 
@@ -246,6 +255,16 @@ def test_a_fault_in_rows_is_seen(change: Callable[[list[Document]], object]) -> 
     change(new)
     (found,) = compare_rows(ROWS, new, LINES)
     assert "nearest row differs" in found.what
+
+
+def test_options_are_the_same_in_any_order_and_others_are_not(tmp_path: Path) -> None:
+    rows = []
+    for options in ("b=1; a=2", "a=2; b=1", "a=1; b=2"):
+        file = tmp_path / "rows.csv"
+        file.write_text(f"role,case_options\ntreatment,{options}\n", encoding="utf-8")
+        rows.append(read_rows(file))
+    assert list(compare_rows(rows[0], rows[1], ())) == []
+    assert len(list(compare_rows(rows[0], rows[2], ()))) == 1
 
 
 def test_one_row_does_not_stand_for_two() -> None:
