@@ -43,7 +43,6 @@ from tlstax.study.factors import CaseLevels
 from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.study.level_names import DEFAULT_CERTIFICATE, UNIX_SOCKET
 from tlstax.study.needs import DataNeeds
-from tlstax.study.product import product_of
 from tlstax.study.workloads import EMPTY, Shape
 from tlstax.support import temporary
 from tlstax.support.errors import MachineFault
@@ -431,7 +430,7 @@ def _request(wanted: Wanted, fleet: Fleet | None) -> CertificateRequest:
 
 def _terms(server: Server, verification: Verification, needs: Needs, equipment: Equipment) -> JobTerms:
     return JobTerms(
-        product=product_of(server.version),
+        product=server.product.name,
         endpoint=server.endpoint(),
         account=server.load_account,
         tables=dict(server.tables),
