@@ -444,6 +444,11 @@ class StoredRun(Frozen):
         return tuple(record for record in self.trials if record.trial.captured)
 
     @property
+    def counted(self) -> tuple[TrialRecord, ...]:
+        """The trials whose server counted the locks that it took."""
+        return tuple(record for record in self.trials if record.trial.counted)
+
+    @property
     def compared(self) -> tuple[TrialRecord, ...]:
         """The trials of blocks that are compared, the profiled ones among them."""
         return tuple(record for record in self.trials if not record.trial.goes_before)

@@ -256,11 +256,16 @@ class LockSite(Frozen):
 
 
 class LockCounts(Frozen):
-    """All of it in the time in which `operations` were finished, most calls first; `lost` found no room."""
+    """All of it in the time in which `operations` were finished, most calls first; `lost` found no room.
+
+    `accepted` is how many connections the server that counts had accepted by then, from before the client
+    began; None in runs of earlier versions.
+    """
 
     operations: int
     sites: tuple[LockSite, ...]
     lost: int
+    accepted: int | None = None
 
     def of_kinds(self, *kinds: str) -> tuple[LockSite, ...]:
         """The sites of these kinds."""

@@ -90,6 +90,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[st
         *_ended_early(stored),
         *_resumed(stored),
         *_not_valid(study, stored.measured),
+        *_not_valid(study, stored.counted, " in which locks were counted"),
         *_without_ratio(stored, deciding),
         *of_machine(stored.measured),
         *_controls_differ(study, deciding),
@@ -195,10 +196,10 @@ def _ended_early(stored: StoredRun) -> Iterator[str]:
         yield f"the run {how}{why}: {blocks} were kept"
 
 
-def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> Iterator[str]:
+def _not_valid(study: Study, trials: Sequence[TrialRecord], which: str = "") -> Iterator[str]:
     bad = [record for record in trials if record.verdict.value != "valid"]
     if bad:
-        how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
+        how_many = f"{len(bad)} of {counted(len(trials), 'trial')}{which} not valid and left out"
         yield f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"
 
 
