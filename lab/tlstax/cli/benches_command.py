@@ -28,7 +28,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS
-from tlstax.study.server_abilities import abilities_named
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest
@@ -141,8 +141,7 @@ def _storm_request(options: StormOptions) -> StormRequest:
 
 def _check_back_log(options: StormOptions) -> None:
     """UserMistake for a queue of connections that a server is not given by itself."""
-    known = abilities_named(options.server or "")
-    if options.back_log is not None and known is not None and known.product == "postgresql":
+    if options.back_log is not None and product_named(options.server) == "postgresql":
         raise UserMistake(
             "--back-log is a setting of MySQL and MariaDB: PostgreSQL has as many wait as twice its "
             "max_connections, which follow from --most",

@@ -113,7 +113,10 @@ class ConnectionsSeen(Frozen):
 
 
 class TableState(Frozen):
-    """What a table held before a trial: rows, and the sum of the CRC-32 of each."""
+    """What a table held before a trial: rows, and the sum of a checksum of each.
+
+    That is a row's CRC-32 (MySQL, MariaDB) or the first 32 bits of its MD5 (PostgreSQL, which has no CRC-32).
+    """
 
     table: str
     rows: int

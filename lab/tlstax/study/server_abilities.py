@@ -74,6 +74,12 @@ CATALOGUED: Mapping[str, ServerAbilities] = {
 """The servers that can be fetched, so that a study of them can be planned before they are here."""
 
 
+def product_named(server: str | None) -> ProductName:
+    """The product of the server that can be fetched under this name; the default server's for another."""
+    abilities = abilities_named(server or "")
+    return DEFAULT if abilities is None else abilities.product
+
+
 _POSTGRESQL_NAME = re.compile(r"postgresql-([1-9][0-9])(?:-[a-z0-9.]+)?")
 
 

@@ -36,8 +36,7 @@ from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
 from tlstax.study.level_names import STORM
 from tlstax.study.needs import DataNeeds
-from tlstax.study.product import DEFAULT
-from tlstax.study.server_abilities import abilities_named
+from tlstax.study.server_abilities import abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (
@@ -72,8 +71,7 @@ KINDS: tuple[Kind, ...] = (
 
 def kinds_of(server: str | None) -> tuple[Kind, ...]:
     """What is searched at the private server of this name: all that is not known to be lacking there."""
-    abilities = abilities_named(server or "")
-    product = DEFAULT if abilities is None else abilities.product
+    abilities, product = abilities_named(server or ""), product_named(server)
 
     def lacks(kind: Kind) -> bool:
         case = CaseLevels.of({**kind, "workload": STORM, **({"server": server} if server else {})})
@@ -176,7 +174,7 @@ class _Subject:
 def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
     """The private server. UserMistake where this machine does not allow it that many connections."""
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
-    check_room(asked, request.at_once, SPARE_CONNECTIONS)
+    check_room(asked, request.at_once, SPARE_CONNECTIONS, product=product_named(request.server))
     back_log = () if request.back_log is None else (f"--back-log={request.back_log}",)
     return Wanted(
         build=named_server(request.server, watcher.step) if request.server else None,
