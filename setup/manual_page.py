@@ -26,7 +26,7 @@ def manual_page(tree: Command, command_line_page: str) -> str:
         '.\\" Written by setup/renew-help from the command line; do not edit it.',
         f'.TH TLSTAX 1 "" "tlstax {__version__}" "User Commands"',
         ".SH NAME",
-        r"tlstax \- what TLS costs a MySQL or MariaDB server, with proof of what ran",
+        r"tlstax \- what TLS costs a MySQL, MariaDB or PostgreSQL server, with proof of what ran",
         ".SH SYNOPSIS",
         ".B tlstax",
         r"\fICOMMAND\fR [\fIOPTION\fR]...",

@@ -8,7 +8,7 @@ from tlstax.contract import ClosedLoop, Schedule
 from tlstax.study import exclusions
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
-from tlstax.study.factors import CaseLevels, why_not
+from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.level_names import Levels
 from tlstax.study.product import DEFAULT
 from tlstax.study.server_abilities import abilities_named
@@ -32,7 +32,7 @@ def why_left_out(
     levels: Levels, workloads: Mapping[str, UserWorkload] | None = None, schedule: Schedule = CLOSED
 ) -> str:
     """Why nobody can measure the case."""
-    return why_not(wanted(levels, workloads, schedule))
+    return next(whys_not(wanted(levels, workloads, schedule)), "")
 
 
 def why_no_path(levels: Levels) -> str:

@@ -13,7 +13,7 @@ from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.measuring import bounded, knowing_added, measured, new_request, shown_as
 from tlstax.cli.streams import show_found
 from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, external_among, typed_servers
-from tlstax.study import Study
+from tlstax.study import Study, check_nothing_is_lost
 from tlstax.study.two_sides import side_of, two_sided
 from tlstax.topics.compare.text import gate_text
 from tlstax.topics.two_sides import gated_sides
@@ -83,8 +83,12 @@ def ab_study(options: AbOptions, servers: ExternalServers = ExternalServers()) -
         by_set=by_set,
         external=external,
     )
+    study = knowing_added(study)
+    check_nothing_is_lost(
+        study, {name: f"--set {name}" if name in by_set else f"--{name}" for name in common}
+    )
     return bounded(
-        knowing_added(study),
+        study,
         budget=options.budget,
         precision=None,
         rows=options.rows,

@@ -99,13 +99,13 @@ class StormOptions(BenchOptions):
     server: Annotated[
         str | None,
         typer.Option(
-            help="A private server, such as mysql-8.0.33; or mysql://user@host:port, an external one. "
-            "Default: MySQL 9.7."
+            help="A private server, such as mysql-8.0.33 or postgresql-18; or mysql://user@host:port, an "
+            "external one. Default: MySQL 9.7."
         ),
     ] = None
     max_connections: MaxConnections = None
     back_log: Annotated[
-        int | None, typer.Option(min=1, help="The server's back_log; 4096 where it is not said.")
+        int | None, typer.Option(min=1, help="The back_log of MySQL or MariaDB; 4096 where it is not said.")
     ] = None
     login: LoginOptions = field(default_factory=LoginOptions)
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat random choices.")] = None

@@ -28,6 +28,7 @@ from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.resolve import named_fault, named_tls_library
 from tlstax.store import open_store
 from tlstax.study.level_names import COUNT_LOCKS
+from tlstax.study.server_abilities import product_named
 from tlstax.support.errors import MachineFault, UserMistake
 from tlstax.support.plain_words import reason
 from tlstax.support.text import closest
@@ -120,6 +121,7 @@ def _storm_request(options: StormOptions) -> StormRequest:
             "--back-log starts a private server with it, and an external one keeps what it has",
             remedy="leave one of --back-log and --server out",
         )
+    _check_back_log(options)
     whole = options.share.strip() in {"1", "100%", "100 %"}
     return StormRequest(
         sought=sought,
@@ -135,6 +137,16 @@ def _storm_request(options: StormOptions) -> StormRequest:
         external=access,
         max_connections=options.max_connections,
     )
+
+
+def _check_back_log(options: StormOptions) -> None:
+    """UserMistake for a queue of connections that a server is not given by itself."""
+    if options.back_log is not None and product_named(options.server) == "postgresql":
+        raise UserMistake(
+            "--back-log is a setting of MySQL and MariaDB: PostgreSQL has as many wait as twice its "
+            "max_connections, which follow from --most",
+            remedy="leave it out",
+        )
 
 
 def _most(most: int | None, sought: Sought) -> int:

@@ -11,7 +11,7 @@ _AS_IT_IS = "\b"
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (
         "run --budget 5m --trust /etc/ssl/certs/ca-certificates.crt",
-        "run --server mysql-8.0.33,mariadb-11.8 --workload reconnect",
+        "run --server mysql-8.0.33,mariadb-11.8,postgresql-18 --workload reconnect",
         "run --server mysql://user@db.example:3306/scratch --report tls.html",
     ),
     "report": ("report last --format md > tls.md", "report last -o tls.html"),

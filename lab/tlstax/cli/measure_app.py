@@ -45,8 +45,9 @@ class RunOptions(MeasuringOptions):
     server: Annotated[
         str | None,
         typer.Option(
-            help="Servers: names of specimens, such as mysql-8.0.33, and external ones by their addresses, "
-            "mysql://user@host:port/db; comma-separated. Default: a private MySQL 9.7."
+            help="Servers: names of specimens, such as mysql-8.0.33, mariadb-11.8 or postgresql-18, and "
+            "external ones by their addresses, mysql://user@host:port/db; comma-separated. Default: a "
+            "private MySQL 9.7."
         ),
     ] = None
     tls_library: Annotated[
@@ -56,8 +57,8 @@ class RunOptions(MeasuringOptions):
     client: Annotated[
         str | None,
         typer.Option(
-            help="Load clients: engine, sysbench, mysqlslap-8.0.33, mysqlslap-9.7, or drivers "
-            "(`tlstax drivers list`); comma-separated."
+            help="Load clients: engine; sysbench, mysqlslap-8.0.33, mysqlslap-9.7, or drivers (`tlstax "
+            "drivers list`) of MySQL and MariaDB; pgbench of PostgreSQL; comma-separated."
         ),
     ] = None
     client_tls_library: Annotated[
@@ -65,7 +66,10 @@ class RunOptions(MeasuringOptions):
     ] = None
     tls: Annotated[
         str | None,
-        typer.Option(help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed; comma-separated."),
+        typer.Option(
+            help="Levels: off, 1.2, 1.3, default, 1.2-resumed, 1.3-resumed, and 1.3-direct from PostgreSQL "
+            "17 on; comma-separated."
+        ),
     ] = None
     workload: Annotated[
         str | None,

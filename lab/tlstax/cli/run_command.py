@@ -16,7 +16,7 @@ from tlstax.external.tls import VERIFYING
 from tlstax.records.trial import Changes
 from tlstax.specimens import authorities
 from tlstax.specimens.authorities import Bundle
-from tlstax.study import Study, along_paths, at_rate, load_study, override
+from tlstax.study import Study, along_paths, at_rate, check_nothing_is_lost, load_study, override
 from tlstax.study.changes import by_addresses, trusting
 from tlstax.study.labels import asking_what_is_there
 from tlstax.study.level_names import EACH, RECONNECT, STORM
@@ -218,7 +218,7 @@ def study_of(
         study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
     if named := servers.named(_typed(options)) if servers.levels or not servers else ():
         study = override(study, "server", named, external=servers.levels)
-    for factor, text in (
+    typed = (
         ("tls_library", options.tls_library),
         ("client_tls_library", options.client_tls_library),
         ("tls", options.tls),
@@ -227,9 +227,12 @@ def study_of(
         ("rtt_ms", options.rtt_ms),
         # Last: what a client cannot do is left out of what has been chosen.
         ("client", options.client),
-    ):
+    )
+    options_of = {"server": "--server"} if options.server is not None else {}
+    for factor, text in typed:
         if text is not None:
-            study = override(study, factor, quantities.names(text, f"--{factor.replace('_', '-')}"))
+            options_of[factor] = f"--{factor.replace('_', '-')}"
+            study = override(study, factor, quantities.names(text, options_of[factor]))
     study = _trusting(study, options, bundle)
     if addresses:
         study = by_addresses(study, list(addresses))
@@ -237,8 +240,10 @@ def study_of(
         study = along_paths(study, quantities.names(options.path, "--path"))
     if options.rate is not None:
         study = at_rate(study, quantities.open_loop(options.rate, options.arrivals))
+    study = knowing_added(study)
+    check_nothing_is_lost(study, options_of)
     return bounded(
-        asking_what_is_there(knowing_added(study), load_study("tax")),
+        asking_what_is_there(study, load_study("tax")),
         budget=options.budget,
         precision=options.precision,
         alike_within=options.alike_within,

@@ -155,7 +155,7 @@ def changed(study: Study, changes: Changes, servers: ExternalServers = ExternalS
     if changes.rate is not None:
         study = at_rate(study, quantities.open_loop(changes.rate, changes.arrivals))
     study = knowing_added(study)
-    check_nothing_is_lost(study, chosen)
+    check_nothing_is_lost(study, {factor: f"--set {factor}" for factor in chosen})
     if holds_connections(study) and "connections" in chosen:
         study = _along_a_ladder(study)
     if "server" in chosen and "configuration" not in chosen and not servers:

@@ -19,12 +19,12 @@ ROOT = Path("/")
 def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
     """Everything since boot where this process is; None where the kernel does not report it.
 
-    /proc/PID/net/snmp has a line of names and a line of values for each protocol, /proc/PID/net/dev a line
-    for each device, whose first field is the bytes received, and whose ninth those sent (proc(5)). Each byte
-    is counted once.
+    /proc/PID/net/snmp has a line of names and a line of values for each protocol, as has netstat beside it
+    for what is Linux's own; /proc/PID/net/dev a line for each device, whose first field is the bytes
+    received, and whose ninth those sent (proc(5)). Each byte is counted once.
     """
     place = root / "proc" / ("self" if pid is None else str(pid)) / "net"
-    tcp = _tcp(_text(place / "snmp"))
+    tcp, more = _counts(_text(place / "snmp"), "Tcp:"), _counts(_text(place / "netstat"), "TcpExt:")
     if not {"InSegs", "OutSegs", "RetransSegs"} <= tcp.keys():
         return None
     devices = _devices(_text(place / "dev"))
@@ -33,6 +33,7 @@ def read_wire(pid: int | None = None, root: Path = ROOT) -> WireUse | None:
         tcp_segments_sent=tcp["OutSegs"],
         tcp_segments_received=tcp["InSegs"],
         tcp_segments_retransmitted=tcp["RetransSegs"],
+        tcp_segments_arrived_twice=more.get("TCPDSACKRecvSegs"),
         loopback_bytes=devices["lo"][0] if "lo" in devices else None,
         distance_bytes=sum(distance) if distance else None,
     )
@@ -46,6 +47,9 @@ def wire_between(before: WireUse | None, after: WireUse | None) -> WireUse | Non
         tcp_segments_sent=after.tcp_segments_sent - before.tcp_segments_sent,
         tcp_segments_received=after.tcp_segments_received - before.tcp_segments_received,
         tcp_segments_retransmitted=after.tcp_segments_retransmitted - before.tcp_segments_retransmitted,
+        tcp_segments_arrived_twice=_between(
+            before.tcp_segments_arrived_twice, after.tcp_segments_arrived_twice
+        ),
         loopback_bytes=_between(before.loopback_bytes, after.loopback_bytes),
         distance_bytes=_between(before.distance_bytes, after.distance_bytes),
     )
@@ -55,8 +59,8 @@ def _between(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def _tcp(text: str) -> dict[str, int]:
-    lines = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
+def _counts(text: str, protocol: str) -> dict[str, int]:
+    lines = [line.split()[1:] for line in text.splitlines() if line.startswith(protocol)]
     if len(lines) != 2:
         return {}
     return {name: integer(value) or 0 for name, value in zip(*lines, strict=False)}

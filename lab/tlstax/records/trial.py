@@ -113,7 +113,10 @@ class ConnectionsSeen(Frozen):
 
 
 class TableState(Frozen):
-    """What a table held before a trial: rows, and the sum of the CRC-32 of each."""
+    """What a table held before a trial: rows, and the sum of a checksum of each.
+
+    That is a row's CRC-32 (MySQL, MariaDB) or the first 32 bits of its MD5 (PostgreSQL, which has no CRC-32).
+    """
 
     table: str
     rows: int
@@ -442,6 +445,11 @@ class StoredRun(Frozen):
     def captured(self) -> tuple[TrialRecord, ...]:
         """The trials that went through a tap."""
         return tuple(record for record in self.trials if record.trial.captured)
+
+    @property
+    def counted(self) -> tuple[TrialRecord, ...]:
+        """The trials whose server counted the locks that it took."""
+        return tuple(record for record in self.trials if record.trial.counted)
 
     @property
     def compared(self) -> tuple[TrialRecord, ...]:

@@ -81,6 +81,8 @@ class ProcessUse(Frozen):
 class WireUse(Frozen):
     """What the machine's network stack counted in the client's network namespace (proc(5), net/snmp).
 
+    Of the segments that were sent again `tcp_segments_arrived_twice` are those of which the receiver said so
+    (DSACK, RFC 2883): none of these was lost. None where the kernel does not count them.
     `distance_bytes` are those that crossed a distance, both ways; None where the client was in no place of
     its own.
     """
@@ -88,6 +90,7 @@ class WireUse(Frozen):
     tcp_segments_sent: int
     tcp_segments_received: int
     tcp_segments_retransmitted: int
+    tcp_segments_arrived_twice: int | None = Field(default=None, exclude_if=lambda number: number is None)
     loopback_bytes: int | None = None
     distance_bytes: int | None = None
 
@@ -256,11 +259,16 @@ class LockSite(Frozen):
 
 
 class LockCounts(Frozen):
-    """All of it in the time in which `operations` were finished, most calls first; `lost` found no room."""
+    """All of it in the time in which `operations` were finished, most calls first; `lost` found no room.
+
+    `accepted` is how many connections the server that counts had accepted by then, from before the client
+    began; None in runs of earlier versions.
+    """
 
     operations: int
     sites: tuple[LockSite, ...]
     lost: int
+    accepted: int | None = None
 
     def of_kinds(self, *kinds: str) -> tuple[LockSite, ...]:
         """The sites of these kinds."""

@@ -30,6 +30,7 @@ from tlstax.stats.wording import (
 )
 from tlstax.study import Level, Study
 from tlstax.study.factors import CaseLevels
+from tlstax.study.labels import group_label
 from tlstax.study.level_names import NO_FAULT, VARIANTS, certificate_words, key_of
 from tlstax.study.needs import needs_distance
 from tlstax.study.outcomes import OUTCOMES
@@ -60,6 +61,7 @@ from tlstax.topics.core.section import (
 from tlstax.topics.core.table import INDENT, Table
 
 ALL = "all"
+WORKLOAD, TLS_MODE = "workload", ("tls", "resumption")
 
 STEPS_OF_LIBRARIES = (1.02, 1.05, 1.1, 1.2)
 STEPS_OF_TLS = (1.05, 1.25, 2.0, 4.0)
@@ -100,7 +102,7 @@ def where_the_rest_is(document: RunDocument) -> str:
 
 
 def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
-    """For each contrast and server: TLS modes by levels, pooled over connections, in the deciding outcome."""
+    """For each contrast and server: cases by levels, pooled over connections, in the deciding outcome."""
     outcome = document.design.deciding_outcome
     return tuple(
         Grid(
@@ -108,13 +110,33 @@ def contrast_tables(document: RunDocument) -> tuple[Grid, ...]:
             reading=_pooled_over(ladders),
             heads=(heads := tuple(dict.fromkeys(map(_short, ladders)))),
             parts={
-                workload: _lines(own, heads, STEPS_OF_LIBRARIES, lambda row: tls_label(row.case), _short)
+                workload: _lines(own, heads, STEPS_OF_LIBRARIES, _line_name(ladders), _short)
                 for workload, own in grouped(ladders, lambda row: workload_label(row.case)).items()
             },
             notes=(_floors(ladders),),
         )
         for ladders in _contrasted(document, outcome)
     )
+
+
+def _line_name(ladders: Sequence[Row]) -> Callable[[Row], str]:
+    """What a line of these is called: its TLS mode, and every other level that is not the same in all lines.
+
+    That in which both sides differ is the column's.
+    """
+    told = {_factor(ladders[0]), SERVER, WORKLOAD, *TLS_MODE}
+    varied = [
+        name
+        for name in ladders[0].case
+        if name not in told and len({row.case.get(name) for row in ladders}) > 1
+    ]
+
+    def name(row: Row) -> str:
+        others = (group_label({each: row.case[each]}) or f"{each} {row.case[each]}" for each in varied)
+        mode = [tls_label(row.case)] if _factor(row) not in TLS_MODE else []
+        return ", ".join(filter(None, (*mode, *others))) or _subject(ladders)
+
+    return name
 
 
 def _own_table(document: RunDocument) -> tuple[Grid, ...]:
@@ -241,6 +263,8 @@ def _base(row: Row) -> str:
     level = row.baseline[_factor(row)]
     if _factor(row) == CERTIFICATE:
         return certificate_words(level)
+    if _factor(row) in TLS_MODE:
+        return tls_label(row.baseline)
     if _factor(row) == FAULT and level == NO_FAULT:
         return "as it comes" if row.case[FAULT] in VARIANTS else "nothing planted"
     return str(level)
@@ -251,6 +275,8 @@ def _short(row: Row) -> str:
     factor, levels = _factor(row), row.case
     if factor == LIBRARY:
         return library_label(levels)
+    if factor in TLS_MODE:
+        return tls_label(levels)
     if factor == INSTANCE:
         return f"{library_label(levels)} twin".strip()
     return key_of(levels[factor]) if factor == CERTIFICATE else str(levels[factor])

@@ -138,7 +138,10 @@ def opened(request: Request, needs: Needs, listener: Listener) -> Iterator[Bench
     if asked is None or asked.ours(study):
         split_as_asked(request.cpus)
         asked_for = f"a run with {needs.connections} connections at once"
-        check_room(asked_for, needs.connections, SPARE_CONNECTIONS, pooled=_all_pooled(study))
+        private = {case.server for case in study.included()} - ({*asked.servers} if asked else set())
+        for product in sorted(set(map(study.product_at, private))):
+            pooled = _all_pooled(study)
+            check_room(asked_for, needs.connections, SPARE_CONNECTIONS, product=product, pooled=pooled)
     else:
         check_usable(request.cpus)
     sampling = probe() if study.profile else None

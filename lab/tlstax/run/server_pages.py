@@ -57,10 +57,11 @@ WRAPPERS = ("CRYPTO_THREAD_", "ossl_crypto_mutex_", "ossl_rcu_", "safe_mutex_", 
 
 
 class LockCounting:
-    """What is counted at the server of a case; nothing where its locks are not counted."""
+    """What is counted at the server of a case from before its client starts; nothing where it counts none."""
 
     def __init__(self, bench: Bench) -> None:
         self._page, self._pid = bench.server.lock_page, bench.server.pid
+        self._accepted_before = self._page.accepted if self._page is not None else 0
         self._found: Mapping[Site, Taken] | None = None
 
     @contextmanager
@@ -80,7 +81,10 @@ class LockCounting:
         if self._found is None or self._page is None or self._pid is None:
             return None
         return LockCounts(
-            operations=operations, sites=named(self._found, Symbols(self._pid)), lost=self._page.lost
+            operations=operations,
+            sites=named(self._found, Symbols(self._pid)),
+            lost=self._page.lost,
+            accepted=self._page.accepted - self._accepted_before,
         )
 
 

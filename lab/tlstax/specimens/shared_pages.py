@@ -66,7 +66,7 @@ KINDS = {1: "mutex", 2: "read lock", 3: "write lock", 4: "spin lock", 5: "wait",
 """What is counted, as `enum kind` in faults/count_locks.c has it."""
 
 _HEADER, _SITE, _SITES = 16 * 8, struct.Struct("<10Q"), 8190
-_WORD, _PLANTED_AT, _EVERYONE_AT = struct.Struct("<Q"), 8, 16
+_WORD, _PLANTED_AT, _EVERYONE_AT, _ACCEPTED_AT = struct.Struct("<Q"), 8, 16, 32
 _SIDE_SHIFT = 8
 """As `struct page` has them."""
 
@@ -105,6 +105,11 @@ class LockPage:
     def lost(self) -> int:
         """How many calls found no room: their sites are too many."""
         return int(_WORD.unpack_from(self._bytes)[0])
+
+    @property
+    def accepted(self) -> int:
+        """How many connections the program has accepted."""
+        return int(_WORD.unpack_from(self._bytes, _ACCEPTED_AT)[0])
 
     def plant(self, locks: int) -> None:
         """From now on, have as many locks more be taken for each connection that is accepted."""

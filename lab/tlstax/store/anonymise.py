@@ -49,8 +49,8 @@ _ENDED = re.compile(rf"{ENDED}: (?:{_KINDS})(?: \d{{1,6}})?")
 
 _SPOKEN = (
     "checks", "network/paths", "run", "observers", "clients", "plan", "network/distance", "store/rows",
-    "store/anonymise", "external", "specimens", "machines", "network/tap", "mysql", "support", "study",
-    "topics/answer", "records/profiles", "stats/stopping",
+    "store/anonymise", "external", "specimens", "machines", "network/tap", "mysql", "postgres", "sql",
+    "support", "study", "topics/answer", "records/profiles", "stats/stopping",
 )  # fmt: skip
 """Where sentences come from that are kept of a run."""
 
@@ -423,6 +423,12 @@ def _study_fields(names: _Names) -> Fields:
     }
 
 
+def _socket(path: str) -> str:
+    """A socket of the usual name of its product's."""
+    name = ".s.PGSQL.5432" if path.rpartition("/")[2].startswith(".s.PGSQL.") else "mysqld.sock"
+    return f"{texts.DIRECTORY}/{name}" if path else path
+
+
 _TLS_FILES = ("ca_file", "certificate_file", "key_file", "library", "keylog_file")
 
 
@@ -430,7 +436,7 @@ def _job_fields(names: _Names) -> Fields:
     file = {"trusted_ca_file": texts.file}
     return {
         TcpEndpoint: {"host": texts.host},
-        UnixEndpoint: {"path": always(f"{texts.DIRECTORY}/mysqld.sock")},
+        UnixEndpoint: {"path": _socket},
         Account: {
             "user": form("tlstax_[a-z_]{1,20}", USER),
             "password": out,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tlstax.contract import OpenLoop
 from tlstax.study.client_kinds import FLOOR
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
-from tlstax.study.factors import FACTORS, Choice, check_factor
+from tlstax.study.factors import FACTORS, Choice, check_factor, within
 from tlstax.study.files import rebuilt, with_workload_files
 from tlstax.study.level_names import (
     DIRECT,
@@ -18,6 +18,7 @@ from tlstax.study.level_names import (
     OWN,
     POINT_SELECT,
     Level,
+    Levels,
 )
 from tlstax.study.published import Published
 from tlstax.study.table_checks import check_tables, matching
@@ -55,23 +56,35 @@ def override(
     return changed
 
 
-def check_nothing_is_lost(study: Study, factors: Collection[str]) -> None:
+def check_nothing_is_lost(study: Study, options: Mapping[str, str]) -> None:
     """UserMistake where no case is left of a level that was asked for: why the first that had it is left out.
 
-    `factors` are those whose levels somebody chose; of the others a study may leave out what it likes.
+    `options` are the factors whose levels somebody chose, each with what they were typed as ("--tls"); of the
+    others a study may leave out what it likes. Of two sides each must have every level that both were given.
     """
-    if not factors:
+    if study.sides is None:
+        _check_each_level_is_left(study, options, {})
         return
-    left = {item for levels in study.included() for item in levels.items()}
-    for factor in factors:
-        for level in study.levels_of()[factor]:
-            if (factor, level) not in left:
-                lost = (exclusion.why for case, exclusion in study.excluded() if case[factor] == level)
-                why = next(lost, "")
-                raise UserMistake(
-                    f"--set {factor}: nothing is left to be measured with {factor} = {level}: {why}",
-                    remedy="leave that level out, or choose what it goes with",
-                )
+    for option, side in (("--a", study.sides.a), ("--b", study.sides.b)):
+        _check_each_level_is_left(study, {**options, **dict.fromkeys(side, option)}, side)
+
+
+def _check_each_level_is_left(study: Study, options: Mapping[str, str], side: Levels) -> None:
+    """What `check_nothing_is_lost` asks of the cases with the levels of a side. Raises UserMistake."""
+    if "tls" in options:  # It may have been typed as 1.3-resumed.
+        options = {"resumption": options["tls"], **options}
+    left = {item for levels in study.included() if within(levels, side) for item in levels.items()}
+    for factor, option in options.items():
+        asked = (side[factor],) if factor in side else study.levels_of().get(factor, ())
+        for level in asked:
+            if (factor, level) in left:
+                continue
+            lost = (why for case, why in study.excluded() if case[factor] == level and within(case, side))
+            why = next((exclusion.why for exclusion in lost), "")
+            raise UserMistake(
+                f"{option}: nothing is left to be measured with {factor} = {level}: {why}",
+                remedy="leave that level out, or choose what it goes with",
+            )
 
 
 def _with_levels(

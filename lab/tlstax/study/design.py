@@ -13,7 +13,7 @@ from tlstax.contract import ClosedLoop, Frozen, OpenLoop, Schedule
 from tlstax.study import unset_options
 from tlstax.study.case_workload import CaseWorkload
 from tlstax.study.client_kinds import Wanted
-from tlstax.study.factors import CaseLevels, Choice, why_not, within
+from tlstax.study.factors import CaseLevels, Choice, whys_not, within
 from tlstax.study.level_names import Level, Levels
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.published import ALIKE_WITHIN, GrowthClaim, ProcessorTable, Published, Statement, TimeTable
@@ -245,7 +245,7 @@ class Study(Frozen):
         written = next((each for each in self.exclude if each.matches(wanted)), None)
         if written:
             return case, written
-        why = why_not(wanted)
+        why = next(whys_not(wanted), "")
         return case, Exclusion(levels=dict(case), why=why) if why else None
 
     def product(self) -> Iterator[CaseLevels]:
@@ -402,12 +402,37 @@ MOST_REASONS = 2
 def _check_groups(study: Study) -> None:
     included = list(study.included())
     if not included:
-        whys = dict.fromkeys(exclusion.why for _, exclusion in study.excluded())
-        raise ValueError(f"nothing is left to measure: {'; '.join(list(whys)[:MOST_REASONS])}")
+        raise ValueError(f"nothing is left to measure: {'; '.join(_whys_nothing_is_left(study))}")
     with_baseline = {_key(study.group_of(case)) for case in included if study.is_baseline(case)}
     for case in included:
         if _key(study.group_of(case)) not in with_baseline:
-            raise ValueError(f"baseline: no case with {study.baseline} is left to compare {case} with")
+            raise ValueError(
+                f"baseline: no case with {_levels_named(study.baseline)} is left to compare "
+                f"{_levels_named(case)} with{_why_no_baseline(study, case)}"
+            )
+
+
+def _why_no_baseline(study: Study, case: CaseLevels) -> str:
+    """Why what a case would be compared with is left out, to end a sentence; empty where it is not there."""
+    group = study.group_of(case)
+    lost = (
+        f": {exclusion.why}"
+        for other, exclusion in study.excluded()
+        if study.is_baseline(other) and study.group_of(other) == group
+    )
+    return next(lost, "")
+
+
+def _levels_named(levels: Levels) -> str:
+    return ", ".join(f"{name} = {level}" for name, level in levels.items())
+
+
+def _whys_nothing_is_left(study: Study) -> list[str]:
+    """What rules every case out, and where that is not one thing, what rules out one and another."""
+    excluded = list(study.excluded())
+    first, *others = ([*whys_not(study.wanted(CaseLevels.of(levels)))] for levels, _ in excluded)
+    of_all = [why for why in first if all(why in whys for whys in others)]
+    return of_all[:1] or list(dict.fromkeys(exclusion.why for _, exclusion in excluded))[:MOST_REASONS]
 
 
 def _key(levels: Levels) -> tuple[tuple[str, Level], ...]:

@@ -79,7 +79,7 @@ def of_tls(wanted: Wanted) -> str:
     """A client that must be told how to encrypt, or a server that cannot do it so."""
     kind, tls, server = kind_of(wanted.case.client), wanted.case.tls, wanted.server
     if tls == DIRECT_TLS and not wanted.is_of_postgresql:
-        return f"{_NAMES[wanted.product]} begins in the clear: TLS cannot begin at once (tls = {tls})"
+        return f"{_NAMES[wanted.product]} begins in the clear, so TLS cannot begin at once (tls = {tls})"
     if tls == DIRECT_TLS and server is not None and not server.direct_tls:
         return f"{wanted.case.server} cannot begin TLS at once (tls = {tls}): PostgreSQL does from 17 on"
     if wanted.is_of_postgresql and server is not None and tls in BEFORE_1_2 - set(server.tls_versions):

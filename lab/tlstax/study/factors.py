@@ -679,9 +679,9 @@ _TOLD_FIRST = (
 _REASONS = tuple(_LACKS[name] for name in dict.fromkeys((*_TOLD_FIRST, *_LACKS)))
 
 
-def why_not(wanted: Wanted) -> str:
-    """Why nobody can measure the case; empty where somebody can."""
-    return next(filter(None, (lacks(wanted) for lacks in _REASONS)), "")
+def whys_not(wanted: Wanted) -> Iterator[str]:
+    """Every reason why nobody can measure the case, the one that is told first; none where somebody can."""
+    return filter(None, (lacks(wanted) for lacks in _REASONS))
 
 
 def factors_of(*of: Of) -> tuple[str, ...]:

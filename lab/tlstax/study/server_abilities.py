@@ -43,11 +43,14 @@ _MARIADB = ServerAbilities(
 def of_postgresql(major: int) -> ServerAbilities:
     """A PostgreSQL of this major version (10 or later), over an OpenSSL that has TLS 1.3.
 
-    TLS begins at once from 17 on (release notes of PostgreSQL 17, E.1.3.3, `sslnegotiation`).
+    TLS begins at once from 17 on (release notes of PostgreSQL 17, E.1.3.3, `sslnegotiation`). Before 13 it
+    takes TLS 1.0 where its OpenSSL does: 10 and 11 turn off SSL 2 and 3 alone (`be_tls_init` in
+    src/backend/libpq/be-secure-openssl.c), and `ssl_min_protocol_version`, which came with 12, was TLSv1
+    there (release notes of PostgreSQL 12 and 13).
     """
     return ServerAbilities(
         product="postgresql",
-        tls_versions=("1.2", "1.3"),
+        tls_versions=("1.2", "1.3") if major >= 13 else ("1.0", "1.1", "1.2", "1.3"),
         account_plugins=POSTGRESQL_AUTH,
         compressions=("off",),
         direct_tls=major >= 17,
@@ -69,6 +72,12 @@ CATALOGUED: Mapping[str, ServerAbilities] = {
     "mariadb-10.1-yassl": _MARIADB.model_copy(update={"tls_versions": ("1.0", "1.1")}),
 }
 """The servers that can be fetched, so that a study of them can be planned before they are here."""
+
+
+def product_named(server: str | None) -> ProductName:
+    """The product of the server that can be fetched under this name; the default server's for another."""
+    abilities = abilities_named(server or "")
+    return DEFAULT if abilities is None else abilities.product
 
 
 _POSTGRESQL_NAME = re.compile(r"postgresql-([1-9][0-9])(?:-[a-z0-9.]+)?")

@@ -28,15 +28,22 @@ def test_all_locks_of_the_operations_that_were_watched_are_counted() -> None:
     assert judged(None, fault="none") == []
 
 
+def test_none_at_all_is_a_count_of_a_server_that_accepted_the_connections() -> None:
+    assert judged(counts(sites=(), accepted=8)) == []
+
+
 def test_what_is_missing_is_found_out() -> None:
     assert judged(None) == [Doubt("unknown", "it is not known which locks the server took")]
     assert judged(counts(lost=3)) == [
         Doubt("invalid", "3 calls that take locks found no room where they are counted")
     ]
-    nothing = [Doubt("invalid", "no connection of the server took a lock that is counted")]
+    nothing = [
+        Doubt("invalid", "no connection of the server took a lock that is counted, nor was one accepted")
+    ]
     assert (
         judged(counts(sites=())) == judged(counts(sites=(SITE.model_copy(update={"calls": 0}),))) == nothing
     )
+    assert judged(counts(sites=(), accepted=0)) == nothing
     (doubt,) = judged(counts(operations=1))
     assert doubt.weight == "invalid"
     assert "counted over 1 operations" in doubt.reason

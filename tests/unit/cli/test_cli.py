@@ -73,6 +73,30 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("inspect", "--client", "pymysql-1.1,"), "--client: nothing is named before or after a comma"),
         (("run", "--server", "Mysql 9"), "names of specimens"),
         (("run", "--server", "mysql-9.7", "--ssl-ca", "ca.pem"), "--ssl-ca needs the address of an external"),
+        (
+            ("run", "--server", "mysql-9.7", "--tls", "off,1.3-direct"),
+            "--tls: nothing is left to be measured with tls = 1.3-direct: MySQL begins in the clear",
+        ),
+        (
+            ("run", "--server", "postgresql-18", "--tls", "off,1.3,1.3-resumed"),
+            "--tls: nothing is left to be measured with resumption = on: PostgreSQL resumes no TLS session",
+        ),
+        (
+            ("run", "--server", "postgresql-18", "--client", "engine,sysbench"),
+            "--client: nothing is left to be measured with client = sysbench: sysbench does not speak",
+        ),
+        (
+            ("ab", "--a", "tls=off", "--b", "tls=1.3-direct"),
+            "--b: nothing is left to be measured with tls = 1.3-direct",
+        ),
+        (
+            ("ab", "--a", "tls=1.3-direct", "--b", "tls=1.3"),
+            "tls = 1.3 with: MySQL begins in the clear",
+        ),
+        (
+            ("ab", "--a", "server=mysql-9.7", "--b", "server=postgresql-18", "--tls", "1.3,1.3-resumed"),
+            "--tls: nothing is left to be measured with resumption = on: PostgreSQL resumes no TLS session",
+        ),
         (("run", "--full-load"), "give its mysql:// address with --server, or leave the option out"),
         (("run", "--tls-library", "own,OWN!"), "--tls-library: 'OWN!' is not a level of tls_library"),
         (("study", "run", "tax", "--resume"), "there is no run of study tax to resume"),

@@ -25,6 +25,9 @@ from tlstax.support.errors import UserMistake
         (StormOptions(budget="40s"), "has no room for the search"),
         (StormOptions(format_name="html"), "--format: there is no format 'html'"),
         (StormOptions(output=Path("storm.html")), "a bench is not written as .html"),
+        (StormOptions(server="postgresql-18", back_log=100), "--back-log is a setting of MySQL and MariaDB"),
+        (StormOptions(server="postgresql-18", budget="1s"), "each of 4 kinds"),
+        (StormOptions(server="postgresql-16", budget="1s"), "each of 3 kinds"),
         (StormOptions(budget="90s", steady=True), "has no room for the search"),
     ],
 )

@@ -30,6 +30,12 @@ Tcp: 1 200 120000 -1 55 7000 8000 12 0
 Udp: InDatagrams
 Udp: 5
 """
+NETSTAT = """\
+TcpExt: SyncookiesSent TCPLossProbes TCPDSACKRecvSegs
+TcpExt: 0 9 6
+IpExt: InNoRoutes
+IpExt: 0
+"""
 DEV = """\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets
@@ -117,6 +123,16 @@ def test_segments_and_bytes_are_differences(machine: Path) -> None:
     assert used is not None
     assert (used.tcp_segments_received, used.tcp_segments_sent) == (100, 200)
     assert (used.tcp_segments_retransmitted, used.loopback_bytes) == (3, 100)
+    assert used.tcp_segments_arrived_twice is None
+
+
+def test_segments_that_arrived_twice_are_counted_where_the_kernel_counts_them(machine: Path) -> None:
+    (machine / "proc/self/net/netstat").write_text(NETSTAT)
+    before = read_wire(root=machine)
+    (machine / "proc/self/net/netstat").write_text(NETSTAT.replace("0 9 6", "0 12 8"))
+    used = wire_between(before, read_wire(root=machine))
+    assert used is not None
+    assert used.tcp_segments_arrived_twice == 2
 
 
 def test_a_machine_without_loopback_still_counts_segments(machine: Path) -> None:

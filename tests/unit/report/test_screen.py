@@ -143,6 +143,20 @@ def test_what_was_proved_is_one_line() -> None:
     assert "TLSv1.3 resumed" in words_of(default())
 
 
+def test_trials_that_counted_locks_and_are_left_out_are_in_the_line_too() -> None:
+    stored = fake_run(load_study("tax"), invalid=False)
+    counting, other, *rest = stored.trials
+    counting, other = (
+        record.model_copy(update={"trial": record.trial.model_copy(update={"counted": True})})
+        for record in (counting, untrue(other, "no lock"))
+    )
+    text = words_of(stored.model_copy(update={"trials": (counting, other, *rest)}))
+    valid = f"{len(rest)} of {len(rest)} trials valid"
+    assert f"{valid}; 1 of 2 that counted locks left out; negotiated: TLSv1.3" in text
+    assert "1 of 2 trials in which locks were counted not valid and left out; the first was" in text
+    assert "counted locks" not in words_of(stored.model_copy(update={"trials": (counting, *rest)}))
+
+
 def test_a_case_without_a_valid_trial_says_why() -> None:
     def lost(record: TrialRecord) -> TrialRecord:
         return untrue(record, "no TLS") if record.trial.case.levels["tls"] == "1.2" else record

@@ -86,6 +86,29 @@ def test_too_many_threads(machine: Path, name: str, text: str, allowed: int, wor
     check_room("--hold", allowed - 49, 50, pooled=True, root=machine)
 
 
+def test_a_process_has_files_and_memory_areas_of_its_own(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine / "proc/sys/vm/max_map_count").write_text("20400")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    check_room("--hold", 30_000, 50, product="postgresql", root=machine)
+    (machine / "proc/sys/kernel/pid_max").write_text("10700")
+    with pytest.raises(UserMistake, match=r"kernel\.pid_max\) allows 10000 here"):
+        check_room("--hold", 9_951, 50, product="postgresql", root=machine)
+
+
+def test_a_process_needs_more_memory_than_a_thread(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100 << 20))
+    check_room("--hold", 1000, 50, root=machine)
+    with pytest.raises(UserMistake, match="the memory that is free allows 100 here"):
+        check_room("--hold", 1000, 50, product="postgresql", root=machine)
+
+
+def test_postgresql_has_a_largest_number_of_connections(machine: Path) -> None:
+    with pytest.raises(UserMistake, match="PostgreSQL's largest max_connections allows 262143 here"):
+        check_room("--hold", 262_100, 50, product="postgresql", root=machine)
+
+
 def test_a_run_is_refused_before_anything_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def fetched(*_: object, **__: object) -> None:
         raise AssertionError("something was fetched")

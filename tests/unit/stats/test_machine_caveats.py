@@ -23,8 +23,13 @@ def stolen(steal: int) -> TrialRecord:
     return PLAIN.model_copy(update={"window": Window(took_s=1, cpus=(part,))})
 
 
-def again(retransmitted: int, sent: int) -> TrialRecord:
-    wire = WireUse(tcp_segments_sent=sent, tcp_segments_received=9, tcp_segments_retransmitted=retransmitted)
+def again(retransmitted: int, sent: int, twice: int | None = None) -> TrialRecord:
+    wire = WireUse(
+        tcp_segments_sent=sent,
+        tcp_segments_received=9,
+        tcp_segments_retransmitted=retransmitted,
+        tcp_segments_arrived_twice=twice,
+    )
     return PLAIN.model_copy(update={"window": Window(took_s=1, wire=wire)})
 
 
@@ -58,6 +63,13 @@ def test_segments_that_were_sent_again_are_told_from_one_in_a_hundred(
     retransmitted: int, sent: int, *, is_told: bool
 ) -> None:
     assert bool(of_machine([again(retransmitted, sent)])) is is_told
+
+
+@pytest.mark.parametrize(("twice", "is_told"), [(0, True), (29, True), (30, False), (40, False)])
+def test_segments_that_arrived_twice_were_not_lost(twice: int, *, is_told: bool) -> None:
+    found = of_machine([again(40, 1000, twice)])
+    assert bool(found) is is_told
+    assert all(f"({40 - twice} of 1,000" in said for said in found)
 
 
 def test_the_sentence_on_segments_is_of_the_bad_trials() -> None:

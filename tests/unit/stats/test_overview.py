@@ -10,13 +10,14 @@ from io import StringIO
 from itertools import pairwise
 
 from fake_openssl_study import small_openssl_run
-from fake_trials import fake_run, whole_tax
+from fake_trials import Truth, fake_run, whole_tax
 from report_runs import exact_run, page_of, with_document
 from tlstax.report.formats.render import render
 from tlstax.report.overview import apart, contrast_tables
 from tlstax.report.page.evidence import processes
+from tlstax.results.document import RunDocument
 from tlstax.stats.outcomes import is_large
-from tlstax.study import load_study
+from tlstax.study import Case, Study, load_study, override
 from tlstax.study.changes import without_plaintext
 from tlstax.topics.answer.document import document
 
@@ -166,3 +167,42 @@ def test_one_number_of_connections_is_not_called_pooled() -> None:
     assert study is not None
     (grid,) = contrast_tables(document(fake_run(study, number_of_blocks=3, invalid=False)))
     assert grid.reading == "With 8 connections, 3 blocks, and 95 % intervals."
+
+
+def connecting(study: Study) -> RunDocument:
+    """A run in which connections under TLS take twice as long."""
+
+    def truth(case: Case) -> Truth:
+        slower = 1 if case.levels["tls"] == "off" else 2
+        return Truth(1000 / slower, {"connect": 400.0 * slower}, 100.0 * slower, 50.0)
+
+    return document(fake_run(study, number_of_blocks=3, invalid=False, truth=truth))
+
+
+def test_a_contrast_of_tls_has_its_modes_as_columns_and_a_line_for_every_other_level() -> None:
+    """Each distance has a line of its own, and no line stands for the level that is the column's."""
+    study = override(load_study("postgres-direct"), "rtt_ms", ["0", "45"])
+    (grid,) = contrast_tables(connecting(study))
+    assert grid.title.endswith("of postgresql-18 against TLS 1.3")
+    assert grid.heads == ("plaintext", "TLS 1.3 direct")
+    ((_, lines),) = grid.parts.items()
+    assert [name for name, _ in lines] == ["on the same machine", "45 ms away"]
+    assert all(cell.figure for _, cells in lines for cell in cells)
+
+
+def test_one_line_alone_is_called_by_its_server() -> None:
+    study = override(load_study("postgres-direct"), "rtt_ms", ["0"])
+    (grid,) = contrast_tables(connecting(study))
+    assert [name for lines in grid.parts.values() for name, _ in lines] == ["postgresql-18"]
+
+
+def test_accounts_of_one_tls_mode_are_lines_of_their_own() -> None:
+    by_account, by_tls = contrast_tables(connecting(load_study("postgres-connect")))
+    assert [name for lines in by_account.parts.values() for name, _ in lines] == ["plaintext", "TLS 1.3"]
+    assert by_tls.heads == ("TLS 1.3",)
+    assert [name for lines in by_tls.parts.values() for name, _ in lines] == [
+        "by trust",
+        "by md5",
+        "by scram-sha-256",
+        "auth default",
+    ]

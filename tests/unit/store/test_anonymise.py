@@ -16,6 +16,7 @@ from fake_trials import fake_run
 from profiled_runs import profiled_run
 from report_runs import exact_run, guest, hostile, noisy_run
 from tlstax.contract import Account, ErrorEvent, Frozen, TcpEndpoint, TlsOn
+from tlstax.contract.job import UnixEndpoint
 from tlstax.records.beforehand import ExternalServer
 from tlstax.records.public_texts import Public, open_fields, types_below
 from tlstax.records.trial import Changes, LoadMachines, Specimen, StoredRun, Verdict
@@ -48,6 +49,22 @@ SHAPES = st.sampled_from(
         "TLS_{}_SHA256",
     )
 )
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/run/user/jd/tlstax/.s.PGSQL.50123", ".s.PGSQL.5432"), ("/run/jd/mysql.sock", "mysqld.sock")],
+)
+def test_a_socket_is_called_as_its_product_calls_it(path: str, name: str) -> None:
+    (left,) = {PUBLIC.of(UnixEndpoint(path=path)).path}
+    assert left.endswith(f"/{name}")
+    assert "jd" not in left
+    assert PUBLIC.of(UnixEndpoint(path=left)).path == left
+
+
+def test_what_is_said_of_a_postgresql_stays() -> None:
+    said = Verdict(value="invalid", reasons=("the server does not read its settings again",))
+    assert PUBLIC.of(said) == said
 
 
 def test_every_field_is_classified() -> None:

@@ -361,6 +361,11 @@ def test_the_built_in_study_has_what_is_asked_of_it() -> None:
         assert {"default", "P-256", "P-256-first"} <= {levels["group"] for levels in own}
     hybrid = [levels for levels in found if levels["group"] == "X25519MLKEM768"]
     assert [levels["server"] for levels in hybrid] == ["mariadb-11.8"]
+    direct = {"off", "1.3", "1.3-direct"}
+    for server in ("postgresql-17", "postgresql-18"):
+        own = [levels for levels in found if levels["server"] == server]
+        assert {levels["tls"] for levels in own} >= direct
+        assert {levels["resumption"] for levels in own} == {"off"}
 
 
 @pytest.mark.parametrize(("server", "is_said"), [("postgresql-18", True), ("mysql-9.7", False)])

@@ -382,7 +382,7 @@ def _last_lines(
     bears = notes(stored, document)
     lines = [
         ("Marks", _marks_words(groups, document.design.alike_within)),
-        ("Proof", _proof_words(document)),
+        ("Proof", _proof_words(stored, document)),
         ("Server", facts.server_words(stored)),
         ("Machine", _machine_words(stored)),
         ("TLS 1.3", _retries_words(document)),
@@ -418,8 +418,11 @@ def _marks_words(groups: Sequence[Group], within: float) -> str:
     return f"{', '.join(said)} ({READING_PAGE})" if said else ""
 
 
-def _proof_words(document: RunDocument) -> str:
-    """How many trials were proved to be what they claim to be, and what they negotiated."""
+def _proof_words(stored: StoredRun, document: RunDocument) -> str:
+    """How many trials were proved to be what they claim to be, and what they negotiated.
+
+    Those in which locks were counted are not among them: how many of these were left out is said beside.
+    """
     counts = document.trials
     number = counts.valid + counts.invalid + counts.unknown
     if not number:
@@ -430,7 +433,14 @@ def _proof_words(document: RunDocument) -> str:
     out = [f"{counts.invalid:,} invalid"] if counts.invalid else []
     out += [f"{counts.unknown:,} unknown"] if counts.unknown else []
     left_out = f" ({enumerated(out)}, left out)" if out else ""
-    return f"{counts.valid:,} of {counted(f'{number:,}', 'trial')} valid{left_out}{seen}"
+    valid = f"{counts.valid:,} of {counted(f'{number:,}', 'trial')} valid{left_out}"
+    return f"{valid}{_counting_words(stored)}{seen}"
+
+
+def _counting_words(stored: StoredRun) -> str:
+    """How many of the trials in which locks were counted are not valid; empty where all are."""
+    lost = sum(record.verdict.value != "valid" for record in stored.counted)
+    return f"; {lost:,} of {len(stored.counted):,} that counted locks left out" if lost else ""
 
 
 def _version(negotiated: str) -> str:

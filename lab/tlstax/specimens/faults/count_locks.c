@@ -43,7 +43,8 @@ struct page {
     Count planted;
     Count everyone;
     Count side;
-    Count unused[12];
+    Count accepted;
+    Count unused[11];
     struct site sites[SITES];
 };
 
@@ -276,13 +277,21 @@ __attribute__((noinline)) void tlstax_planted_locks(void) {
     }
 }
 
+// A connection that was accepted, by which the laboratory knows that it is counted where it looks.
+static void accepted(void) {
+    if (page) {
+        add(&page->accepted);
+    }
+    tlstax_planted_locks();
+}
+
 // Who accepts a connection, or asks where it comes from, serves connections.
 int accept(int socket, struct sockaddr *address, socklen_t *length) {
     NEXT(accept);
     serves = 1;
     int result = next_accept(socket, address, length);
     if (result >= 0) {
-        tlstax_planted_locks();
+        accepted();
     }
     return result;
 }
@@ -292,7 +301,7 @@ int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags) 
     serves = 1;
     int result = next_accept4(socket, address, length, flags);
     if (result >= 0) {
-        tlstax_planted_locks();
+        accepted();
     }
     return result;
 }

@@ -30,10 +30,13 @@ from tlstax.run.trial_evidence import ready_within_s
 from tlstax.specimens.resolve import named_server
 from tlstax.stats.histograms import decode
 from tlstax.stats.outcomes import storm_rates
-from tlstax.study import Level
-from tlstax.study.factors import CaseLevels
+from tlstax.study import Level, client_kinds
+from tlstax.study.case_workload import CaseWorkload
+from tlstax.study.factors import CaseLevels, whys_not
 from tlstax.study.labels import label_levels
+from tlstax.study.level_names import STORM
 from tlstax.study.needs import DataNeeds
+from tlstax.study.server_abilities import abilities_named, product_named
 from tlstax.support.errors import Interrupted, MachineFault, UserMistake
 from tlstax.support.text import duration
 from tlstax.tools.probes.storm_search import (
@@ -61,8 +64,21 @@ KINDS: tuple[Kind, ...] = (
     {"tls": "1.3", "resumption": "off"},
     {"tls": "1.3", "resumption": "on"},
     {"tls": "1.2", "resumption": "off"},
+    {"tls": "1.3-direct", "resumption": "off"},
 )
-"""What is searched: in the clear, both versions of TLS, and a session resumed."""
+"""What is searched: in the clear, both versions of TLS, a session resumed, and TLS that begins at once."""
+
+
+def kinds_of(server: str | None) -> tuple[Kind, ...]:
+    """What is searched at the private server of this name: all that is not known to be lacking there."""
+    abilities, product = abilities_named(server or ""), product_named(server)
+
+    def lacks(kind: Kind) -> bool:
+        case = CaseLevels.of({**kind, "workload": STORM, **({"server": server} if server else {})})
+        workload = CaseWorkload.of(case, {}, product)
+        return any(whys_not(client_kinds.Wanted(case, workload, server=abilities, product=product)))
+
+    return tuple(kind for kind in KINDS if not lacks(kind))
 
 
 @dataclass(frozen=True)
@@ -111,12 +127,13 @@ def check_budget(request: StormRequest) -> None:
     is_rate = request.sought == "connections_per_s"
     storm_s = max(LEAST_S, min(request.within_s, USUAL_S))
     try_s = max(LEAST_S, request.lasting_s) if is_rate else storm_s
-    least_s = len(KINDS) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
+    kinds = kinds_of(request.server)
+    least_s = len(kinds) * (FIRST_STORMS * storm_s + 2 * FEWEST_TRIES * try_s)
     if request.budget_s >= least_s:
         return
     budget = least_budget(least_s)
     raise UserMistake(
-        f"the budget of {duration(request.budget_s)} has no room for the search: each of {len(KINDS)} kinds "
+        f"the budget of {duration(request.budget_s)} has no room for the search: each of {len(kinds)} kinds "
         f"of connection takes at least {FIRST_STORMS + 2 * FEWEST_TRIES} tries, about {duration(least_s)} "
         "in all",
         remedy=f"give --budget {budget} or more" if budget else "ask for a shorter time",
@@ -150,14 +167,14 @@ class _Subject:
     bench: Bench
     most: int
     at_once: int
-    kinds: tuple[Kind, ...] = KINDS
+    kinds: tuple[Kind, ...]
     promised: int | None = None
 
 
 def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
     """The private server. UserMistake where this machine does not allow it that many connections."""
     asked = f"--most {request.most}" if request.sought == "connections" else "storm --steady"
-    check_room(asked, request.at_once, SPARE_CONNECTIONS)
+    check_room(asked, request.at_once, SPARE_CONNECTIONS, product=product_named(request.server))
     back_log = () if request.back_log is None else (f"--back-log={request.back_log}",)
     return Wanted(
         build=named_server(request.server, watcher.step) if request.server else None,
@@ -169,7 +186,7 @@ def _wanted(request: StormRequest, watcher: Watcher) -> Wanted:
 @contextmanager
 def _private(request: StormRequest, wanted: Wanted, watcher: Watcher) -> Iterator[_Subject]:
     with open_private_bench(_needs(request), watcher.step, wanted) as bench:
-        yield _Subject(bench, request.most, request.at_once)
+        yield _Subject(bench, request.most, request.at_once, kinds_of(request.server))
 
 
 @contextmanager
@@ -192,7 +209,7 @@ def _external(request: StormRequest, access: ExternalAccess, watcher: Watcher) -
         watcher.step(f"{access.address} gets {words_of(of(count), room)}")
         if no_plaintext:
             watcher.step(f"{no_plaintext}: plaintext is left out")
-        kinds = tuple(kind for kind in KINDS if kind["tls"] != "off" or not no_plaintext)
+        kinds = tuple(kind for kind in kinds_of(None) if kind["tls"] != "off" or not no_plaintext)
         most = request.most if is_rate else count
         yield _Subject(bench, most, count, kinds, promised=of(count).total)
 

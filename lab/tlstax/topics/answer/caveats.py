@@ -12,6 +12,7 @@ from tlstax.plan.elsewhere import Promise
 from tlstax.plan.sittings import companies, most_connections
 from tlstax.records.beforehand import ExternalServer
 from tlstax.records.trial import StoredRun, TrialRecord
+from tlstax.records.window import WireUse
 from tlstax.results.interval import Interval
 from tlstax.stats import stats
 from tlstax.stats.comparisons import Comparison
@@ -90,6 +91,7 @@ def of_run(stored: StoredRun, found: Iterable[Estimate], busy: Busy) -> tuple[st
         *_ended_early(stored),
         *_resumed(stored),
         *_not_valid(study, stored.measured),
+        *_not_valid(study, stored.counted, " in which locks were counted"),
         *_without_ratio(stored, deciding),
         *of_machine(stored.measured),
         *_controls_differ(study, deciding),
@@ -195,10 +197,10 @@ def _ended_early(stored: StoredRun) -> Iterator[str]:
         yield f"the run {how}{why}: {blocks} were kept"
 
 
-def _not_valid(study: Study, trials: Sequence[TrialRecord]) -> Iterator[str]:
+def _not_valid(study: Study, trials: Sequence[TrialRecord], which: str = "") -> Iterator[str]:
     bad = [record for record in trials if record.verdict.value != "valid"]
     if bad:
-        how_many = f"{len(bad)} of {counted(len(trials), 'trial')} not valid and left out"
+        how_many = f"{len(bad)} of {counted(len(trials), 'trial')}{which} not valid and left out"
         yield f"{how_many}; the first was {full_label(bad[0].trial.case, study)}: {_why(bad[0])}"
 
 
@@ -240,8 +242,10 @@ MUCH_STEAL = 0.01
 """Share of the processors' time, taken by the host during the windows, above which it is said."""
 
 MUCH_RETRANSMITTED = 0.01
-"""Share of the TCP segments sent, above which it is said that some were sent again. Below it they are mostly
-probes of the sender, whose answer takes longer than a round trip (RFC 8985, tail loss probe)."""
+"""Share of the TCP segments sent, above which it is said that some were lost, or may have been.
+
+Those that arrived twice were not. They are probes of the sender, whose answer took longer than a round trip
+(RFC 8985, tail loss probe): on loopback it does wherever the receiver waits for a processor."""
 
 BESIDE_ANOTHER = (
     "another run was measuring on the same processors at the same time: each took time from the other, and "
@@ -272,19 +276,20 @@ def _stolen(trials: Sequence[TrialRecord]) -> Iterator[str]:
 def _retransmitted(trials: Sequence[TrialRecord]) -> Iterator[str]:
     seen = [record.window.wire for record in trials if record.window is not None and record.window.wire]
     # Of at least one segment, so that retransmissions alone are many.
-    bad = [
-        wire
-        for wire in seen
-        if wire.tcp_segments_retransmitted > MUCH_RETRANSMITTED * max(1, wire.tcp_segments_sent)
-    ]
+    bad = [wire for wire in seen if _missing(wire) > MUCH_RETRANSMITTED * max(1, wire.tcp_segments_sent)]
     if bad:
-        again = sum(wire.tcp_segments_retransmitted for wire in bad)
+        again = sum(map(_missing, bad))
         sent = sum(wire.tcp_segments_sent for wire in bad)
         yield (
             f"in {len(bad)} of {counted(len(seen), 'trial')} more than {percent(MUCH_RETRANSMITTED)} of the "
             f"TCP segments were sent again ({again:,} of {sent:,}, on the whole machine): lost, or answered "
             "late"
         )
+
+
+def _missing(wire: WireUse) -> int:
+    """The segments that were sent again and are not known to have arrived twice."""
+    return wire.tcp_segments_retransmitted - (wire.tcp_segments_arrived_twice or 0)
 
 
 COUNTED = ("select", "insert", "update", "delete", "replace")

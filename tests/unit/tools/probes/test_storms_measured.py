@@ -27,7 +27,7 @@ from tlstax.study.job_parts import JobTerms, Verification
 from tlstax.support.errors import Interrupted, MachineFault
 from tlstax.tools.probes import storms
 from tlstax.tools.probes.storm_search import LIMIT, TRY, Sought
-from tlstax.tools.probes.storms import KINDS, StormRequest, falls_behind, is_up_in_time
+from tlstax.tools.probes.storms import StormRequest, falls_behind, is_up_in_time, kinds_of
 
 
 def done(up_ms: Sequence[float], phase: str = "operation") -> Done:
@@ -161,7 +161,7 @@ def searched(
     bench = cast(Bench, SimpleNamespace(terms=TERMS, server=server))
     at_once = request.at_once
     tries = storms._tries(request, bench, at_once)
-    kinds = tuple(storms._OfKind(kind, request, tries, at_once) for kind in KINDS)
+    kinds = tuple(storms._OfKind(kind, request, tries, at_once) for kind in kinds_of(None))
     silent = SimpleNamespace(now=lambda *_, **__: None)
     return storms._searched(kinds, budget_s, cast(Any, watcher or silent)), kinds
 
@@ -280,3 +280,17 @@ def test_a_version_that_is_not_taken_is_not_searched(clock: Clock, monkeypatch: 
     assert [limit_of(kind).more["is_refused"] for kind in kinds] == [False, True, True, True]
     assert all(limit_of(kind).more["is_found"] for kind in kinds)
     assert [len(list(kind.rows())) == 1 for kind in kinds] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("server", "kinds"),
+    [
+        (None, ["off", "1.3", "1.3 resumed", "1.2"]),
+        ("mariadb-11.8", ["off", "1.3", "1.3 resumed", "1.2"]),
+        ("postgresql-18", ["off", "1.3", "1.2", "1.3-direct"]),
+        ("postgresql-16", ["off", "1.3", "1.2"]),
+    ],
+)
+def test_what_a_server_is_known_to_lack_is_not_searched(server: str | None, kinds: list[str]) -> None:
+    found = (f"{kind['tls']}{' resumed' * (kind['resumption'] == 'on')}" for kind in kinds_of(server))
+    assert list(found) == kinds
