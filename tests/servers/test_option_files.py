@@ -10,7 +10,6 @@ from typing import Literal
 
 import pytest
 
-from tlstax.clients.mysqlslap.program import borrowed
 from tlstax.external import access as external_access
 from tlstax.external import connection as external_connection
 from tlstax.external.access import AccessOptions
@@ -48,7 +47,7 @@ FILES = (
 
 @pytest.fixture(scope="module")
 def clients(mysql_build: ServerBuild, mariadb_build: ServerBuild) -> dict[Own, list[str]]:
-    return {"mysql": borrowed(mysql_build, "mysql")[1], "mariadb": borrowed(mariadb_build, "mariadb")[1]}
+    return {"mysql": mysql_build.companion("mysql")[1], "mariadb": mariadb_build.companion("mariadb")[1]}
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from tlstax.clients import choice
 from tlstax.clients.choice import floor_command, floor_specimen
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.process import LoadClient
+from tlstax.contract import PostgreSqlServer, TlsOff, TlsOn
 from tlstax.records.trial import StoredRun, TrialRecord
 from tlstax.run.pipeline import run
 from tlstax.run.preparing import Request
@@ -155,6 +156,60 @@ def test_ctrl_c_shows_what_there_is_and_the_run_goes_on_where_it_was_cut_off(
     assert {record.trial.case.levels["client"] for record in resumed.trials} == set(CLIENTS)
 
 
+@pytest.mark.parametrize("version", [None, "1.2", "1.3"])
+@pytest.mark.parametrize("protocol", ["text", "prepared"])
+@pytest.mark.parametrize("name", ["point-select", "reconnect"])
+def test_the_floor_makes_as_many_connections_as_postgresqls_log_names(
+    postgresql: PrivateServer, name: str, protocol: str, version: str | None
+) -> None:
+    postgresql.prepare_table(TableContent(rows=ROWS, seed=1))
+    tls = TlsOn(verify="identity", ca_file=postgresql.ca_file, min_version=version, max_version=version)
+    plain = job(postgresql, name, tls=tls if version else TlsOff(), source_addresses=())
+    workload = plain.workload.model_copy(update={"protocol": protocol})
+    asked = plain.model_copy(update={"server": PostgreSqlServer(), "workload": workload})
+    users = {postgresql.load_account.user}
+    with postgresql.admin() as admin, postgresql.logins(admin, users) as logged:
+        assert logged is not None
+        with LoadClient(floor_command(), asked) as client:
+            client.wait_ready(WITHIN_S)
+            operations = client.slice(0.2, WITHIN_S).operations
+            client.wind_up()
+            done = client.finish(WITHIN_S)
+        (seen,) = logged()
+    assert done.operations == operations > 0
+    assert (seen.connections, seen.version) == (done.lifetime.connections, version and f"TLSv{version}")
+    assert (done.lifetime.connections > asked.connections) == (name == "reconnect")
+
+
+@pytest.mark.long
+def test_at_postgresql_pgbench_and_the_floor_stand_beside_the_engine(
+    tmp_path: Path, postgresql_build: object
+) -> None:
+    assert postgresql_build
+    home = Home(tmp_path / "data")
+    few = ("--set", "server=postgresql-18", "--set", "connections=2", "--set", "protocol=text,prepared")
+    result = home.run(*SELF_BENCH, *few, "--over-budget", "--budget", "1s", "--seed", "7", "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["trials"]["invalid"] == document["trials"]["unknown"] == 0, document["caveats"]
+    rows = document["topics"]["self_bench"]["rows"]
+    beside = [
+        row for row in rows if (row["role"], row["outcome"]) == ("engine beside", "client_cpu_us_per_op")
+    ]
+    assert len(beside) == 2 * 2 * 2 * 2, "workloads, protocols, TLS, pgbench and the floor"
+    with home.store() as store:
+        floors = of_client(store.load("last"), "floor")
+    for record in floors:
+        assert record.server is not None
+        assert record.server.logged is not None
+        version = "TLSv1.3" if record.trial.case.levels["tls"] == "1.3" else None
+        assert {seen.version for seen in record.server.logged} == {version}
+        assert record.together is not None
+        least, most = record.together.claims["transactions"]
+        assert most is None
+        assert record.together.status_delta["pg_stat_database.xact_commit"] >= least > 0
+
+
 def of_client(stored: StoredRun, client: str) -> list[TrialRecord]:
     return [record for record in stored.trials if record.trial.case.levels["client"] == client]
 
@@ -162,9 +217,17 @@ def of_client(stored: StoredRun, client: str) -> list[TrialRecord]:
 @pytest.mark.long
 @pytest.mark.usefixtures("mysql_build")
 @pytest.mark.parametrize(
-    ("who", "events"), [("sysbench", "done"), ("floor", "slice,done"), ("floor", "done")]
+    ("who", "events", "server"),
+    [
+        ("sysbench", "done", None),
+        ("floor", "slice,done", None),
+        ("floor", "done", None),
+        ("floor", "slice,done", "postgresql-18"),
+    ],
 )
-def test_a_liar_is_found_out(who: str, events: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_liar_is_found_out(
+    who: str, events: str, server: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a whole window, of slices and of the result of slices; who did as told is believed beside it."""
     script = tmp_path / "liar.py"
     script.write_text(LIAR)
@@ -176,11 +239,14 @@ def test_a_liar_is_found_out(who: str, events: str, tmp_path: Path, monkeypatch:
     study = load_study("self-bench").model_copy(update={"rows": 2_000, "budget_s": 0.1})
     for factor, level in (("workload", "point-select"), ("tls", "off"), ("connections", "2")):
         study = override(study, factor, [level])
+    if server is not None:
+        study = override(study, "server", [server])
     with Store.open(tmp_path / "store.sqlite") as store:
         stored = run(Request(study=override(study, "client", ["engine", who])), store, Watching())
     liars = of_client(stored, who)
     assert liars
     said = "SELECT statements" if who == "sysbench" or "slice" in events else "and its slices have"
+    said = said if server is None else "committed transactions"
     for record in liars:
         assert record.verdict.value == "invalid"
         assert any(said in reason for reason in record.verdict.reasons), record.verdict

@@ -69,6 +69,12 @@ def takes_turns_on_kept(trial: Complete) -> bool:
     return trial.evidence.slices is not None and job is not None and not job.workload.reconnect
 
 
+def _transactions_together(trial: Complete) -> bool:
+    """Whether transactions show what it did in turns: a server may count the window's late (`together`)."""
+    together = trial.evidence.together
+    return together is not None and "transactions" in together.claims
+
+
 def _is_known(case: CaseLevels) -> bool:
     """Whether it is known how many transactions an operation is: drivers may run statements of their own."""
     return workloads.is_built_in(case.workload) and not kind_of(case.client).is_driver
@@ -88,7 +94,7 @@ def statements_counted(trial: Complete) -> Iterator[Doubt]:
     if not only_proof and (trial.evidence.guest or not _is_told(trial.case, job.workload)):
         return
     if window is None or not window.status_delta:
-        if only_proof:
+        if only_proof and not _transactions_together(trial):
             yield Doubt("unknown", "nothing shows how many statements the server ran in the window")
         return
     restores = job.rounds > 1 and bool(job.reset)

@@ -14,6 +14,7 @@ from tlstax.study import tls_levels, workloads
 from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.study.level_names import DIRECT, DIRECT_TLS, GROUP_LISTS, GROUPS, UNSET
+from tlstax.study.product import product_of
 
 _VERSION_NAMES = {"1.0": "TLSv1", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3", DIRECT_TLS: "TLSv1.3"}
 """Levels of the factor `tls` as OpenSSL and the servers print them."""
@@ -69,7 +70,7 @@ def _not_asked(trial: Complete) -> Iterator[Doubt]:
     `server_counts` sees that it counted one for each connection, or none.
     """
     kind, wanted, accepted = kind_of(trial.case.client), trial.case.tls, trial.server.tls_versions
-    if not kind.is_silent or trial.server.counted("handshakes") is None:
+    if not kind.is_silent_at(product_of(trial.server.version)) or trial.server.counted("handshakes") is None:
         yield Doubt("unknown", "no connection was asked what it had negotiated")
     elif wanted != "off" and accepted != _VERSION_NAMES.get(wanted):
         yield Doubt(

@@ -139,7 +139,7 @@ class SelfBenchOptions:
     client_tls_library: Annotated[str | None, typer.Option(help="TLS library of the engine.")] = None
     hold: Annotated[int | None, typer.Option(min=2, help="Hold connections with one engine.")] = None
     rate: Annotated[float | None, typer.Option(min=0.001, help="With --hold: queries a second.")] = None
-    server: Annotated[str | None, typer.Option(help="With --hold: servers, or `all`.")] = None
+    server: Annotated[str | None, typer.Option(help="Servers; with --hold also `all`.")] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run's order and random choices.")] = None
     budget: Annotated[str | None, typer.Option(help="Time to spend, such as 2m.")] = None
     server_cpus: ServerCpus = None
@@ -193,17 +193,17 @@ def self_bench(options: SelfBenchOptions) -> int:
 
 
 def _beside_others_of_its_kind(options: SelfBenchOptions) -> list[str]:
-    for name, value in (("--rate", options.rate), ("--server", options.server)):
-        if value is not None:
-            raise UserMistake(f"{name} goes with --hold", remedy="leave it out, or say how many to hold")
+    if options.rate is not None:
+        raise UserMistake("--rate goes with --hold", remedy="leave it out, or say how many to hold")
     shown = _of_a_run(options)
     return [
         *NOW["self-bench"].split(),
+        *_set("server", options.server),
         *_set("workload", options.workload),
         *_set("tls", options.tls and _with_full_handshakes(options.tls)),
         *_set("connections", options.connections),
         *_set("client_tls_library", options.client_tls_library),
-        *_clients_that_there_are(),
+        *(_clients_that_there_are() if options.server is None else []),
         *(["--over-budget"] if options.budget is not None else []),
         *shown,
     ]

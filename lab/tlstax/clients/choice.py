@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tlstax.clients import engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
-from tlstax.clients.mysqlslap.program import borrowed
 from tlstax.clients.pgbench import program as pgbench
 from tlstax.records.trial import Specimen
 from tlstax.specimens import shelf
@@ -47,7 +46,7 @@ def obtain_driver(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     command = [str(kept.program)]
     if driver.specimen is not None:
         build = named_server(driver.specimen, progress, why=f"{name} comes with it")
-        command += borrowed(build, driver.program)[1]
+        command += build.companion(driver.program)[1]
     if driver.adapter:
         command = [*engine.tool_command("driver"), name, *command]
     return specimen_of(kept, f"{driver.product}, a driver for {driver.language}"), command

@@ -364,6 +364,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     cases = (case for case in study.included() if case.server_choice == choice)
     version = only_tls_version(study, choice)
+    limits_statements = study.product_at(choice.server) != "postgresql"
     return Wanted(
         build=specimens.servers[choice.server],
         tls_library=specimens.tls_libraries.get(choice.tls_library),
@@ -375,7 +376,11 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
         configuration=configuration.arguments(choice.configuration),
         options=(
             *((f"--tls-version=TLSv{version}",) if version else ()),
-            *((f"--max-prepared-stmt-count={MOST_STATEMENTS}",) if many > usual else ()),
+            *(
+                (f"--max-prepared-stmt-count={MOST_STATEMENTS}",)
+                if limits_statements and many > usual
+                else ()
+            ),
         ),
         max_connections=max(many, usual),
         observed=choice.observed,

@@ -18,7 +18,7 @@ from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
-from tlstax.records.trial import ServerCpu, Trial
+from tlstax.records.trial import ConnectionsSeen, ServerCpu, Trial
 from tlstax.records.window import Slices
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
@@ -27,6 +27,7 @@ from tlstax.run.trial_evidence import (
     Gathered,
     Passed,
     counters_of,
+    logins_of,
     made_ready,
     observed_of_server,
     travelling,
@@ -164,6 +165,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
+        self._logged: tuple[ConnectionsSeen, ...] | None = None
 
     @property
     def is_out(self) -> bool:
@@ -199,9 +201,12 @@ class Participant:
             self.launch()
         if self.is_out:
             return
+        levels, account = self.trial.case.levels, self._job.account
         with self.gathered.failures():
             made_ready(self.gathered, self.bench, passed)
-            self._sit_down(watched_s, passed.counters)
+            with logins_of(levels, self.bench, account) as logged:
+                self._sit_down(watched_s, passed.counters)
+                self._logged = None if logged is None else logged()
 
     @property
     def operations_in_turns(self) -> int:
@@ -246,7 +251,8 @@ class Participant:
         with gathered.failures():
             cpu = self._whole_cpu()
             levels = self.trial.case.levels
-            gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            seen = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            gathered.server = seen.model_copy(update={"logged": self._logged})
             if not writes(self._job.workload):
                 before = sets_values(levels, self._job.workload)
                 gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)

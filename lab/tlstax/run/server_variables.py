@@ -69,7 +69,7 @@ def in_force(case: CaseLevels, bench: Bench) -> InForce:
     """
     versions = durability = None
     server_tls = bench.server.product.server_tls
-    if kind_of(case.client).is_silent:
+    if kind_of(case.client).is_silent_at(bench.server.product.name):
         versions = server_tls.session_versions(bench.admin)
     if case.is_switched_at_server:
         with closing(bench.server.admin()) as fresh:

@@ -24,6 +24,7 @@ from tlstax.run.trial_evidence import (
     Gathered,
     Passed,
     counters_of,
+    logins_of,
     made_ready,
     observed_of_server,
     travelling,
@@ -33,16 +34,18 @@ from tlstax.specimens.server import Logins
 from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
-from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
     gathered, stays = Gathered(trial, job), bench.server.connected()
-    levels, users = trial.case.levels, {job.account.user}
-    logins = bench.server.logins(bench.admin, users) if kind_of(levels.client).is_logged else nullcontext()
-    with gathered.failures(), server_variables.applied(levels, bench), logins as logged:
+    levels = trial.case.levels
+    with (
+        gathered.failures(),
+        server_variables.applied(levels, bench),
+        logins_of(levels, bench, job.account) as logged,
+    ):
         _measure(trial, bench, gathered, stays, logged)
     if gathered.failure:
         bench.server.wait_until_gone(stays)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
-from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
+from tlstax.contract import Account, Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.network.paths.route import Route, Span
 from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
@@ -34,8 +34,10 @@ from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
+from tlstax.specimens.server import Logins
 from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
 
@@ -102,6 +104,14 @@ def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int)
 def counters_of(case: CaseLevels, bench: Bench) -> Counters:
     """What is counted of the case's client; nothing where it is not observed."""
     return Counters(bench.equipment.counted_events if case.is_observed else ())
+
+
+def logins_of(case: CaseLevels, bench: Bench, account: Account) -> AbstractContextManager[Logins | None]:
+    """What the server's log names of this account's logins; None of a client that is proved otherwise."""
+    server = bench.server
+    if server.product.name not in kind_of(case.client).logged_at:
+        return nullcontext()
+    return server.logins(bench.admin, {account.user})
 
 
 def _kept(job: Job, in_window: bool) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from tlstax.study.level_names import BURN, COUNT_LOCKS
 from tlstax.study.product import ProductName
 from tlstax.support.checksums import sha256_of
 from tlstax.support.directories import plain
+from tlstax.support.errors import MachineFault
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,20 @@ class ServerBuild:
         if tls_library is None and not self.own_libraries:
             return first
         return {**first, "LD_LIBRARY_PATH": _library_path(tls_library, self.own_libraries)}
+
+    def companion(self, name: str) -> tuple[Path, list[str]]:
+        """A program that came with the server, such as `mysqlslap`, and the words that start it.
+
+        Variables that it needs are set by env(1), which replaces itself by it. MachineFault when the server
+        came without.
+        """
+        tree = self.root or self.basedir or self.executable.parent.parent
+        for path in (self.executable.with_name(name), *(tree / place / name for place in ("bin", "usr/bin"))):
+            if path.is_file():
+                variables = [f"{key}={value}" for key, value in self.environment().items()]
+                before = ["/usr/bin/env", *variables] if variables else []
+                return path, [*before, *self.command(program=path)]
+        raise MachineFault(f"{self.specimen.name} came without its {name}")
 
 
 def loader_of(root: Path) -> tuple[Path, tuple[Path, ...]]:

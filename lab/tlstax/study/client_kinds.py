@@ -73,8 +73,8 @@ class ClientKind:
     one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
-    The connections of one that `is_logged` are proved by the server's log, which names each as it is let in.
-    It `speaks` to these products.
+    It `speaks` to these products. Its connections are proved by the server's log, which names each as it is
+    let in, at those where it is `logged_at`.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
     server's certificate on every connection, None where nobody has looked.
@@ -91,14 +91,13 @@ class ClientKind:
     makes_storms: bool = False
     takes_turns: bool = False
     tells_full_load: bool = False
-    is_logged: bool = False
     speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
+    logged_at: frozenset[ProductName] = frozenset()
     verifies: Callable[[str], bool | None] = _not_known
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether nothing but the server's counters, and what it accepts, tells of its connections."""
-        return not (self.asks or self.connects_in_window or self.is_logged)
+    def is_silent_at(self, product: ProductName) -> bool:
+        """Whether nothing but the server's counters, and what it accepts, tells of its connections there."""
+        return not (self.asks or self.connects_in_window or product in self.logged_at)
 
     def why_not(self, wanted: Wanted) -> str:
         """Why it cannot measure the case; empty where it can."""
@@ -133,7 +132,7 @@ _ENGINE: ClientKind = ClientKind(
 FLOOR = "floor"
 
 FLOOR_TLS = "1.3"
-"""It asks its connections nothing, so that a server which accepts this version alone has to prove it."""
+"""It asks its connections nothing, so that a MySQL which accepts this version alone has to prove it."""
 
 
 def _of_floor(wanted: Wanted) -> Iterable[Limit]:
@@ -142,22 +141,25 @@ def _of_floor(wanted: Wanted) -> Iterable[Limit]:
         case.workload not in {POINT_SELECT, RECONNECT},
         f"sends one short statement again and again: {POINT_SELECT}, or {RECONNECT}",
     )
-    yield (
-        case.workload == RECONNECT and wanted.workload.is_prepared,
-        "prepares nothing on connections that it makes anew (protocol = text)",
-    )
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.queries is not None, "works for a time, and does no number of queries"
     yield case.resumes, "resumes no session"
     yield case.is_compressed, "compresses nothing"
     yield (
-        case.is_encrypted and case.tls != FLOOR_TLS,
+        case.is_encrypted and case.tls != FLOOR_TLS and not wanted.is_of_postgresql,
         f"does not ask which TLS it has, and is proved by a server that accepts {FLOOR_TLS} alone",
     )
 
 
 _FLOOR: ClientKind = ClientKind(
-    FLOOR, "the bare floor", _of_floor, asks=False, takes_turns=True, has_one_thread=True
+    FLOOR,
+    "the bare floor",
+    _of_floor,
+    asks=False,
+    takes_turns=True,
+    has_one_thread=True,
+    speaks=frozenset(get_args(ProductName)),
+    logged_at=frozenset({"postgresql"}),
 )
 
 
@@ -298,8 +300,8 @@ _PGBENCH: ClientKind = ClientKind(
     PGBENCH,
     _of_pgbench,
     asks=False,
-    is_logged=True,
     speaks=frozenset({"postgresql"}),
+    logged_at=frozenset({"postgresql"}),
     verifies=lambda _: True,
 )
 """libpq verifies as its `sslmode` says, on each connection (PostgreSQL documentation, "SSL Support")."""

@@ -90,7 +90,8 @@ def only_tls_version(study: Study, choice: ServerChoice) -> str | None:
     That proves what a client has negotiated which asks nothing. UserMistake where other cases need more.
     """
     encrypted = [case for case in study.included() if case.server_choice == choice and case.is_encrypted]
-    silent = [case.client for case in encrypted if kind_of(case.client).is_silent]
+    product = study.product_at(choice.server)
+    silent = [case.client for case in encrypted if kind_of(case.client).is_silent_at(product)]
     if not silent:
         return None
     others = sorted({case.tls for case in encrypted} - {FLOOR_TLS})

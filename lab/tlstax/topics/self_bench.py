@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from tlstax.records.trial import TrialRecord
 from tlstax.results.document import RunDocument
@@ -22,7 +23,7 @@ from tlstax.stats.wording import capitalised, each, negotiated, tls_label, with_
 from tlstax.study import workloads
 from tlstax.study.client_kinds import FLOOR, client_words
 from tlstax.study.factors import CaseLevels
-from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT
+from tlstax.study.level_names import ENGINE, POINT_SELECT, RECONNECT, protocol_words
 from tlstax.support.grouping import grouped
 from tlstax.support.text import counted, enumerated
 from tlstax.topics.core.section import Section
@@ -113,9 +114,15 @@ def _beside(series: Series, engine: CaseLevels, outcome: str) -> Iterator[Row]:
 
 
 def _label(case: CaseLevels) -> str:
-    """A cell in words: "reconnecting for every point select, 64 connections, TLS 1.3"."""
+    """A cell in words: "mysql-9.7, reconnecting for every point select, 64 connections, TLS 1.3"."""
+    server = (case.server,) if case.server is not None else ()
     connections = counted(case.connections, "connection")
-    return ", ".join((workloads.in_words(case.workload), connections, tls_label(case)))
+    return ", ".join((*server, workloads.in_words(case.workload), *_sent(case), connections, tls_label(case)))
+
+
+def _sent(case: CaseLevels) -> tuple[str, ...]:
+    """How its statements travel, where that was asked for."""
+    return () if case.protocol == "default" else (protocol_words(case.protocol),)
 
 
 def sentences(run: Run, shown: Sequence[Row]) -> Iterator[str]:
@@ -136,12 +143,23 @@ def _sentence(client: str, compared: Sequence[Row]) -> str:
     shown = max((each for each in many if each <= USUAL_CONNECTIONS), default=min(many))
     of_whom, parts = f" of {client_words(client)}'s CPU", []
     at_shown = [row for row in compared if row.case.connections == shown]
-    for workload, own in grouped(at_shown, lambda row: row.case.workload).items():
-        on_what = f" on {OPERATIONS.get(workload, workload)}"
+    several = len({row.case.server for row in compared}) > 1
+    for own in grouped(at_shown, lambda row: _kind(row.case, several=several)).values():
+        on_what = f" on {_operation(own[0].case, several=several)}"
         for row in own:
             parts.append(f"{with_ends(row.ratio, each(ratio_text))}{of_whom}{on_what} {_under(row.case)}")
             of_whom = on_what = ""
     return f"at {counted(shown, 'connection')} the engine spends {enumerated(parts)}"
+
+
+def _operation(case: CaseLevels, *, several: bool) -> str:
+    """What a client does: "a prepared point select", "a reconnect at mysql-9.7" where there are `several`."""
+    words = OPERATIONS.get(case.workload, case.workload)
+    if case.protocol == "prepared":
+        words = f"a prepared {words.removeprefix('a ')}"
+    elif case.protocol != "default":
+        words = f"{words} {protocol_words(case.protocol)}"
+    return f"{words} at {case.server}" if several else words
 
 
 def _under(levels: CaseLevels) -> str:
@@ -186,13 +204,21 @@ def sections(told: Told, _: RunDocument) -> Iterator[Section]:
         *(f"CPU\n{client}" for client in (ENGINE, *rivals)),
         *(f"CPU to\n{client}'s" for client in rivals),
     )
+    several = len({row.case.server for row in told.rows}) > 1
     by_cell = grouped(told.rows, lambda row: row.label).values()
-    lines = tuple(_line(own, in_rate, rivals) for own in by_cell)
-    whole = Lines(TITLE, heads, lines, NOTES).whole()
+    lines = [_line(own, in_rate, rivals, several=several) for own in by_cell]
+    together = grouped(lines, lambda line: line.group).values()
+    whole = Lines(TITLE, heads, tuple(chain(*together)), NOTES).whole()
     yield Section((replace(whole, of="TLS, connections"),), told.title)
 
 
-def _line(own: Sequence[Row], in_rate: Sequence[str], rivals: Sequence[str]) -> Line:
+def _kind(case: CaseLevels, *, several: bool) -> str:
+    """What cells have in common that are shown together; with their server where there are `several`."""
+    workload = GROUPS.get(case.workload, capitalised(workloads.in_words(case.workload)))
+    return ", ".join((workload, *_sent(case), *([str(case.server)] if several else ())))
+
+
+def _line(own: Sequence[Row], in_rate: Sequence[str], rivals: Sequence[str], *, several: bool) -> Line:
     case = own[0].case
     alone = {row.outcome: row.value for row in own if row.role == ALONE}
     beside = {(row.outcome, _rival(row)): row for row in own if row.role == BESIDE}
@@ -204,8 +230,9 @@ def _line(own: Sequence[Row], in_rate: Sequence[str], rivals: Sequence[str]) -> 
         *(Number(row.baseline_value if row else None) for row in others),
         *map(_ratio, others),
     )
-    group = GROUPS.get(case.workload, capitalised(workloads.in_words(case.workload)))
-    return Line(group, f"{'resumed' if case.resumes else case.tls} {case.connections}", cells)
+    return Line(
+        _kind(case, several=several), f"{'resumed' if case.resumes else case.tls} {case.connections}", cells
+    )
 
 
 def _ratio(row: Row | None) -> Number:

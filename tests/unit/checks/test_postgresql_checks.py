@@ -13,7 +13,7 @@ from fake_trials import fake_record, kept, reconnecting
 from postgresql_trials import at_postgresql
 from tlstax.checks import judge
 from tlstax.checks.rows_changed import Written
-from tlstax.checks.statements import transactions, transactions_counted
+from tlstax.checks.statements import statements_counted, transactions, transactions_counted
 from tlstax.checks.together import together
 from tlstax.checks.treatment import begun, logins, server_counts
 from tlstax.contract import Counts, ErrorCount, PostgreSqlServer
@@ -27,9 +27,12 @@ INSERTED = "pg_stat_database.tup_inserted"
 CLAIM = ServerClaim(name="postgresql-18", version="18.1", program="/p", pid=1, data_directory="/d")
 
 
-def trial(workload: str = "point-select", tls: str = "1.3", **how: Any) -> TrialRecord:
+def trial(
+    workload: str = "point-select", tls: str = "1.3", client: str = "engine", **how: Any
+) -> TrialRecord:
     """An honest one."""
     levels = {"workload": workload, "tls": tls, "connections": 8, "server": "postgresql-18"}
+    levels |= {} if client == "engine" else {"client": client}
     truth = kept(1e4, 20.0, 10.0, record_bytes=22 if tls != "off" else 0)
     if workload == "reconnect":
         truth = reconnecting(1e3, 20.0, 10.0, handshake=0.5 if tls != "off" else 0.0)
@@ -185,6 +188,19 @@ def test_in_turns_all_clients_together_are_held_against_the_servers_count() -> N
     for counted, is_fine in ((150, True), (149, False), (400, True)):
         seen = Together(clients=2, status_delta={COMMITTED: counted}, claims=claims, own=own)
         assert (doubts(together, record.model_copy(update={"together": seen})) == []) is is_fine
+
+
+def test_of_a_silent_client_in_turns_the_transactions_of_all_show_what_it_did() -> None:
+    """Its window shows nothing: a session reports what it did once a second, and at its end."""
+    record = trial(client="floor").model_copy(update={"slices": slices_of([(100, 1.0)])})
+    unseen = record.model_copy(update={"window": None})
+    said = [("unknown", "nothing shows how many statements the server ran in the window")]
+    assert doubts(statements_counted, unseen) == said
+    own = Counts(connections=0, handshakes=(), authentications={})
+    seen = Together(clients=2, status_delta={COMMITTED: 150}, claims={"transactions": (150, None)}, own=own)
+    assert doubts(statements_counted, unseen.model_copy(update={"together": seen})) == []
+    of_selects = seen.model_copy(update={"claims": {"selects": (150, 150)}})
+    assert doubts(statements_counted, unseen.model_copy(update={"together": of_selects})) == said
 
 
 def test_rows_in_the_window_may_be_counted_late() -> None:

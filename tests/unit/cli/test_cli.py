@@ -167,7 +167,6 @@ def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (("self-bench", "--rate", "5"), "--rate goes with --hold"),
         (("storm", "--lasting", "3s"), "--lasting goes with --steady"),
         (("predict", "--mixes", "5"), "--mixes goes with --validate"),
-        (("self-bench", "--server", "mysql-9.7"), "--server goes with --hold"),
         (("self-bench", "--hold", "9", "--workload", "reconnect"), "--workload does not go with --hold"),
     ],
 )

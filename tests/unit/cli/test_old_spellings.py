@@ -55,6 +55,10 @@ TABLE = (
         "study run self-bench --set client_tls_library=openssl-3.5.5 --report figures.html --json",
     ),
     (
+        "self-bench --server postgresql-18 --tls 1.3",
+        "study run self-bench --set server=postgresql-18 --set tls=1.3",
+    ),
+    (
         "self-bench --hold 10000",
         "study run hold --set connections=1000,10000 --rate 10000 --arrivals uniform --blocks 1",
     ),

@@ -180,9 +180,10 @@ def test_only_what_joins_machines_imports_ray() -> None:
     assert {module for module in MODULES if "ray" in set(libraries(module))} == {"machines.on_ray"}
 
 
-def test_the_engine_protocol_code_has_no_socket_and_no_clock() -> None:
-    wire = PACKAGE.parents[1] / "engine" / "crates" / "wire" / "src"
-    sources = {path.name: path.read_text(encoding="utf-8") for path in wire.rglob("*.rs")}
+@pytest.mark.parametrize("crate", ["wire", "wire_pg"])
+def test_the_engine_protocol_code_has_no_socket_and_no_clock(crate: str) -> None:
+    folder = PACKAGE.parents[1] / "engine" / "crates" / crate / "src"
+    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.rs")}
     assert sources
     for name, text in sources.items():
         code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))

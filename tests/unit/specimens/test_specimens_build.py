@@ -10,10 +10,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from tlstax.records.trial import Specimen
 from tlstax.specimens import certificates, sessions
 from tlstax.specimens.certificates import CertificateRequest
 from tlstax.specimens.processes import log_bytes, log_reason, log_tail
-from tlstax.specimens.server_build import loader_of
+from tlstax.specimens.server_build import ServerBuild, loader_of
 from tlstax.specimens.sources import apt
 from tlstax.support import directories
 from tlstax.support.errors import MachineFault, UserMistake
@@ -208,3 +209,24 @@ def test_a_root_without_a_loader_is_noticed(tmp_path: Path) -> None:
     loader.parent.mkdir(parents=True)
     loader.touch()
     assert loader_of(tmp_path) == (loader, (loader.parent,))
+
+
+def test_what_came_with_a_server_is_found_beside_it_or_in_its_tree(tmp_path: Path) -> None:
+    server, beside, elsewhere = (
+        tmp_path / "sbin" / "mysqld",
+        tmp_path / "sbin" / "near",
+        tmp_path / "bin" / "far",
+    )
+    for program in (server, beside, elsewhere):
+        program.parent.mkdir(exist_ok=True)
+        program.touch()
+    specimen = Specimen(
+        name="mysql-9.7", kind="server", version="9.7.4", origin="o", why="w", path=str(server)
+    )
+    build = ServerBuild(specimen, "mysql", server)
+    assert build.companion("near") == (beside, [str(beside)])
+    assert build.companion("far") == (elsewhere, [str(elsewhere)])
+    with pytest.raises(MachineFault, match=r"mysql-9\.7 came without its mysqlslap"):
+        build.companion("mysqlslap")
+    own = ServerBuild(specimen, "mysql", server, own_libraries=(tmp_path / "lib",))
+    assert own.companion("near")[1] == ["/usr/bin/env", f"LD_LIBRARY_PATH={tmp_path / 'lib'}", str(beside)]

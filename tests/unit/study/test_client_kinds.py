@@ -41,7 +41,6 @@ def test_clients_in_words() -> None:
     ("levels", "words"),
     [
         ({"workload": "insert"}, "one short statement again and again"),
-        ({"workload": "reconnect", "protocol": "prepared"}, "prepares nothing on connections that it makes"),
         ({"queries": 100}, "does no number of queries"),
         ({"tls": "1.3", "resumption": "on", "workload": "reconnect"}, "resumes no session"),
         ({"compression": "zlib"}, "compresses nothing"),
@@ -72,6 +71,24 @@ def test_a_server_accepts_the_one_version_of_a_client_that_asks_nothing() -> Non
     assert only_tls_version(override(study, "client", ["engine", "sysbench"]), choice) is None
     with pytest.raises(UserMistake, match=r"floor is proved by a server that accepts TLS 1\.3 alone"):
         only_tls_version(override(study, "tls", ["1.2", "1.3"]), choice)
+
+
+@pytest.mark.parametrize(
+    ("server", "clients"),
+    [("mysql-9.7", {"engine", "floor", "sysbench"}), ("postgresql-18", {"engine", "floor", "pgbench"})],
+)
+def test_the_self_bench_asks_who_speaks_the_servers_protocol(server: str, clients: set[str]) -> None:
+    study = override(load_study("self-bench"), "server", [server])
+    assert {case.client for case in study.included()} == clients
+
+
+def test_postgresqls_log_proves_the_floor_in_place_of_the_one_version() -> None:
+    study = override(load_study("self-bench"), "server", ["postgresql-18"])
+    study = override(study, "tls", ["off", "1.2", "1.3", "1.3-direct"])
+    (choice,) = server_choices(study)
+    assert only_tls_version(study, choice) is None
+    floor = {case.tls for case in study.included() if case.client == "floor"}
+    assert floor == {"off", "1.2", "1.3", "1.3-direct"}
 
 
 def test_nobody_has_more_processors_than_a_client_of_one_thread() -> None:

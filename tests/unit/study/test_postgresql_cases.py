@@ -52,7 +52,6 @@ def why(server: str | None, **levels: Level) -> str:
         ("postgresql-18", {"resumption": "on"}, "PostgreSQL resumes no TLS session"),
         ("postgresql-18", {"compression": "zlib"}, "PostgreSQL's protocol has no compression"),
         ("postgresql-18", {"client": "sysbench"}, "sysbench does not speak PostgreSQL's protocol"),
-        ("postgresql-18", {"client": "floor"}, "floor does not speak PostgreSQL's protocol"),
         ("postgresql-18", {"client": "pymysql-1.1"}, "pymysql-1.1 does not speak PostgreSQL's protocol"),
         ("postgresql-18", {"path": "router-passthrough"}, "router-passthrough is MySQL's"),
         ("postgresql-18", {"path": "unix-socket"}, "unix-socket has no TLS at PostgreSQL"),

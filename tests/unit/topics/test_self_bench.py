@@ -20,7 +20,7 @@ from tlstax.topics.core.topic import Run
 from tlstax.topics.self_bench import ALONE, BESIDE, CLIENT_CPU, RATE, ratio_text, rows, sentences
 
 STUDY = override(load_study("self-bench"), "connections", ["8"])
-CLIENT_US = {"engine": 15.0, "sysbench": 10.0, "floor": 15.0}
+CLIENT_US = {"engine": 15.0, "sysbench": 10.0, "pgbench": 12.0, "floor": 15.0}
 IN_SLICES = 1.12
 """How much dearer the engine's slices are than its windows: what is compared must have worked alike."""
 
@@ -67,6 +67,37 @@ def test_each_cell_has_its_values_and_both_rivals_but_nobody_resumes_beside_the_
         assert row.value == pytest.approx(15 * IN_SLICES, rel=0.05)
     rivals = [str(row.baseline["client"]) for row in found(run)]
     assert sorted(rivals) == ["floor"] * 4 + ["sysbench"] * 4
+
+
+def test_at_postgresql_pgbench_is_the_rival_and_each_protocol_has_lines_of_its_own() -> None:
+    study = override(override(STUDY, "server", ["postgresql-18"]), "protocol", ["text", "prepared"])
+    run = ran(study, noise=0.001)
+    assert {str(row.baseline["client"]) for row in found(run)} == {"pgbench", "floor"}
+    ratios = [row.ratio.point for row in found(run) if row.baseline["client"] == "pgbench"]
+    assert ratios == [pytest.approx(1.25, rel=0.01)] * len(ratios)
+    pgbench, floor = sorted(sentences(Run(run), list(rows(Run(run)))), reverse=True)
+    assert "of pgbench's CPU on a point select as text in plaintext" in pgbench
+    assert "on a prepared point select in plaintext" in pgbench
+    assert "on a prepared reconnect" in pgbench
+    assert "on a prepared reconnect" in floor
+    text = render(run, document(run), "terminal", width=120)
+    groups = (
+        "Point selects, as text",
+        "Point selects, prepared",
+        "Reconnects, as text",
+        "Reconnects, prepared",
+    )
+    assert [text.count(f"\n{group}\n") for group in groups] == [1, 1, 1, 1]
+    assert "ops/s to" in text
+    assert "sysbench" not in text.split("Operations a second")[1]
+
+
+def test_two_servers_are_told_apart() -> None:
+    run = ran(override(STUDY, "server", ["mysql-9.7", "postgresql-18"]), noise=0.001)
+    assert len({row.label for row in found(run, ALONE)}) == len(found(run, ALONE))
+    text = render(run, document(run), "terminal", width=120)
+    assert all(f"\nPoint selects, {server}\n" in text for server in ("mysql-9.7", "postgresql-18"))
+    assert "of the bare floor's CPU on a point select at mysql-9.7 in plaintext" in " ".join(text.split())
 
 
 def test_the_answer_is_of_64_connections_or_the_nearest_below() -> None:

@@ -65,4 +65,11 @@ macro_rules! of_any_client {
     )*};
 }
 
-of_any_client!(JobError, OrderError, TlsError, WireError, std::io::Error);
+of_any_client!(
+    JobError,
+    OrderError,
+    TlsError,
+    WireError,
+    tlstax_wire_pg::WireError,
+    std::io::Error
+);

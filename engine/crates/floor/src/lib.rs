@@ -12,6 +12,7 @@ mod line;
 mod opening;
 mod requests;
 mod round;
+mod talk;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -141,11 +142,10 @@ fn check(job: &Job) -> Result<(), Failure> {
     let more = !workload.on_connect.is_empty() || job.operations.is_some();
     let resumes = matches!(&job.tls, tlstax_contract::Tls::On(settings) if settings.resumption);
     let packs = job.compression != Compression::Off;
-    let other = !job.server.is_mysql();
     let shared_out = job.threads > 1 || job.schedule != (Schedule::Closed {});
-    if shared_out || !one_statement || more || resumes || packs || other {
+    if shared_out || !one_statement || more || resumes || packs {
         return Err(refused(
-            "the floor is one thread, one statement again and again for a time, a closed loop, full handshakes, no compression and MySQL's protocol",
+            "the floor is one thread, one statement again and again for a time, a closed loop, full handshakes and no compression",
         ));
     }
     Ok(())

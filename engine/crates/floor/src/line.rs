@@ -35,6 +35,14 @@ impl Line {
         }
     }
 
+    /// The TLS connection, where there is one.
+    pub fn tls(&self) -> Option<&Connection> {
+        match self {
+            Self::Bare(_) => None,
+            Self::Tls(connection) => Some(connection),
+        }
+    }
+
     /// Whether there may be more that was taken from the socket already, of which the socket will
     /// not tell: TLS hands out a record at a time.
     pub fn has_more(&self) -> bool {

@@ -1,14 +1,14 @@
-//! One connection's way to the server's OK.
+//! One connection's way to a server that takes statements.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use tlstax_client::{Access, LoginTerms};
+use tlstax_client::Access;
 use tlstax_tls::{Connection, HandshakeStatus};
-use tlstax_wire::{Capabilities, Login, LoginStep};
+use tlstax_wire_pg::ScramKeys;
 
 use crate::failure::Failure;
 use crate::line::Line;
-use crate::refused;
+use crate::talk::{Step, Talk};
 
 /// Where a connection stands on its way.
 enum Stage {
@@ -21,9 +21,9 @@ enum Stage {
 /// A connection that is opened again and again.
 pub struct Opening {
     stage: Stage,
-    login: Login,
-    capabilities: Option<Capabilities>,
     out: Vec<u8>,
+    /// What is said on it.
+    pub talk: Talk,
     /// The bytes, as long as it is open.
     pub line: Option<Line>,
 }
@@ -36,27 +36,10 @@ impl Opening {
     pub fn new(access: &Access) -> Result<Self, Failure> {
         Ok(Self {
             stage: Stage::Closed,
-            login: login(access)?,
-            capabilities: None,
             out: Vec::new(),
+            talk: Talk::new(access)?,
             line: None,
         })
-    }
-
-    /// What the server said that it is.
-    pub fn server_version(&self) -> String {
-        self.login
-            .greeting()
-            .map(|greeting| greeting.server_version().to_owned())
-            .unwrap_or_default()
-    }
-
-    /// What both sides agreed on, which says how an answer is to be read.
-    ///
-    /// # Errors
-    /// It has not been open yet.
-    pub fn capabilities(&self) -> Result<Capabilities, Failure> {
-        self.capabilities.ok_or(Failure::NoSocket)
     }
 
     /// Sends the SYN.
@@ -78,12 +61,11 @@ impl Opening {
         epoll::add(epoll, &socket, EventData::new_u64(number), interest)
             .map_err(tlstax_client::Failure::connecting)?;
         self.line = Some(Line::Bare(socket));
-        self.login.reset();
         self.stage = Stage::Connecting;
         Ok(())
     }
 
-    /// Goes on as far as the socket lets it; true when the server has said OK.
+    /// Goes on as far as the socket lets it; true when the server takes statements.
     ///
     /// # Errors
     /// What ended it.
@@ -92,13 +74,18 @@ impl Opening {
         readable: bool,
         buffer: &mut [u8],
         access: &Access,
+        keys: &mut ScramKeys,
     ) -> Result<bool, Failure> {
         loop {
             match self.stage {
                 Stage::Closed => return Ok(false),
                 Stage::Connecting => {
                     self.stage = Stage::LoggingIn;
-                    if !readable {
+                    let step = self.talk.begin(&mut self.out)?;
+                    self.flush()?;
+                    if step == Step::StartTls {
+                        self.start_tls(access)?;
+                    } else if !readable {
                         return Ok(false);
                     }
                 }
@@ -109,31 +96,31 @@ impl Opening {
                     if connection.handshake()? != HandshakeStatus::Done {
                         return Ok(false);
                     }
-                    self.login.tls_established(&mut self.out)?;
+                    self.talk.tls_is_up(&mut self.out, connection)?;
                     self.flush()?;
                     self.stage = Stage::LoggingIn;
                     return Ok(false);
                 }
                 Stage::LoggingIn => {
-                    let count = self.line.as_mut().ok_or(Failure::NoSocket)?.read(buffer)?;
+                    let line = self.line.as_mut().ok_or(Failure::NoSocket)?;
+                    let count = line.read(buffer)?;
                     if count == 0 {
                         return Ok(false);
                     }
-                    let step = self.login.feed(&buffer[..count], &mut self.out)?;
+                    let input = &buffer[..count];
+                    let step = self.talk.feed(input, &mut self.out, line.tls(), keys)?;
                     self.flush()?;
                     match step {
-                        LoginStep::NeedMore | LoginStep::Send => {
+                        Step::Waiting => {
                             if !self.line.as_ref().is_some_and(Line::has_more) {
                                 return Ok(false);
                             }
                         }
-                        LoginStep::StartTls => self.start_tls(access)?,
-                        LoginStep::Done { report, .. } => {
-                            self.capabilities = Some(report.capabilities);
+                        Step::StartTls => self.start_tls(access)?,
+                        Step::Done => {
                             self.stage = Stage::Closed;
                             return Ok(true);
                         }
-                        LoginStep::EncryptPassword => return Err(Failure::PasswordNotCached),
                     }
                 }
             }
@@ -164,12 +151,5 @@ impl Opening {
         )?));
         self.stage = Stage::Handshaking;
         Ok(())
-    }
-}
-
-fn login(access: &Access) -> Result<Login, Failure> {
-    match &access.login {
-        LoginTerms::MySql(config) => Ok(Login::new(config.clone())?),
-        LoginTerms::Postgres(_) => Err(refused("the floor speaks MySQL's protocol alone")),
     }
 }

@@ -2,27 +2,27 @@
 
 use fastrand::Rng;
 use tlstax_contract::{Job, Parameter, Protocol};
-use tlstax_wire::command::{self, Param};
 
 use crate::failure::Failure;
 use crate::refused;
+use crate::talk::Speech;
 
 /// So many different requests are sent in turn: enough that no cache of the server's gains by it.
 const HOW_MANY: usize = 16 << 10;
 
-/// The requests of a job.
+/// The requests of a job; none until it is known how they are said.
+#[derive(Default)]
 pub struct Requests {
     ready: Vec<Vec<u8>>,
     next: usize,
 }
 
 impl Requests {
-    /// Renders the job's statement with random values; a prepared one by the number that the
-    /// server gave it.
+    /// Renders the job's statement with random values.
     ///
     /// # Errors
-    /// A statement with other than one placeholder.
-    pub fn new(job: &Job, statement_id: u32) -> Result<Self, Failure> {
+    /// A statement with other than one placeholder, or that the protocol cannot carry.
+    pub fn new(job: &Job, speech: &Speech) -> Result<Self, Failure> {
         let statement = &job.workload.statements[0];
         let mut parameters = statement.parameters.iter();
         let (Some((name, &Parameter::UniformInt { low, high })), None) =
@@ -35,18 +35,16 @@ impl Requests {
         let ready = (0..HOW_MANY).map(|_| {
             let (mut out, value) = (Vec::new(), rng.i64(low..=high));
             match job.workload.protocol {
-                Protocol::Prepared => {
-                    command::stmt_execute(&mut out, statement_id, &[Param::Int(value)])
-                }
+                Protocol::Prepared => speech.execute(&mut out, value)?,
                 Protocol::Text => {
                     let sql = statement.sql.replace(&hole, &value.to_string());
-                    command::query(&mut out, sql.as_bytes())
+                    speech.query(&mut out, &sql)?;
                 }
-            };
-            out
+            }
+            Ok(out)
         });
         Ok(Self {
-            ready: ready.collect(),
+            ready: ready.collect::<Result<_, Failure>>()?,
             next: 0,
         })
     }
@@ -59,13 +57,13 @@ impl Requests {
     }
 }
 
-/// The statement as it is prepared.
-pub fn to_prepare(job: &Job) -> String {
+/// The statement as it is prepared, with this for its value.
+pub fn to_prepare(job: &Job, placeholder: &str) -> String {
     let statement = &job.workload.statements[0];
     statement
         .parameters
         .keys()
         .fold(statement.sql.clone(), |sql, name| {
-            sql.replace(&format!("{{{name}}}"), "?")
+            sql.replace(&format!("{{{name}}}"), placeholder)
         })
 }

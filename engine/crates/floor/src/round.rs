@@ -7,12 +7,13 @@ use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 use tlstax_client::{Access, clock};
 use tlstax_contract::{Job, Protocol};
-use tlstax_wire::{PrepareParser, PrepareProgress, command};
+use tlstax_wire_pg::ScramKeys;
 
 use crate::failure::Failure;
 use crate::line::Line;
 use crate::opening::Opening;
 use crate::requests::{Requests, to_prepare};
+use crate::talk::Answer;
 
 const EVENTS: usize = 512;
 const BUFFER_BYTES: usize = 64 << 10;
@@ -21,10 +22,21 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// A connection and how much of its answer has come.
+/// What a connection waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// That it is open.
+    Opening,
+    /// The answer to its prepare.
+    Prepared,
+    /// The answer to its request.
+    Answer,
+}
+
+/// A connection, what it waits for, and how much of that has come.
 struct Place {
     opening: Opening,
-    answering: bool,
+    due: Due,
     got_bytes: usize,
 }
 
@@ -32,13 +44,18 @@ struct Place {
 pub struct Floor {
     /// How they come to the server.
     pub access: Access,
+    /// What SCRAM has hashed of the account's password: once, as the engine does.
+    scram_keys: ScramKeys,
     epoll: OwnedFd,
     events: Vec<Event>,
     buffer: Vec<u8>,
     places: Vec<Place>,
     requests: Requests,
+    /// What prepares the statement on a connection; empty where it goes as text.
+    preparation: Vec<u8>,
     goodbye: Vec<u8>,
     reconnect: bool,
+    prepared_bytes: usize,
     answer_bytes: usize,
     sources: Vec<IpAddr>,
     /// Connections that were opened so far.
@@ -59,7 +76,7 @@ impl Floor {
             .map(|_| {
                 Ok(Place {
                     opening: Opening::new(&access)?,
-                    answering: false,
+                    due: Due::Opening,
                     got_bytes: 0,
                 })
             })
@@ -68,25 +85,30 @@ impl Floor {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
         };
-        let mut goodbye = Vec::new();
-        command::quit(&mut goodbye);
         let mut floor = Self {
             access,
+            scram_keys: ScramKeys::kept(),
             epoll,
             events: vec![none; EVENTS],
             buffer: vec![0; BUFFER_BYTES],
             places,
-            requests: Requests::new(job, 1)?,
-            goodbye,
+            requests: Requests::default(),
+            preparation: Vec::new(),
+            goodbye: Vec::new(),
             reconnect: job.workload.reconnect,
+            prepared_bytes: 0,
             answer_bytes: 0,
             sources: job.source_addresses.clone(),
             connections: 0,
             server_version: String::new(),
         };
+        let mut types = Vec::new();
         for number in 0..floor.places.len() {
-            floor.open_and_prepare(number, job)?;
+            types = floor.open_and_prepare(number, job)?;
         }
+        let talk = &floor.places[0].opening.talk;
+        floor.goodbye = talk.goodbye();
+        floor.requests = Requests::new(job, &talk.speech(types))?;
         floor.learn_answer(job)?;
         if floor.reconnect {
             floor
@@ -97,57 +119,50 @@ impl Floor {
         Ok(floor)
     }
 
-    fn open_and_prepare(&mut self, number: usize, job: &Job) -> Result<(), Failure> {
+    /// Opens a connection; the types of the values that its prepared statement takes, where there is one.
+    fn open_and_prepare(&mut self, number: usize, job: &Job) -> Result<Vec<u32>, Failure> {
         self.begin(number)?;
         loop {
             let readable = self.wait_for(number)?;
-            let opening = &mut self.places[number].opening;
-            if opening.proceed(readable, &mut self.buffer, &self.access)? {
+            if self.open(number, readable)? {
                 break;
             }
         }
+        let talk = &self.places[number].opening.talk;
         if self.server_version.is_empty() {
-            self.server_version = self.places[number].opening.server_version();
+            self.server_version = talk.server_version();
         }
         if job.workload.protocol == Protocol::Text {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let mut out = Vec::new();
-        command::stmt_prepare(&mut out, to_prepare(job).as_bytes());
-        let mut parser = PrepareParser::new(self.places[number].opening.capabilities()?);
-        line_of(&mut self.places[number])?.write(&out)?;
-        loop {
-            let count = line_of(&mut self.places[number])?.read(&mut self.buffer)?;
-            match parser.feed(&self.buffer[..count])? {
-                PrepareProgress::NeedMore => self.wait().map(drop)?,
-                PrepareProgress::Complete { statement, .. } if statement.statement_id == 1 => {
-                    return Ok(());
-                }
-                PrepareProgress::Complete { .. } => {
-                    return Err(Failure::Stuck(
-                        "the server numbers a first statement other than 1",
-                    ));
-                }
-            }
-        }
+        self.preparation.clear();
+        let sql = to_prepare(job, talk.placeholder());
+        let mut answer = talk.prepare(&sql, &mut self.preparation)?;
+        line_of(&mut self.places[number])?.write(&self.preparation)?;
+        self.prepared_bytes = self.read_whole(number, &mut answer)?;
+        Ok(answer.types())
     }
 
     /// Asks once and counts the answer's bytes; all answers are as long, since the rows are.
     fn learn_answer(&mut self, job: &Job) -> Result<(), Failure> {
-        let capabilities = self.places[0].opening.capabilities()?;
-        let mut parser = match job.workload.protocol {
-            Protocol::Text => tlstax_wire::ResponseParser::text(capabilities),
-            Protocol::Prepared => tlstax_wire::ResponseParser::binary(capabilities),
-        };
+        let mut answer = self.places[0].opening.talk.answer(job.workload.protocol);
         line_of(&mut self.places[0])?.write(self.requests.take())?;
+        self.answer_bytes = self.read_whole(0, &mut answer)?;
+        Ok(())
+    }
+
+    /// Reads an answer to its end; how many bytes it has.
+    fn read_whole(&mut self, number: usize, answer: &mut Answer) -> Result<usize, Failure> {
+        let mut got_bytes = 0;
         loop {
-            let count = line_of(&mut self.places[0])?.read(&mut self.buffer)?;
-            self.answer_bytes += count;
-            let progress = parser.feed(&self.buffer[..count], &mut tlstax_wire::DiscardRows)?;
-            if let tlstax_wire::Progress::Complete { .. } = progress {
-                return Ok(());
+            let count = line_of(&mut self.places[number])?.read(&mut self.buffer)?;
+            got_bytes += count;
+            if answer.feed(&self.buffer[..count])? {
+                return Ok(got_bytes);
             }
-            self.wait()?;
+            if !line_of(&mut self.places[number])?.has_more() {
+                self.wait()?;
+            }
         }
     }
 
@@ -190,9 +205,14 @@ impl Floor {
 
     fn ask(&mut self, number: usize) -> Result<(), Failure> {
         let place = &mut self.places[number];
-        place.answering = true;
-        place.got_bytes = 0;
+        (place.due, place.got_bytes) = (Due::Answer, 0);
         line_of(place)?.write(self.requests.take())
+    }
+
+    fn prepare(&mut self, number: usize) -> Result<(), Failure> {
+        let place = &mut self.places[number];
+        (place.due, place.got_bytes) = (Due::Prepared, 0);
+        line_of(place)?.write(&self.preparation)
     }
 
     fn begin(&mut self, number: usize) -> Result<(), Failure> {
@@ -200,7 +220,7 @@ impl Floor {
         let source = self.sources.get(turn % self.sources.len().max(1)).copied();
         self.connections += 1;
         let place = &mut self.places[number];
-        place.answering = false;
+        place.due = Due::Opening;
         place
             .opening
             .begin(number as u64, source, &self.epoll, &self.access)
@@ -209,28 +229,44 @@ impl Floor {
     /// Goes on with one connection; true when a request of its was answered.
     fn proceed(&mut self, number: usize, readable: bool) -> Result<bool, Failure> {
         let place = &mut self.places[number];
-        if !place.answering {
-            if place
-                .opening
-                .proceed(readable, &mut self.buffer, &self.access)?
-            {
-                self.ask(number)?;
+        let due_bytes = match place.due {
+            Due::Opening => {
+                if self.open(number, readable)? {
+                    if self.preparation.is_empty() {
+                        self.ask(number)?;
+                    } else {
+                        self.prepare(number)?;
+                    }
+                }
+                return Ok(false);
             }
-            return Ok(false);
-        }
+            Due::Prepared => self.prepared_bytes,
+            Due::Answer => self.answer_bytes,
+        };
         place.got_bytes += line_of(place)?.read(&mut self.buffer)?;
-        while place.got_bytes < self.answer_bytes {
+        while place.got_bytes < due_bytes {
             if !line_of(place)?.has_more() {
                 return Ok(false);
             }
             place.got_bytes += line_of(place)?.read(&mut self.buffer)?;
         }
-        place.answering = false;
+        if place.due == Due::Prepared {
+            self.ask(number)?;
+            return Ok(false);
+        }
+        place.due = Due::Opening;
         if self.reconnect {
             line_of(place)?.write(&self.goodbye)?;
             place.opening.line = None;
         }
         Ok(true)
+    }
+
+    /// Goes on opening a connection; true when its server takes statements.
+    fn open(&mut self, number: usize, readable: bool) -> Result<bool, Failure> {
+        let (access, keys) = (&self.access, &mut self.scram_keys);
+        let opening = &mut self.places[number].opening;
+        opening.proceed(readable, &mut self.buffer, access, keys)
     }
 
     /// Waits for an event of this connection; true when it can be read.

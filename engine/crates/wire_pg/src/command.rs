@@ -96,7 +96,7 @@ pub fn prepare(
 pub fn execute<'p>(
     out: &mut Vec<u8>,
     execute: &Execute<'_>,
-    params: impl ExactSizeIterator<Item = Param<'p>> + Clone,
+    params: impl ExactSizeIterator<Item = Param<'p>>,
 ) -> Result<Asked, WireError> {
     let &Execute {
         statement,
@@ -107,11 +107,8 @@ pub fn execute<'p>(
     } = execute;
     all_or_nothing(out, |out| {
         append_bind(out, statement, types, results, params)?;
-        if described {
-            append_target(out, b'D', b'P', "")?;
-        }
-        append_execute(out, max_rows)?;
-        append_sync(out)
+        append_run(out, described, max_rows);
+        Ok(())
     })?;
     Ok(Asked::Execute { described, results })
 }
@@ -126,15 +123,14 @@ pub fn run<'p>(
     sql: &[u8],
     types: &[u32],
     results: Format,
-    params: impl ExactSizeIterator<Item = Param<'p>> + Clone,
+    params: impl ExactSizeIterator<Item = Param<'p>>,
 ) -> Result<Asked, WireError> {
     const ALL: u32 = 0;
     all_or_nothing(out, |out| {
         append_parse(out, "", sql, types)?;
         append_bind(out, "", types, results, params)?;
-        append_target(out, b'D', b'P', "")?;
-        append_execute(out, ALL)?;
-        append_sync(out)
+        append_run(out, true, ALL);
+        Ok(())
     })?;
     Ok(Asked::Run)
 }
@@ -155,6 +151,9 @@ pub fn close(out: &mut Vec<u8>, name: &str) -> Result<Asked, WireError> {
 pub fn terminate(out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'X', 0, 0, 0, 4]);
 }
+
+/// A format's code takes two bytes.
+const FORMAT_LEN: usize = 2;
 
 /// Appends several messages, or none of them.
 #[inline]
@@ -178,45 +177,44 @@ fn append_parse(out: &mut Vec<u8>, name: &str, sql: &[u8], types: &[u32]) -> Res
     })
 }
 
-/// `Bind` to the portal without a name.
+/// `Bind` to the portal without a name. Each value is looked at once: its format is written where room was left for it.
 #[inline]
 fn append_bind<'p>(
     out: &mut Vec<u8>,
     statement: &str,
     types: &[u32],
     results: Format,
-    params: impl ExactSizeIterator<Item = Param<'p>> + Clone,
+    params: impl ExactSizeIterator<Item = Param<'p>>,
 ) -> Result<(), WireError> {
     append_message(out, b'B', |out| {
-        append_text(out, b"", "portal's name")?;
+        out.push(0);
         append_text(out, statement.as_bytes(), "statement's name")?;
         let count = count_field(params.len())?;
-        let known = types.iter().copied().chain(std::iter::repeat(oid::UNKNOWN));
         out.extend_from_slice(&count);
-        for (param, kind) in params.clone().zip(known.clone()) {
-            out.extend_from_slice(&format_of(param, kind).code());
-        }
+        let formats = out.len();
+        out.resize(formats + FORMAT_LEN * params.len(), 0);
         out.extend_from_slice(&count);
-        for (param, kind) in params.zip(known) {
-            append_value(out, param, kind)?;
+        for (place, param) in params.enumerate() {
+            let kind = types.get(place).copied().unwrap_or(oid::UNKNOWN);
+            let [_, low] = append_value(out, param, kind)?.code();
+            out[formats + FORMAT_LEN * place + 1] = low;
         }
         match results {
             Format::Text => out.extend_from_slice(&[0, 0]),
-            Format::Binary => {
-                out.extend_from_slice(&[0, 1]);
-                out.extend_from_slice(&results.code());
-            }
+            Format::Binary => out.extend_from_slice(&[0, 1, 0, 1]),
         }
         Ok(())
     })
 }
 
-fn append_execute(out: &mut Vec<u8>, max_rows: u32) -> Result<(), WireError> {
-    append_message(out, b'E', |out| {
-        append_text(out, b"", "portal's name")?;
-        out.extend_from_slice(&max_rows.to_be_bytes());
-        Ok(())
-    })
+/// What follows a `Bind` of the portal without a name: `Describe` where that is wanted, `Execute` and `Sync`.
+#[inline]
+fn append_run(out: &mut Vec<u8>, described: bool, max_rows: u32) {
+    if described {
+        out.extend_from_slice(&[b'D', 0, 0, 0, 6, b'P', 0]);
+    }
+    let [a, b, c, d] = max_rows.to_be_bytes();
+    out.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, a, b, c, d, b'S', 0, 0, 0, 4]);
 }
 
 /// A `Describe` or a `Close`, of a statement (`S`) or a portal (`P`).
@@ -237,54 +235,55 @@ fn count_field(count: usize) -> Result<[u8; 2], WireError> {
     Ok(field.to_be_bytes())
 }
 
-/// A number goes in binary if it fits the placeholder's type; one that does not goes as text, and it is the server
-/// that refuses it.
-fn format_of(param: Param<'_>, kind: u32) -> Format {
-    let is_binary = match param {
-        Param::Null | Param::Text(_) => false,
-        Param::Bytes(_) => true,
-        Param::Int(value) => match kind {
-            oid::INT2 => i16::try_from(value).is_ok(),
-            oid::INT4 => i32::try_from(value).is_ok(),
-            oid::INT8 => true,
-            oid::OID => u32::try_from(value).is_ok(),
-            _ => false,
-        },
-    };
-    if is_binary {
-        Format::Binary
-    } else {
-        Format::Text
-    }
-}
-
-fn append_value(out: &mut Vec<u8>, param: Param<'_>, kind: u32) -> Result<(), WireError> {
-    let mut append = |bytes: &[u8]| {
-        out.extend_from_slice(&length_field(bytes.len(), "a parameter")?);
-        out.extend_from_slice(bytes);
-        Ok(())
-    };
-    match param {
+/// Appends a value behind its length; how it is encoded. A number goes in binary if it fits the placeholder's type;
+/// one that does not goes as text, and it is the server that refuses it.
+#[inline]
+fn append_value(out: &mut Vec<u8>, param: Param<'_>, kind: u32) -> Result<Format, WireError> {
+    let (bytes, format) = match param {
         Param::Null => {
             out.extend_from_slice(&(-1_i32).to_be_bytes());
-            Ok(())
+            return Ok(Format::Text);
         }
-        Param::Text(text) => append(text.as_bytes()),
-        Param::Bytes(bytes) => append(bytes),
-        Param::Int(value) if format_of(param, kind) == Format::Text => {
-            const LONGEST: usize = 20;
-            let mut text = [0; LONGEST];
-            let mut left = &mut text[..];
-            // The longest number is as long as there is room.
-            let _ = write!(left, "{value}");
-            let length = LONGEST - left.len();
-            append(&text[..length])
-        }
-        // The lower bytes of a number that fits are those of the shorter type.
-        Param::Int(value) => match (kind, value.to_be_bytes()) {
-            (oid::INT2, [.., a, b]) => append(&[a, b]),
-            (oid::INT4 | oid::OID, [.., a, b, c, d]) => append(&[a, b, c, d]),
-            (_, all) => append(&all),
-        },
+        Param::Int(value) => return Ok(append_number(out, value, kind)),
+        Param::Text(text) => (text.as_bytes(), Format::Text),
+        Param::Bytes(bytes) => (bytes, Format::Binary),
+    };
+    out.extend_from_slice(&length_field(bytes.len(), "a parameter")?);
+    out.extend_from_slice(bytes);
+    Ok(format)
+}
+
+/// The same of a number.
+#[inline]
+fn append_number(out: &mut Vec<u8>, value: i64, kind: u32) -> Format {
+    let fits = match kind {
+        oid::INT2 => i16::try_from(value).is_ok(),
+        oid::INT4 => i32::try_from(value).is_ok(),
+        oid::OID => u32::try_from(value).is_ok(),
+        _ => kind == oid::INT8,
+    };
+    if !fits {
+        append_digits(out, value);
+        return Format::Text;
     }
+    // The lower bytes of a number that fits are those of the shorter type.
+    match (kind, value.to_be_bytes()) {
+        (oid::INT2, [.., a, b]) => out.extend_from_slice(&[0, 0, 0, 2, a, b]),
+        (oid::INT8, all) => {
+            out.extend_from_slice(&[0, 0, 0, 8]);
+            out.extend_from_slice(&all);
+        }
+        (_, [.., a, b, c, d]) => out.extend_from_slice(&[0, 0, 0, 4, a, b, c, d]),
+    }
+    Format::Binary
+}
+
+/// A number's digits behind their length.
+fn append_digits(out: &mut Vec<u8>, value: i64) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{value}");
+    // The longest number has twenty characters.
+    out[start + 3] = u8::try_from(out.len() - start - 4).unwrap_or_default();
 }

@@ -552,11 +552,12 @@ impl Machine {
         let mut reader = Reader::new(body, "a CommandComplete");
         let tag = reader.text()?;
         reader.finish()?;
-        if CHANGES.iter().any(|verb| tag.starts_with(verb)) {
+        let can_have_rows = tag.starts_with(b"SELECT ");
+        if !can_have_rows && CHANGES.iter().any(|verb| tag.starts_with(verb)) {
             let affected = &mut self.response.affected_rows;
             *affected = affected.saturating_add(last_number(tag));
         }
-        self.count_undescribed(tag.starts_with(b"SELECT "));
+        self.count_undescribed(can_have_rows);
         self.due = self.after_result();
         Ok(())
     }

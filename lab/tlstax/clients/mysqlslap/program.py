@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
-from tlstax.specimens.server_build import ServerBuild
 from tlstax.study.client_kinds import MYSQLSLAP_PREFIX
 from tlstax.support.checksums import sha256_of
 from tlstax.support.errors import MachineFault
@@ -25,7 +23,7 @@ def obtain(name: str, progress: Progress) -> tuple[Specimen, list[str]]:
     build = named_server(
         f"mysql-{name.removeprefix(MYSQLSLAP_PREFIX)}", progress, why=f"{name} comes with it"
     )
-    executable, command = borrowed(build, "mysqlslap")
+    executable, command = build.companion("mysqlslap")
     specimen = Specimen(
         name=name,
         kind="client",
@@ -61,21 +59,3 @@ def _version(name: str, command: list[str]) -> str:
         last = "".join(done.stderr.strip().splitlines()[-1:]) or "no message"
         raise MachineFault(f"{name} does not run ({last})")
     return found[1]
-
-
-_PLACES = ("bin", "usr/bin")
-
-
-def borrowed(build: ServerBuild, program: str) -> tuple[Path, list[str]]:
-    """The program's file, and the command words that start it. MachineFault when the server came without."""
-    tree = build.root or build.basedir or build.executable.parent.parent
-    for path in (build.executable.with_name(program), *(tree / place / program for place in _PLACES)):
-        if path.is_file():
-            return path, [*_environment(build), *build.command(program=path)]
-    raise MachineFault(f"{build.specimen.name} came without its {program}")
-
-
-def _environment(build: ServerBuild) -> list[str]:
-    """The words that set what the program needs of the environment; env(1) replaces itself by it."""
-    variables = [f"{name}={value}" for name, value in build.environment().items()]
-    return ["/usr/bin/env", *variables] if variables else []

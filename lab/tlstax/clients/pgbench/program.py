@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 
-from tlstax.clients.mysqlslap.program import borrowed
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
@@ -25,7 +24,7 @@ def obtain(progress: Progress) -> tuple[Specimen, list[str]]:
     Its server is fetched if it is not there. MachineFault when it cannot be had or does not run.
     """
     build = named_server(COMES_WITH, progress, why=f"{PGBENCH} comes with it")
-    executable, command = borrowed(build, PGBENCH)
+    executable, command = build.companion(PGBENCH)
     specimen = Specimen(
         name=PGBENCH,
         kind="client",
