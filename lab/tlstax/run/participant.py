@@ -25,6 +25,7 @@ from tlstax.run.server_pages import Burning, LockCounting
 from tlstax.run.trial_evidence import (
     GRACE_S,
     Gathered,
+    LoggedLogins,
     Passed,
     counters_of,
     made_ready,
@@ -164,6 +165,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
+        self._logins = LoggedLogins(bench, job)
 
     @property
     def is_out(self) -> bool:
@@ -246,7 +248,8 @@ class Participant:
         with gathered.failures():
             cpu = self._whole_cpu()
             levels = self.trial.case.levels
-            gathered.server = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            observed = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            gathered.server = self._logins.beside(observed)
             if not writes(self._job.workload):
                 before = sets_values(levels, self._job.workload)
                 gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
@@ -267,8 +270,10 @@ class Participant:
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
         client, stays = self._seated(), self._others()
         try:
-            client.give_job()
-            gathered.wait_ready(client)
+            with self._logins:
+                client.give_job()
+                gathered.wait_ready(client)
+                self._logins.client_is_ready()
             self._wait_until_gone(stays)
             side = Side(client.watched_pid, self._counters)
             sides = watched(levels, job, bench, side, status.connected(status_before))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
 
 from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
@@ -20,6 +22,7 @@ from tlstax.observers.sides import Side
 from tlstax.observers.window import Watched
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.trial import (
+    ConnectionsSeen,
     Evidence,
     LibraryClaim,
     MappedLibrary,
@@ -34,6 +37,7 @@ from tlstax.records.way import DistanceObservation, PathObservation
 from tlstax.records.window import Burned, Load, LockCounts, PortUse, Slices, Together, Window
 from tlstax.run import server_variables
 from tlstax.run.bench import Bench
+from tlstax.specimens.server import Logins
 from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
 from tlstax.study.factors import CaseLevels
@@ -236,6 +240,49 @@ def why_it_broke_off(failure: Exception) -> str:
     if isinstance(failure, MachineFault):
         return failure.message
     return str(failure) if isinstance(failure, ClientFailure) else f"the trial broke off ({failure})"
+
+
+class LoggedLogins:
+    """What the server's log names of a client's logins: those before its window, or `whole` all of its life.
+
+    A log of each login costs the server time (docs/postgresql.md); so it is written while nothing is
+    measured, unless nothing else proves the client's connections, or nothing is compared with the trial.
+    """
+
+    def __init__(self, bench: Bench, job: Job, *, whole: bool = False) -> None:
+        self._bench, self._job, self._whole = bench, job, whole
+        self._stack = ExitStack()
+        self._read: Logins | None = None
+        self._seen: tuple[ConnectionsSeen, ...] | None = None
+
+    def client_is_ready(self) -> None:
+        """Its window is about to begin: nothing more is logged, unless it is all to be."""
+        if not self._whole:
+            self._end()
+
+    def client_has_gone(self) -> None:
+        """It logs in no more."""
+        if self._whole:
+            self._end()
+
+    def beside(self, observed: ServerObservation) -> ServerObservation:
+        """What was observed, with the logins that the log named."""
+        until_ready = self._seen is not None and not self._whole
+        return observed.model_copy(update={"logged": self._seen, "logged_until_ready": until_ready})
+
+    def __enter__(self) -> Self:
+        """From here on the server logs them."""
+        self._read = self._stack.enter_context(self._bench.server.logins(self._bench.admin, self._job))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _end(self) -> None:
+        self._seen = self._read() if self._read is not None else None
+        self._stack.close()
 
 
 def observed_of_server(
