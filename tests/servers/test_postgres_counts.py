@@ -23,7 +23,7 @@ from tlstax.run.preparing import Request
 from tlstax.run.progress import Step
 from tlstax.run.trial import run_trial
 from tlstax.specimens.private_server import PrivateServer
-from tlstax.specimens.processes import log_lines
+from tlstax.specimens.processes import log_bytes, log_lines
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.sessions import Session
 from tlstax.store import Store
@@ -47,6 +47,17 @@ def measured(bench: Bench, **levels: Any) -> TrialRecord:
     own = {**LEVELS, **levels}
     todo = Trial(block=0, position=0, case=Case(levels=own, role="treatment"))
     return run_trial(todo, job_for(CaseLevels.of(own), bench.terms, sequence=7), bench)
+
+
+def test_while_it_is_measured_no_login_is_logged(bench: Bench) -> None:
+    """The lines would be part of what a connection costs."""
+    assert isinstance(bench.server, PrivateServer)
+    offset = log_bytes(bench.server._process.log_file)
+    done = measured(bench, workload="reconnect").done
+    assert done is not None
+    before = done.lifetime.connections - done.window.connections
+    logged = list(login_log.connections(log_lines(bench.server._process.log_file, offset)))
+    assert 0 < before == len(logged) < done.lifetime.connections
 
 
 class Quiet:

@@ -17,13 +17,21 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from tlstax.postgres import settings
+from tlstax.postgres.database import apart
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql import answers
 from tlstax.sql.database import Database
 
 SETTINGS: Final = {"log_connections": "on"}
-"""What a server needs to write these lines, and what can be changed while it runs.
+"""What a server needs to write these lines.
 
 In front of each is `log_line_prefix`, by default "%m [%p] ": the process in brackets joins a login's lines.
+"""
+
+INCLUDED: Final = "logins.conf"
+"""The file in the data's directory in which a private server is told so, if its configuration includes it.
+
+ALTER SYSTEM would wait for the disk, and this is said twice for each client that is measured.
 """
 
 _LINE = re.compile(
@@ -84,12 +92,12 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
 
 def begin(admin: Database) -> None:
     """Have the server write a line for each login from now on. Raises MachineFault."""
-    settings.change(admin, SETTINGS)
+    _log_connections(admin, "on")
 
 
 def end(admin: Database) -> None:
     """Have it write no more of them. Raises MachineFault."""
-    settings.change(admin, {"log_connections": "off"})
+    _log_connections(admin, "off")
 
 
 def seen(
@@ -108,3 +116,11 @@ def seen(
         ConnectionsSeen(connections=count, version=version, cipher=cipher)
         for (version, cipher), count in counts.most_common()
     )
+
+
+def _log_connections(admin: Database, whether: str) -> None:
+    server = apart(admin)
+    ((directory,),) = answers.demand(server, "SHOW data_directory")
+    line = f"log_connections = {whether}"
+    answers.demand(server, "COPY (SELECT %s) TO %s", line, f"{directory}/{INCLUDED}")
+    settings.read_again(server)
