@@ -1,4 +1,4 @@
-"""The CPU time of PostgreSQL's processes, which end with their connections, beside what was burned in them."""
+"""The CPU time of PostgreSQL's processes, which end with their connections, and what was burned in them."""
 
 from __future__ import annotations
 
