@@ -150,17 +150,18 @@ def _undisturbed(way: Way, external: External) -> Tally:
 
 def _kill(way: Way, moment_s: float, external: External, tally: Tally) -> list[str]:
     """Kill one at this moment; what was left or lost."""
-    home, namespaces, kept = Home(), _network_namespaces(), _kept_by_the_kernel()
+    home, namespaces, groups = Home(), _network_namespaces(), _groups_of_the_dead()
     laboratory = _begin(way, home, external)
     laboratory.watch(moment_s)
     laboratory.kill()
-    wrong = _left_running(home, namespaces)
+    wrong, own = _left_running(home, namespaces), _memory_of(home)
     measured, stored = over(laboratory.shown(), in_turns=tally.in_turns), home.stored_trials()
     if stored < measured:
         wrong.append(f"{measured} trials were over, {stored} are in the store")
     wrong += _left_after_the_next_start(way, home, external)
-    if not _becomes_true(lambda: _kept_by_the_kernel() <= kept):
-        wrong.append(f"left in the kernel: {', '.join(sorted(_kept_by_the_kernel() - kept))}")
+    if not _becomes_true(lambda: not own & _memory() and _groups_of_the_dead() <= groups):
+        left = [f"memory {number}" for number in own & _memory()]
+        wrong.append(f"left in the kernel: {', '.join([*left, *(_groups_of_the_dead() - groups)])}")
     tally.kills += 1
     tally.with_trials += measured > 0
     if wrong:
@@ -205,22 +206,23 @@ def _network_namespaces() -> set[int]:
     return found
 
 
-def _kept_by_the_kernel() -> set[str]:
-    """Shared memory and semaphores that nobody uses, PostgreSQL's in /dev/shm, control groups of the dead."""
-    memory = [line.split() for line in Path("/proc/sysvipc/shm").read_text("ascii").splitlines()[1:]]
-    semaphores = [line.split() for line in Path("/proc/sysvipc/sem").read_text("ascii").splitlines()[1:]]
-    return {
-        *(f"memory {fields[1]}" for fields in memory if fields[6] == "0"),
-        *(f"semaphores {fields[1]}" for fields in semaphores),
-        *(str(path) for path in Path("/dev/shm").glob("PostgreSQL.*")),  # noqa: S108 (to be looked at)
-        *(str(path) for path in _groups_of_the_dead()),
-    }
+def _memory_of(home: Home) -> set[str]:
+    """The segments of shared memory that PostgreSQL servers at home here have made, by their own files."""
+    files = (home.cache / "sessions").rglob("postmaster.pid")
+    texts = [file.read_text("utf-8").splitlines() for file in files]
+    return {lines[6].split()[1] for lines in texts if len(lines) > 6}
 
 
-def _groups_of_the_dead() -> list[Path]:
+def _memory() -> set[str]:
+    """The segments of shared memory that there are (proc(5), sysvipc)."""
+    return {line.split()[1] for line in Path("/proc/sysvipc/shm").read_text("ascii").splitlines()[1:]}
+
+
+def _groups_of_the_dead() -> set[str]:
+    """Control groups of laboratories that are gone."""
     groups = [Path(at) / name for at, names, _ in os.walk("/sys/fs/cgroup") for name in names]
     ours = [path for path in groups if path.name.startswith(control_group.PREFIX)]
-    return [path for path in ours if not psutil.pid_exists(int(path.name.split("-")[1]))]
+    return {str(path) for path in ours if not psutil.pid_exists(int(path.name.split("-")[1]))}
 
 
 def _becomes_true(holds: Callable[[], bool]) -> bool:
