@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.clients.choice import ClientProgram, obtain_client, put_over
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
@@ -205,11 +205,13 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
         except TlstaxError as error:
             raise left_out(error, study, {_library_factor(study, name): name}) from error
     planted = {name: _planted(study, name, say) for name in faults(study)}
+    named = study.levels_of().get(CLIENT_LIBRARY, ())
+    for_clients = {name: library for name, library in libraries.items() if name in named}
     return Specimens(
         servers,
         libraries,
         planted,
-        {name: client_program(study, name, say) for name in clients(study)},
+        {name: put_over(client_program(study, name, say), for_clients, say) for name in clients(study)},
         {name: _path(study, name, say) for name in paths(study)},
     )
 

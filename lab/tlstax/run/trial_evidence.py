@@ -40,6 +40,7 @@ from tlstax.run.bench import Bench
 from tlstax.specimens.server import Logins
 from tlstax.sql.database import SqlError
 from tlstax.study import configuration, cpu_features
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.factors import CaseLevels
 from tlstax.support.errors import MachineFault
 
@@ -365,8 +366,8 @@ def made_ready(gathered: Gathered, bench: Bench, passed: Passed) -> None:
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
-    """Which TLS library the client was to load; none is loaded for plaintext."""
-    if isinstance(job.tls, TlsOff):
+    """Which TLS library the client was to load; one that loads it itself loads none for plaintext."""
+    if isinstance(job.tls, TlsOff) and kind_of(trial.case.levels.client).asks:
         return None
     library = bench.equipment.libraries.get(trial.case.levels.client_tls_library)
     return library.claim() if library is not None else None

@@ -74,6 +74,7 @@ class ClientKind:
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
     The connections of one that `is_logged` are proved by the server's log, which names each as it is let in.
+    One that `is_put_over_libraries` is started over another TLS library; others load it as the job says.
     It `speaks` to these products.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
     `verifies` says of one that reports this version of itself whether it can be relied on to verify the
@@ -92,6 +93,7 @@ class ClientKind:
     takes_turns: bool = False
     tells_full_load: bool = False
     is_logged: bool = False
+    is_put_over_libraries: bool = False
     speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
     verifies: Callable[[str], bool | None] = _not_known
 
@@ -109,13 +111,18 @@ class ClientKind:
 
 
 def _of_other_makers(wanted: Wanted) -> Iterable[Limit]:
+    """What no client but the engine has an option for, and that it keeps its TLS library."""
+    yield from _of_options(wanted)
+    yield wanted.case.client_tls_library != OWN, "keeps the TLS library that it comes with"
+
+
+def _of_options(wanted: Wanted) -> Iterable[Limit]:
     """What no client but the engine has an option for."""
     case = wanted.case
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.resumes, "resumes no session"
     yield case.group != "default", "takes no key exchange group"
     yield case.is_compressed, "is not told by tlstax to compress, nor asked whether it does"
-    yield case.client_tls_library != OWN, "keeps the TLS library that it comes with"
 
 
 _ENGINE: ClientKind = ClientKind(
@@ -285,7 +292,7 @@ _OF_PGBENCH = frozenset(
 
 
 def _of_pgbench(wanted: Wanted) -> Iterable[Limit]:
-    yield from _of_other_makers(wanted)
+    yield from _of_options(wanted)
     yield wanted.case.cipher != "default", "takes no cipher suite: libpq has no option for it"
     yield (
         wanted.workload.own is not None or wanted.case.workload not in _OF_PGBENCH,
@@ -299,6 +306,7 @@ _PGBENCH: ClientKind = ClientKind(
     _of_pgbench,
     asks=False,
     is_logged=True,
+    is_put_over_libraries=True,
     speaks=frozenset({"postgresql"}),
     verifies=lambda _: True,
 )
