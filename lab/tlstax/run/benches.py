@@ -62,9 +62,6 @@ from tlstax.support.text import as_ranges, counted, enumerated
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""
 
-MOST_STATEMENTS = 1 << 20
-"""Prepared statements that a server keeps at once, where it has many connections: each has its own."""
-
 Say = Callable[[str], None]
 
 
@@ -375,10 +372,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
-        options=(
-            *((f"--tls-version=TLSv{version}",) if version else ()),
-            *((f"--max-prepared-stmt-count={MOST_STATEMENTS}",) if many > usual else ()),
-        ),
+        options=(f"--tls-version=TLSv{version}",) if version else (),
         max_connections=max(many, usual),
         observed=choice.observed,
     )
