@@ -76,9 +76,10 @@ def test_the_servers_log_names_every_connection_and_how_it_is_encrypted(
     filled: PrivateServer, admin: Database, program: ClientProgram, workload: Workload, version: str | None
 ) -> None:
     wanted = tls(filled, min_version=version, max_version=version) if version else TlsOff()
-    with filled.logins(admin, {filled.load_account.user}) as logged:
+    asked = job(filled, workload, wanted, attributes={"application_name": "tlstax trial 7"})
+    with filled.logins(admin, asked) as logged:
         assert logged is not None
-        done = served(program, job(filled, workload, wanted))
+        done = served(program, asked)
         filled.settled_status(admin, 0)
         (seen,) = logged()
     assert (seen.connections, seen.version) == (
@@ -112,9 +113,11 @@ def test_tls_begins_directly_where_the_job_says_so(
     filled: PrivateServer, admin: Database, program: ClientProgram
 ) -> None:
     direct = PostgreSqlServer(ssl_negotiation="direct", require_auth=("scram-sha-256",))
-    with filled.logins(admin, {filled.load_account.user}) as logged:
+    own = {"application_name": "tlstax trial 7"}
+    asked = job(filled, POINT_SELECT, tls(filled), server=direct, attributes=own)
+    with filled.logins(admin, asked) as logged:
         assert logged is not None
-        done = served(program, job(filled, POINT_SELECT, tls(filled), server=direct))
+        done = served(program, asked)
         filled.settled_status(admin, 0)
         assert logged() == (
             ConnectionsSeen(

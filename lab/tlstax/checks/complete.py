@@ -25,6 +25,13 @@ class Complete(NamedTuple):
         lifetime, together = self.done.lifetime, self.evidence.together
         return lifetime if together is None else less(lifetime, together.own)
 
+    @property
+    def is_logged(self) -> bool:
+        """Whether the server's log names every connection of the client, none being made after it."""
+        if self.server.logged is None:
+            return False
+        return not self.server.logged_until_ready or not self.done.window.connections
+
 
 class Doubt(NamedTuple):
     """Something found: `reason` makes the trial `weight` (a note leaves it valid)."""

@@ -47,7 +47,10 @@ def seen_at_server(trial: Complete) -> Iterator[Doubt]:
 
 
 def logged(trial: Complete) -> Iterator[Doubt]:
-    """The server's log names as many connections as the client opened, each encrypted as the case has it."""
+    """The server's log names as many connections as the client opened, each encrypted as the case has it.
+
+    It was written over the client's whole lifetime, or until its window began.
+    """
     seen, behind = trial.server.logged, trial.case.address != DIRECT
     if seen is None or behind:
         return
@@ -56,9 +59,13 @@ def logged(trial: Complete) -> Iterator[Doubt]:
         if wanted not in {UNSET, tls_levels.OWN_TLS} and _disagrees(group, wanted):
             were = f"encrypted ({group.version}, {group.cipher})" if group.version else "not encrypted"
             yield Doubt("invalid", f"by the server's log {group.connections} connections were {were}")
-    total, claimed = sum(group.connections for group in seen), trial.alone.connections
-    if total < claimed or (total > claimed and not trial.evidence.guest):
-        yield Doubt("invalid", f"the server's log names {total} connections, the client {claimed}")
+    total, until_ready = sum(group.connections for group in seen), trial.server.logged_until_ready
+    claimed = trial.done.lifetime.connections
+    if until_ready:
+        claimed -= trial.done.window.connections
+    if total != claimed:
+        when = " before its window" if until_ready else ""
+        yield Doubt("invalid", f"the server's log names {total} connections{when}, the client {claimed}")
 
 
 def _disagrees(group: ConnectionsSeen, wanted: str) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tlstax.checks.complete import Complete, Doubt
 from tlstax.contract import TcpEndpoint
 from tlstax.records.trial import LibraryClaim, MappedLibrary
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import BURN, COUNT_LOCKS, NO_FAULT
 
 _NUMBERS = re.compile(r"(?:[A-Za-z]+ )?(\d+(?:\.\d+)*)")
@@ -101,7 +102,9 @@ def client_library(trial: Complete) -> Iterator[Doubt]:
     library, mapped = trial.ready.tls_library, trial.evidence.client_mapped_tls_libraries
     claim = trial.evidence.client_claim
     if library is None:
-        if claim is not None:
+        if claim is not None and not kind_of(trial.case.client).asks:
+            yield from _put_under(trial.ready.client, claim, mapped)
+        elif claim is not None:
             yield Doubt("invalid", f"the client loaded no TLS library, where it is meant to be {claim.name}")
         return
     paths = {seen.path for seen in mapped}
@@ -116,6 +119,24 @@ def client_library(trial: Complete) -> Iterator[Doubt]:
     if claim is not None:
         yield from _other_files("the client", claim, mapped)
         yield from _other_word("the client", claim, library.version)
+
+
+def _put_under(client: str, claim: LibraryClaim, mapped: tuple[MappedLibrary, ...]) -> Iterator[Doubt]:
+    """The library that a client was started over is mapped into it, and no other libssl.
+
+    A program may be linked with a libcrypto itself, which its libssl does not ask.
+    """
+    if not mapped:
+        yield Doubt("unknown", "the client's memory map could not be read")
+        return
+    meant = f"where it is meant to be {claim.name}'s"
+    for name, sha256 in (("libssl", claim.libssl_sha256), ("libcrypto", claim.libcrypto_sha256)):
+        files = [seen for seen in mapped if _is_called(seen, name)]
+        others = [seen.path for seen in files if seen.sha256 != sha256]
+        if len(others) == len(files):
+            yield Doubt("invalid", f"no such {name} is loaded into {client}, {meant}")
+        elif others and name == "libssl":
+            yield Doubt("invalid", f"{', '.join(others)} is loaded into {client}, {meant}")
 
 
 def planted(trial: Complete) -> Iterator[Doubt]:

@@ -182,12 +182,12 @@ def server_counts(trial: Complete) -> Iterator[Doubt]:
         yield Doubt("note", _behind(trial))
         return
     made, counting = trial.alone, trial.server.counting
-    if trial.server.logged is None and "connections" not in counting.counters:
+    if not trial.is_logged and "connections" not in counting.counters:
         yield Doubt(
             "note", f"{counting.silent} does not count connections: the client's word alone shows how many"
         )
     claims: dict[Count, int] = {"connections": made.connections}
-    if trial.server.logged is None:
+    if not trial.is_logged:
         yield from _claimed_of_tls(trial, claims)
     for count, claimed in claims.items():
         yield from _counted_otherwise(trial, count, claimed)

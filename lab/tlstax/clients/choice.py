@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tlstax.clients import engine, sysbench
 from tlstax.clients.mysqlslap import program as mysqlslap
@@ -13,7 +13,8 @@ from tlstax.specimens import shelf
 from tlstax.specimens.catalogue import RECIPES
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server, specimen_of
-from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, PGBENCH, SYSBENCH
+from tlstax.specimens.server_build import TlsLibrary
+from tlstax.study.client_kinds import FLOOR, MYSQLSLAPS, PGBENCH, SYSBENCH, kind_of
 from tlstax.study.driver_catalogue import DRIVERS, FOLDER_VARIABLE
 from tlstax.study.level_names import ENGINE
 from tlstax.support.errors import UserMistake
@@ -67,12 +68,26 @@ PROGRAMS: Mapping[str, Obtain] = {
 
 @dataclass(frozen=True)
 class ClientProgram:
-    """A load client that can be started."""
+    """A load client that can be started; `over` has its command over a TLS library in place of its own.
+
+    A client that loads a library by its path, as the job says, has none of these.
+    """
 
     specimen: Specimen
     command: Sequence[str]
+    over: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def obtain_client(name: str, progress: Progress) -> ClientProgram:
     """The client of that name, fetched or built if it is not there; MachineFault when it is not available."""
     return ClientProgram(*PROGRAMS.get(name, obtain_driver)(name, progress))
+
+
+def put_over(
+    program: ClientProgram, libraries: Mapping[str, TlsLibrary], progress: Progress
+) -> ClientProgram:
+    """The client, to be started over each of these libraries as well, where it does not load them itself."""
+    if not kind_of(program.specimen.name).is_put_over_libraries:
+        return program
+    over = {name: pgbench.over(program.command, library, progress) for name, library in libraries.items()}
+    return replace(program, over=over)

@@ -10,13 +10,13 @@ when the connection that holds it ends. On the other nodes of a cluster the reco
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeGuard
 
-from tlstax.contract import Account, Endpoint
+from tlstax.contract import Account, Endpoint, Job
 from tlstax.external import conditions, ownership, workload_guard
 from tlstax.external import connection as external_connection
 from tlstax.external import failures as external_failures
@@ -349,7 +349,7 @@ class ExternalServer:
     def logins(
         self,
         database: Database,  # noqa: ARG002 (its log is not the laboratory's)
-        users: Collection[str],  # noqa: ARG002
+        job: Job,  # noqa: ARG002
     ) -> AbstractContextManager[None]:
         """None: its log is not the laboratory's to read."""
         return nullcontext()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -53,15 +53,6 @@ STEADY_WITHIN_S = 10.0
 CAPTURED_OPERATIONS = 50
 """Operations of a captured trial: enough to tell what each sends from what only the first does."""
 
-_OF_MYSQL = {"program_name": "tlstax", "_client_version": __version__}
-_ATTRIBUTES: Mapping[ProductName, dict[str, str]] = {
-    "mysql": _OF_MYSQL,
-    "mariadb": _OF_MYSQL,
-    "postgresql": {"application_name": f"tlstax {__version__}"},
-}
-"""What clients say of themselves: connection attributes at MySQL, settings at PostgreSQL, which refuses names
-that it does not know."""
-
 LONGEST_COUNTED_S = 600.0
 """The longest that a trial with a number of operations may last."""
 
@@ -110,10 +101,21 @@ def job_for(case: CaseLevels, terms: JobTerms, *, sequence: int) -> Job:
         timeout_s=max(terms.timeout_s, connecting_s * case.connections),
         source_addresses=terms.source_addresses,
         seed=terms.seed + sequence,
-        attributes=_ATTRIBUTES[terms.product],
+        attributes=_attributes(terms.product, sequence),
         driver=_driver(case, uses_up=bool(operations) and draws_once(workload)),
         lingering=(lingering(case.connections) if workload.reconnect else 0) if counts else None,
     )
+
+
+def _attributes(product: ProductName, sequence: int) -> dict[str, str]:
+    """What clients say of themselves: connection attributes at MySQL, settings at PostgreSQL.
+
+    PostgreSQL refuses settings that it does not know. By the name that it has, its log tells trials apart;
+    names of one length, since what a connection sends is measured.
+    """
+    if product == "postgresql":
+        return {"application_name": f"tlstax {__version__} trial {sequence:06d}"}
+    return {"program_name": "tlstax", "_client_version": __version__}
 
 
 def longest_warmup_s(job: Job) -> float:

@@ -1,10 +1,12 @@
 """What PostgreSQL's log says of each connection: whom it let in, by which method, over which TLS.
 
 The server counts no handshakes. With `log_connections` it writes a line for each login instead: its own word
-for every connection. Lines come whole, each once, from whoever reads the log on from where they were.
+for every connection, with the name by which the client calls itself. Lines come whole, each once, from
+whoever reads the log on from where they were.
 
 Source: PostgreSQL 10 to 18, `PerformAuthentication` and `set_authn_id`; documentation, "Error Reporting and
-Logging". The method is logged from 14 on; the compression of TLS was until 13, where it is off.
+Logging". The method is logged from 14 on, the client's name from 11 on; the compression of TLS was until
+13, where it is off.
 """
 
 from __future__ import annotations
@@ -15,14 +17,22 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from tlstax.postgres import settings
+from tlstax.postgres.database import apart
 from tlstax.records.trial import ConnectionsSeen
+from tlstax.sql import answers
 from tlstax.sql.database import Database
 
-LINE_PREFIX: Final = "%m [%p] "
-"""`log_line_prefix`, of which the process in brackets is needed here: it joins a login's lines."""
+SETTINGS: Final = {"log_connections": "on"}
+"""What a server needs to write these lines.
 
-SETTINGS: Final = {"log_connections": "on", "log_line_prefix": LINE_PREFIX}
-"""What a server needs to write these lines; both can be changed while it runs."""
+In front of each is `log_line_prefix`, by default "%m [%p] ": the process in brackets joins a login's lines.
+"""
+
+INCLUDED: Final = "logins.conf"
+"""The file in the data's directory in which a private server is told so, if its configuration includes it.
+
+ALTER SYSTEM would wait for the disk, and this is said twice for each client that is measured.
+"""
 
 _LINE = re.compile(
     r"\[(?P<process>[0-9]+)\] LOG:  connection (?P<what>authenticated|authorized): (?P<rest>.*)"
@@ -32,12 +42,13 @@ _TLS = re.compile(
     r"(?P<who>.*) SSL enabled \(protocol=(?P<version>[^ ,]+), cipher=(?P<cipher>[^ ,)]+)"
     r"(?:, bits=(?P<bits>[0-9]+))?(?:, compression=[^ ,)]+)?\)"
 )
-_WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application_name=.*)?")
+_WHO = re.compile(r"user=(?P<user>.*?) database=(?P<database>.*?)(?: application_name=(?P<application>.*))?")
 
 
 class LoggedConnection(NamedTuple):
     """A login as the log has it: `method` is pg_hba.conf's, None before 14.
 
+    `application` is what the client calls itself, None where it does not or the server is older than 11.
     `version`, `cipher` and `bits` are those of TLS, None in the clear; 10 does not say the last.
     """
 
@@ -47,6 +58,7 @@ class LoggedConnection(NamedTuple):
     version: str | None = None
     cipher: str | None = None
     bits: int | None = None
+    application: str | None = None
 
 
 def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
@@ -69,7 +81,9 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
         who = _WHO.fullmatch(tls["who"] if tls else found["rest"])
         if who is None:
             continue
-        login = LoggedConnection(who["user"], who["database"], methods.pop(process, None))
+        login = LoggedConnection(
+            who["user"], who["database"], methods.pop(process, None), application=who["application"]
+        )
         if tls is not None:
             bits = int(tls["bits"]) if tls["bits"] else None
             login = login._replace(version=tls["version"], cipher=tls["cipher"], bits=bits)
@@ -78,18 +92,35 @@ def connections(lines: Iterable[str]) -> Iterator[LoggedConnection]:
 
 def begin(admin: Database) -> None:
     """Have the server write a line for each login from now on. Raises MachineFault."""
-    settings.change(admin, SETTINGS)
+    _log_connections(admin, "on")
 
 
 def end(admin: Database) -> None:
     """Have it write no more of them. Raises MachineFault."""
-    settings.change(admin, {"log_connections": "off"})
+    _log_connections(admin, "off")
 
 
-def seen(lines: Iterable[str], users: Collection[str]) -> tuple[ConnectionsSeen, ...]:
-    """The logins of these users, counted by version and cipher suite, the most frequent first."""
-    counts = Counter((login.version, login.cipher) for login in connections(lines) if login.user in users)
+def seen(
+    lines: Iterable[str], users: Collection[str], application: str | None
+) -> tuple[ConnectionsSeen, ...]:
+    """The logins of these users, counted by version and cipher suite, the most frequent first.
+
+    Those under another name than `application` are others'; those without a name are not told apart.
+    """
+    counts = Counter(
+        (login.version, login.cipher)
+        for login in connections(lines)
+        if login.user in users and login.application in {None, application}
+    )
     return tuple(
         ConnectionsSeen(connections=count, version=version, cipher=cipher)
         for (version, cipher), count in counts.most_common()
     )
+
+
+def _log_connections(admin: Database, whether: str) -> None:
+    server = apart(admin)
+    ((directory,),) = answers.demand(server, "SHOW data_directory")
+    line = f"log_connections = {whether}"
+    answers.demand(server, "COPY (SELECT %s) TO %s", line, f"{directory}/{INCLUDED}")
+    settings.read_again(server)

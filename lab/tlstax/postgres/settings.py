@@ -27,20 +27,15 @@ def read(database: Database, names: Sequence[str]) -> dict[str, str]:
 def change(admin: Database, wanted: Mapping[str, str]) -> None:
     """Have these settings in force for whoever connects from now on. Raises MachineFault.
 
-    Once a session that is there has read them again, the postmaster has done so before: it tells the others
-    when it has, and starts no session meanwhile (`process_pm_reload_request`). A setting that a session takes
-    at its beginning alone, such as `log_connections`, does not change in it.
+    Sessions that are there take them, too: those of their beginning alone cannot be changed so.
     """
     server = apart(admin)
-    loaded = answers.demand(server, "SELECT pg_conf_load_time()")
     for name, value in wanted.items():
         answers.demand(server, f"ALTER SYSTEM SET {name} = %s", value)
-    answers.demand(server, "SELECT pg_reload_conf()")
+    read_again(admin)
     deadline = time.monotonic() + _IN_FORCE_S
-    while (other := _other(server, wanted)) or answers.demand(server, "SELECT pg_conf_load_time()") == loaded:
+    while other := _other(server, wanted):
         if time.monotonic() > deadline:
-            if not other:
-                raise MachineFault("the server does not read its settings again")
             name, now = other
             raise MachineFault(
                 f"the server keeps {name} at {now!r}, where {wanted[name]!r} was asked for",
@@ -49,24 +44,29 @@ def change(admin: Database, wanted: Mapping[str, str]) -> None:
         time.sleep(_LOOK_AGAIN_S)
 
 
+def read_again(admin: Database) -> None:
+    """Have the server read its files of settings, and wait until it has. Raises MachineFault.
+
+    Once a session that is there has read them again, the postmaster has done so before: it tells the others
+    when it has, and starts no session meanwhile (`process_pm_reload_request`).
+    """
+    server = apart(admin)
+    loaded = answers.demand(server, "SELECT pg_conf_load_time()")
+    answers.demand(server, "SELECT pg_reload_conf()")
+    deadline = time.monotonic() + _IN_FORCE_S
+    while answers.demand(server, "SELECT pg_conf_load_time()") == loaded:
+        if time.monotonic() > deadline:
+            raise MachineFault("the server does not read its settings again")
+        time.sleep(_LOOK_AGAIN_S)
+
+
 def _other(server: Database, wanted: Mapping[str, str]) -> tuple[str, str | None] | None:
     """The first setting that this session has otherwise, and how; None where there is none."""
-    names = ", ".join(["%s"] * len(wanted))
-    asked = f"SELECT name, setting, context FROM pg_settings WHERE name IN ({names})"  # noqa: S608 (places)
     try:
-        rows = answers.rows(server, asked, *wanted, columns=3)
+        now = read(server, tuple(wanted))
     except SqlError as error:
         raise MachineFault(f"the server does not say what is set ({answers.message_of(error)})") from error
-    now = {str(name): str(value) for name, value, context in rows if not str(context).endswith("backend")}
-    taken_later = {str(name) for name, _, context in rows if str(context).endswith("backend")}
-    return next(
-        (
-            (one, now.get(one))
-            for one, value in wanted.items()
-            if one not in taken_later and now.get(one) != value
-        ),
-        None,
-    )
+    return next(((one, now.get(one)) for one, value in wanted.items() if now.get(one) != value), None)
 
 
 def version_number(database: Database) -> int:

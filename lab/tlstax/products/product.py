@@ -263,8 +263,10 @@ class LoginLog(Protocol):
         """Have it write no more of them."""
         ...
 
-    def seen(self, lines: Iterable[str], users: Collection[str]) -> tuple[ConnectionsSeen, ...]:
-        """The logins of these users, counted by their encryption."""
+    def seen(
+        self, lines: Iterable[str], users: Collection[str], application: str | None
+    ) -> tuple[ConnectionsSeen, ...]:
+        """The logins of these users by clients of this name, counted by their encryption."""
         ...
 
 

@@ -139,8 +139,8 @@ class ServerObservation(Frozen):
     the process's variable OPENSSL_ia32cap, empty where it has none, `allowed_cpus` how many processors it
     may use. `demands_certificate` is whether it lets the load account in only with a client certificate,
     None where a study leaves that alone. `variables` are the server's own of the options that were asked for.
-    `logged` are the connections that its log names as let in, over the client's whole lifetime, None where it
-    writes down none.
+    `logged` are the connections that its log names as let in, None where it writes down none: over the
+    client's whole lifetime, or, where they are `logged_until_ready`, those that it made before its window.
     """
 
     version: str
@@ -157,6 +157,7 @@ class ServerObservation(Frozen):
     instructions: int | None = None
     connections: tuple[ConnectionsSeen, ...] | None = None
     logged: tuple[ConnectionsSeen, ...] | None = Field(default=None, exclude_if=lambda seen: seen is None)
+    logged_until_ready: bool = Field(default=False, exclude_if=lambda until_ready: not until_ready)
     tls_versions: str | None = None
     durability: str | None = None
     ia32cap: str | None = None

@@ -167,10 +167,11 @@ class Bench:
     def command_of(self, case: CaseLevels) -> Sequence[str]:
         """The command that starts the load client of the case with these levels."""
         program = self.equipment.clients.get(case.client)
+        over = program.over.get(case.client_tls_library) if program else None
         hidden = [f"{name}={value}" for name, value in cpu_features.environment(case.cpu_features).items()]
         return [
             *(["env", *hidden] if hidden else []),
-            *(program.command if program else engine_command()),
+            *(over or (program.command if program else engine_command())),
         ]
 
     def connects_in_window(self, case: CaseLevels) -> bool:

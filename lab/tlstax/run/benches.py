@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tlstax.clients.choice import ClientProgram, obtain_client
+from tlstax.clients.choice import ClientProgram, obtain_client, put_over
 from tlstax.clients.engine import engine_command, engine_specimen
 from tlstax.clients.fleet import Fleet
 from tlstax.contract import Account
@@ -61,9 +61,6 @@ from tlstax.support.text import as_ranges, counted, enumerated
 
 SPARE_CONNECTIONS = 50
 """Connections that a server has room for besides those of its cases."""
-
-MOST_STATEMENTS = 1 << 20
-"""Prepared statements that a server keeps at once, where it has many connections: each has its own."""
 
 Say = Callable[[str], None]
 
@@ -205,11 +202,13 @@ def obtain(study: Study, say: Say, *, external: Collection[str | None] = ()) -> 
         except TlstaxError as error:
             raise left_out(error, study, {_library_factor(study, name): name}) from error
     planted = {name: _planted(study, name, say) for name in faults(study)}
+    named = study.levels_of().get(CLIENT_LIBRARY, ())
+    for_clients = {name: library for name, library in libraries.items() if name in named}
     return Specimens(
         servers,
         libraries,
         planted,
-        {name: client_program(study, name, say) for name in clients(study)},
+        {name: put_over(client_program(study, name, say), for_clients, say) for name in clients(study)},
         {name: _path(study, name, say) for name in paths(study)},
     )
 
@@ -364,7 +363,6 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
     many, usual = connections + SPARE_CONNECTIONS, ServerSettings.max_connections
     cases = (case for case in study.included() if case.server_choice == choice)
     version = only_tls_version(study, choice)
-    limits_statements = study.product_at(choice.server) != "postgresql"
     return Wanted(
         build=specimens.servers[choice.server],
         tls_library=specimens.tls_libraries.get(choice.tls_library),
@@ -374,14 +372,7 @@ def _wanted(study: Study, choice: ServerChoice, specimens: Specimens, connection
         fault=specimens.faults.get(choice.fault),
         cpu_features=choice.cpu_features,
         configuration=configuration.arguments(choice.configuration),
-        options=(
-            *((f"--tls-version=TLSv{version}",) if version else ()),
-            *(
-                (f"--max-prepared-stmt-count={MOST_STATEMENTS}",)
-                if limits_statements and many > usual
-                else ()
-            ),
-        ),
+        options=(f"--tls-version=TLSv{version}",) if version else (),
         max_connections=max(many, usual),
         observed=choice.observed,
     )

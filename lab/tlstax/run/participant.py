@@ -18,16 +18,16 @@ from tlstax.plan import turns
 from tlstax.plan.jobs import comes_and_goes
 from tlstax.plan.sittings import Sitting
 from tlstax.records.counts import total
-from tlstax.records.trial import ConnectionsSeen, ServerCpu, Trial
+from tlstax.records.trial import ServerCpu, Trial
 from tlstax.records.window import Slices
 from tlstax.run.bench import Bench
 from tlstax.run.server_pages import Burning, LockCounting
 from tlstax.run.trial_evidence import (
     GRACE_S,
     Gathered,
+    LoggedLogins,
     Passed,
     counters_of,
-    logins_of,
     made_ready,
     observed_of_server,
     travelling,
@@ -165,7 +165,7 @@ class Participant:
         self._turns: list[Turn] = []
         self._watched_cpu: ServerCpu | None = None
         self._status_delta: dict[str, int] = {}
-        self._logged: tuple[ConnectionsSeen, ...] | None = None
+        self._logins = LoggedLogins(bench, job)
 
     @property
     def is_out(self) -> bool:
@@ -201,12 +201,9 @@ class Participant:
             self.launch()
         if self.is_out:
             return
-        levels, account = self.trial.case.levels, self._job.account
         with self.gathered.failures():
             made_ready(self.gathered, self.bench, passed)
-            with logins_of(levels, self.bench, account) as logged:
-                self._sit_down(watched_s, passed.counters)
-                self._logged = None if logged is None else logged()
+            self._sit_down(watched_s, passed.counters)
 
     @property
     def operations_in_turns(self) -> int:
@@ -251,8 +248,8 @@ class Participant:
         with gathered.failures():
             cpu = self._whole_cpu()
             levels = self.trial.case.levels
-            seen = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
-            gathered.server = seen.model_copy(update={"logged": self._logged})
+            observed = observed_of_server(levels, self.bench, window, cpu, self._status_delta)
+            gathered.server = self._logins.beside(observed)
             if not writes(self._job.workload):
                 before = sets_values(levels, self._job.workload)
                 gathered.row_mismatches = answers.mismatches(self.bench.admin, done.row_samples, before)
@@ -273,8 +270,10 @@ class Participant:
         status_before = counted.pop(id(bench), None) or status.read_status(bench.admin)
         client, stays = self._seated(), self._others()
         try:
-            client.give_job()
-            gathered.wait_ready(client)
+            with self._logins:
+                client.give_job()
+                gathered.wait_ready(client)
+                self._logins.client_is_ready()
             self._wait_until_gone(stays)
             side = Side(client.watched_pid, self._counters)
             sides = watched(levels, job, bench, side, status.connected(status_before))

@@ -22,43 +22,40 @@ from tlstax.run.server_pages import Burning, LockCounting
 from tlstax.run.trial_evidence import (
     GRACE_S,
     Gathered,
+    LoggedLogins,
     Passed,
     counters_of,
-    logins_of,
     made_ready,
     observed_of_server,
     travelling,
     watched,
 )
-from tlstax.specimens.server import Logins
 from tlstax.sql import answers
 from tlstax.sql.facts import changed_counters
 from tlstax.study.case_workload import sets_values
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.workloads import writes
 
 
 def run_trial(trial: Trial, job: Job, bench: Bench) -> TrialRecord:
     """Run one trial and judge it. What fails at the client or the server ends up in the record."""
     gathered, stays = Gathered(trial, job), bench.server.connected()
-    levels = trial.case.levels
-    with (
-        gathered.failures(),
-        server_variables.applied(levels, bench),
-        logins_of(levels, bench, job.account) as logged,
-    ):
-        _measure(trial, bench, gathered, stays, logged)
+    logged_at = kind_of(trial.case.levels.client).logged_at
+    whole = trial.captured or bench.server.product.name in logged_at
+    logged = LoggedLogins(bench, job, whole=whole)
+    with gathered.failures(), server_variables.applied(trial.case.levels, bench), logged as logins:
+        _measure(trial, bench, gathered, stays, logins)
     if gathered.failure:
         bench.server.wait_until_gone(stays)
     return gathered.record(bench)
 
 
 def _measure(
-    trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[int], logged: Logins | None
+    trial: Trial, bench: Bench, gathered: Gathered, stays: frozenset[int], logins: LoggedLogins
 ) -> None:
     """The steps of a trial. Both sides are read while nothing is in flight, so over exact work.
 
-    The connections that stay, `stays`, are there before the client is. `logged` reads the logins of it that
-    the server's log names; None where that is not asked.
+    The connections that stay, `stays`, are there before the client is.
     """
     admin, captured, levels = bench.admin, gathered.captured, trial.case.levels
     made_ready(gathered, bench, Passed())
@@ -78,6 +75,7 @@ def _measure(
     ):
         try:
             gathered.wait_ready(client)
+            logins.client_is_ready()
             if comes_and_goes(job.workload):
                 bench.server.wait_until_gone(stays)
             pid = client.watched_pid
@@ -102,11 +100,9 @@ def _measure(
     status_after = bench.server.settled_status(admin, product.status.connected(status_before))
     status_delta = changed_counters(status_before, status_after)
     window = gathered.window
-    gathered.server = observed_of_server(
-        levels, bench, window, process.server_cpu(window.server), status_delta
-    )
-    if logged is not None:
-        gathered.server = gathered.server.model_copy(update={"logged": logged()})
+    logins.client_has_gone()
+    cpu = process.server_cpu(window.server)
+    gathered.server = logins.beside(observed_of_server(levels, bench, window, cpu, status_delta))
     # Rows that the trial itself may have changed since prove nothing.
     if not writes(job.workload):
         before = sets_values(levels, job.workload)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
 
 from tlstax.checks import judged
 from tlstax.clients.process import Client, ClientFailure
-from tlstax.contract import Account, Done, ErrorEvent, Job, Ready, TlsOff
+from tlstax.contract import Done, ErrorEvent, Job, Ready, TlsOff
 from tlstax.network.paths.route import Route, Span
 from tlstax.network.tap.opening import Captured
 from tlstax.observers import process
@@ -20,6 +22,7 @@ from tlstax.observers.sides import Side
 from tlstax.observers.window import Watched
 from tlstax.plan.jobs import longest_warmup_s
 from tlstax.records.trial import (
+    ConnectionsSeen,
     Evidence,
     LibraryClaim,
     MappedLibrary,
@@ -104,14 +107,6 @@ def watched(case: CaseLevels, job: Job, bench: Bench, client: Side, others: int)
 def counters_of(case: CaseLevels, bench: Bench) -> Counters:
     """What is counted of the case's client; nothing where it is not observed."""
     return Counters(bench.equipment.counted_events if case.is_observed else ())
-
-
-def logins_of(case: CaseLevels, bench: Bench, account: Account) -> AbstractContextManager[Logins | None]:
-    """What the server's log names of this account's logins; None of a client that is proved otherwise."""
-    server = bench.server
-    if server.product.name not in kind_of(case.client).logged_at:
-        return nullcontext()
-    return server.logins(bench.admin, {account.user})
 
 
 def _kept(job: Job, in_window: bool) -> tuple[int, int]:
@@ -248,6 +243,49 @@ def why_it_broke_off(failure: Exception) -> str:
     return str(failure) if isinstance(failure, ClientFailure) else f"the trial broke off ({failure})"
 
 
+class LoggedLogins:
+    """What the server's log names of a client's logins: those before its window, or `whole` all of its life.
+
+    A log of each login costs the server time (docs/postgresql.md); so it is written while nothing is
+    measured, unless nothing else proves the client's connections, or nothing is compared with the trial.
+    """
+
+    def __init__(self, bench: Bench, job: Job, *, whole: bool = False) -> None:
+        self._bench, self._job, self._whole = bench, job, whole
+        self._stack = ExitStack()
+        self._read: Logins | None = None
+        self._seen: tuple[ConnectionsSeen, ...] | None = None
+
+    def client_is_ready(self) -> None:
+        """Its window is about to begin: nothing more is logged, unless it is all to be."""
+        if not self._whole:
+            self._end()
+
+    def client_has_gone(self) -> None:
+        """It logs in no more."""
+        if self._whole:
+            self._end()
+
+    def beside(self, observed: ServerObservation) -> ServerObservation:
+        """What was observed, with the logins that the log named."""
+        until_ready = self._seen is not None and not self._whole
+        return observed.model_copy(update={"logged": self._seen, "logged_until_ready": until_ready})
+
+    def __enter__(self) -> Self:
+        """From here on the server logs them."""
+        self._read = self._stack.enter_context(self._bench.server.logins(self._bench.admin, self._job))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _end(self) -> None:
+        self._seen = self._read() if self._read is not None else None
+        self._stack.close()
+
+
 def observed_of_server(
     levels: CaseLevels, bench: Bench, window: Window, cpu: ServerCpu | None, status_delta: dict[str, int]
 ) -> ServerObservation:
@@ -328,8 +366,8 @@ def made_ready(gathered: Gathered, bench: Bench, passed: Passed) -> None:
 
 
 def _client_claim(job: Job, trial: Trial, bench: Bench) -> LibraryClaim | None:
-    """Which TLS library the client was to load; none is loaded for plaintext."""
-    if isinstance(job.tls, TlsOff):
+    """Which TLS library the client was to load; one that loads it itself loads none for plaintext."""
+    if isinstance(job.tls, TlsOff) and kind_of(trial.case.levels.client).asks:
         return None
     library = bench.equipment.libraries.get(trial.case.levels.client_tls_library)
     return library.claim() if library is not None else None

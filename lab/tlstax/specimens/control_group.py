@@ -80,14 +80,10 @@ class ControlGroup:
 
 
 def made_for(pid: int, root: Path = ROOT) -> ControlGroup | None:
-    """A new group below our own, with this process in it; None where none may be made (no root, a container).
-
-    What a killed run has left is removed.
-    """
+    """A new group below our own, with this process in it; None where none may be made, as in a container."""
     own = group_of(os.getpid(), root)
     if own is None:
         return None
-    _remove_left(own.path)
     group = ControlGroup(own.path / f"{PREFIX}{os.getpid()}-{next(_numbers)}", is_ours=True)
     try:
         group.path.mkdir()
@@ -118,12 +114,13 @@ def group_of(pid: int, root: Path = ROOT) -> ControlGroup | None:
     return ControlGroup(path) if path.is_dir() else None
 
 
-def _remove_left(parent: Path) -> None:
-    """Empty groups of processes that are gone; one with a process that lives stays.
+def remove_left(root: Path = ROOT) -> None:
+    """Remove the groups that killed runs left below our own; one with a process that lives stays.
 
     Processes that were just killed are no members any more, but the group is not empty before their end.
     """
-    for path in parent.glob(f"{PREFIX}*-*"):
+    own = group_of(os.getpid(), root)
+    for path in own.path.glob(f"{PREFIX}*-*") if own is not None else ():
         owner = natural(path.name.removeprefix(PREFIX).partition("-")[0])
         if owner is None or Path(f"/proc/{owner}").exists():
             continue

@@ -20,6 +20,9 @@ from tlstax.support.errors import MachineFault
 LONGEST_WAIT_S = 31_536_000
 """A year, the most that wait_timeout may be (MySQL reference manual, Server System Variables)."""
 
+MOST_STATEMENTS = 1 << 20
+"""Prepared statements that a server keeps at once, where it has many connections: each has its own."""
+
 
 def measurement_options(settings: ServerSettings) -> list[str]:
     """Options of every measured run.
@@ -34,6 +37,11 @@ def measurement_options(settings: ServerSettings) -> list[str]:
     return [
         f"--innodb-buffer-pool-size={settings.buffer_pool_bytes}",
         f"--max-connections={bounded_connections(settings.max_connections)}",
+        *(
+            [f"--max-prepared-stmt-count={MOST_STATEMENTS}"]
+            if settings.max_connections > ServerSettings.max_connections
+            else []
+        ),
         "--max-connect-errors=4294967295",
         "--back-log=4096",
         "--skip-name-resolve",

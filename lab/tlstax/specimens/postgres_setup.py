@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tlstax.postgres import accounts
+from tlstax.postgres import accounts, login_log
 from tlstax.specimens import processes
 from tlstax.specimens.server_settings import Errand, ServerSettings, Site
 from tlstax.sql.credentials import Credentials
@@ -167,7 +167,13 @@ class PostgreSql:
         jit = [("jit", "off")] if major >= FIRST_WITH_JIT else []
         settings = [*measurement_settings(self._site.settings), *jit, *tls]
         for name, lines in (
-            ("postgresql.conf", [f"{setting} = '{value}'" for setting, value in settings]),
+            (
+                "postgresql.conf",
+                [
+                    *(f"{setting} = '{value}'" for setting, value in settings),
+                    f"include_if_exists '{login_log.INCLUDED}'",
+                ],
+            ),
             ("pg_hba.conf", accounts.hba_lines(certificates=files.clients_ca_file is not None, major=major)),
             ("pg_ident.conf", accounts.ident_lines(CLIENT_NAME)),
         ):

@@ -9,12 +9,12 @@ it takes its first login.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from tlstax.contract import Account, TcpEndpoint, UnixEndpoint
+from tlstax.contract import Account, Job, TcpEndpoint, UnixEndpoint
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import LibraryClaim, PlantedClaim, ServerClaim, Specimen
 from tlstax.specimens.certificates import Certificates
@@ -291,8 +291,11 @@ class PrivateServer:
         """Nothing is waited for."""
 
     @contextmanager
-    def logins(self, database: Database, users: Collection[str]) -> Iterator[Logins | None]:
-        """What its log names while the block runs, of logins of these users: a function that reads it."""
+    def logins(self, database: Database, job: Job) -> Iterator[Logins | None]:
+        """What its log names while the block runs, of the logins of this job's client.
+
+        A login has its line before the client is told that it is in.
+        """
         log = self._product.login_log
         if log is None:
             yield None
@@ -300,7 +303,8 @@ class PrivateServer:
         log.begin(database)
         offset = log_bytes(self._process.log_file)
         try:
-            yield lambda: log.seen(log_lines(self._process.log_file, offset), users)
+            user, name = job.account.user, job.attributes.get("application_name")
+            yield lambda: log.seen(log_lines(self._process.log_file, offset), {user}, name)
         finally:
             log.end(database)
 

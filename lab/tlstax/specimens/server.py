@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
-from tlstax.contract import Account, Endpoint, UnixEndpoint
+from tlstax.contract import Account, Endpoint, Job, UnixEndpoint
 from tlstax.products.product import Product
 from tlstax.records.trial import ConnectionsSeen, ServerClaim, Specimen
 from tlstax.specimens.shared_pages import BurnPage, LockPage
@@ -165,8 +165,8 @@ class Server(Protocol):
         """Those of the account's that are there now, for `wait_until_gone`."""
         ...
 
-    def logins(self, database: Database, users: Collection[str]) -> AbstractContextManager[Logins | None]:
-        """What its log names while the block runs, of logins of these users: a function that reads it.
+    def logins(self, database: Database, job: Job) -> AbstractContextManager[Logins | None]:
+        """What its log names while the block runs, of the logins of this job's client: a function for it.
 
         None where its log is not the laboratory's to read, or says nothing of them.
         """

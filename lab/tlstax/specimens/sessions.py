@@ -3,7 +3,8 @@
 A session directory holds the data, sockets and keys of private servers. Its file `lock` is locked with
 flock(2) for the life of the process, and the kernel gives the lock up however the process ends. The next
 session that is opened therefore knows a stale directory by its free lock: it kills the servers that are
-recorded there and still run, and removes the directory, with the shared memory of which its files tell.
+recorded there and still run, and removes the directory, with the shared memory of which its files tell and
+the control groups of processes that are gone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tlstax.specimens import process_tree, processes, shared_memory
+from tlstax.specimens import control_group, process_tree, processes, shared_memory
 from tlstax.support import directories, here, temporary
 from tlstax.support.errors import MachineFault
 
@@ -81,6 +82,7 @@ def open_session() -> Session:
     parent = directories.sessions_dir()
     with _exclusively(parent):
         _remove_stale(parent)
+        control_group.remove_left()
         path = parent / secrets.token_hex(4)
         check_socket_path(path / "1" / LONGEST_SOCKET)
         path.mkdir(mode=0o700)

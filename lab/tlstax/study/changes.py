@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tlstax.contract import OpenLoop
-from tlstax.study.client_kinds import FLOOR
+from tlstax.study.client_kinds import FLOOR, PGBENCH
 from tlstax.study.design import DECIDES_AT_A_RATE, Contrast, Exclusion, Study, listed
 from tlstax.study.factor import check_level
 from tlstax.study.factors import FACTORS, Choice, check_factor, within
@@ -190,7 +190,7 @@ def trusting(study: Study, few: int, many: int) -> Study:
 def over_client_library(study: Study, name: str, where: str = "--client-tls-library") -> Study:
     """The study whose clients load this TLS library, but for those that keep the one they come with."""
     library = check_level(FACTORS["client_tls_library"], name, where=where)
-    taking = {ENGINE, FLOOR}
+    taking = {ENGINE, FLOOR, PGBENCH}
     bundles = study.treatments or ({},)
     return rebuilt(
         study,

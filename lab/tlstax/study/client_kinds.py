@@ -73,6 +73,7 @@ class ClientKind:
     one that `makes_storms` opens all its connections at once, round after round. One that `takes_turns`
     works in slices of a few milliseconds whenever it is told; any other cannot stop in the middle of a run.
     One that `tells_full_load` reports what it did of a slice while all of its connections were at work.
+    One that `is_put_over_libraries` is started over another TLS library; others load it as the job says.
     It `speaks` to these products. Its connections are proved by the server's log, which names each as it is
     let in, at those where it is `logged_at`.
     Beside one that `has_one_thread` nobody has more than one processor to work on.
@@ -91,6 +92,7 @@ class ClientKind:
     makes_storms: bool = False
     takes_turns: bool = False
     tells_full_load: bool = False
+    is_put_over_libraries: bool = False
     speaks: frozenset[ProductName] = _MYSQL_PROTOCOL
     logged_at: frozenset[ProductName] = frozenset()
     verifies: Callable[[str], bool | None] = _not_known
@@ -108,13 +110,18 @@ class ClientKind:
 
 
 def _of_other_makers(wanted: Wanted) -> Iterable[Limit]:
+    """What no client but the engine has an option for, and that it keeps its TLS library."""
+    yield from _of_options(wanted)
+    yield wanted.case.client_tls_library != OWN, "keeps the TLS library that it comes with"
+
+
+def _of_options(wanted: Wanted) -> Iterable[Limit]:
     """What no client but the engine has an option for."""
     case = wanted.case
     yield isinstance(wanted.schedule, OpenLoop), "cannot be given a rate"
     yield case.resumes, "resumes no session"
     yield case.group != "default", "takes no key exchange group"
     yield case.is_compressed, "is not told by tlstax to compress, nor asked whether it does"
-    yield case.client_tls_library != OWN, "keeps the TLS library that it comes with"
 
 
 _ENGINE: ClientKind = ClientKind(
@@ -287,7 +294,7 @@ _OF_PGBENCH = frozenset(
 
 
 def _of_pgbench(wanted: Wanted) -> Iterable[Limit]:
-    yield from _of_other_makers(wanted)
+    yield from _of_options(wanted)
     yield wanted.case.cipher != "default", "takes no cipher suite: libpq has no option for it"
     yield (
         wanted.workload.own is not None or wanted.case.workload not in _OF_PGBENCH,
@@ -300,6 +307,7 @@ _PGBENCH: ClientKind = ClientKind(
     PGBENCH,
     _of_pgbench,
     asks=False,
+    is_put_over_libraries=True,
     speaks=frozenset({"postgresql"}),
     logged_at=frozenset({"postgresql"}),
     verifies=lambda _: True,

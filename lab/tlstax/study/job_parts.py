@@ -20,6 +20,7 @@ from tlstax.contract import (
     TlsVersion,
 )
 from tlstax.study import tls_levels
+from tlstax.study.client_kinds import kind_of
 from tlstax.study.level_names import DEFAULT_AUTH, DIRECT_TLS, EACH, GROUP_LISTS, OWN, POSTGRESQL_AUTH
 from tlstax.study.product import DEFAULT, ProductName
 from tlstax.study.workloads import Shape
@@ -176,9 +177,10 @@ def of_tls_context(case: CaseLevels, _: JobTerms) -> Part:
 
 
 def of_client_tls_library(case: CaseLevels, terms: JobTerms) -> Part:
-    """The libssl that it loads in place of its own."""
+    """The libssl that it loads in place of its own; nothing of one that is started over it."""
     library = case.client_tls_library
-    return {"library": None if library == OWN else terms.client_libraries[library]}
+    is_loaded = library != OWN and not kind_of(case.client).is_put_over_libraries
+    return {"library": terms.client_libraries[library] if is_loaded else None}
 
 
 def _version(case: CaseLevels) -> TlsVersion | None:

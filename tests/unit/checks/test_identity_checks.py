@@ -256,6 +256,33 @@ def test_an_unread_memory_map_is_a_note_where_no_library_is_claimed() -> None:
     assert doubts(client_library, unread.model_copy(update={"client_claim": None})) == [("note", said)]
 
 
+def test_a_client_that_tells_nothing_shows_the_library_that_it_was_started_over() -> None:
+    """It may have a libcrypto of its own beside it, but no other libssl."""
+    silent = over(honest(), SSL, CRYPTO)
+    case = silent.trial.case
+    by_pgbench = case.model_copy(update={"levels": case.levels | {"client": "pgbench"}})
+    assert silent.ready is not None
+    silent = silent.model_copy(
+        update={
+            "trial": silent.trial.model_copy(update={"case": by_pgbench}),
+            "ready": silent.ready.model_copy(update={"tls_library": None, "client": "pgbench"}),
+        }
+    )
+
+    def said(*mapped: MappedLibrary) -> list[tuple[str, str]]:
+        return doubts(
+            client_library, silent.model_copy(update={"client_mapped_tls_libraries": tuple(mapped)})
+        )
+
+    other_ssl, other_crypto = (
+        own.model_copy(update={"path": own.path + ".3", "sha256": "ef" * 32}) for own in (SSL, CRYPTO)
+    )
+    assert said(SSL, CRYPTO) == said(SSL, CRYPTO, other_crypto) == []
+    assert [weight for weight, _ in said(SSL, CRYPTO, other_ssl)] == ["invalid"]
+    assert [weight for weight, _ in said(other_ssl, other_crypto)] == ["invalid", "invalid"]
+    assert [weight for weight, _ in said()] == ["unknown"]
+
+
 def test_two_copies_of_libcrypto_are_as_invalid_as_two_of_libssl() -> None:
     own = honest().model_copy(update={"claim": SERVER.model_copy(update={"tls_library": None})})
     second = MappedLibrary(path="/root-of-server/libcrypto.so.3", sha256="77" * 32)

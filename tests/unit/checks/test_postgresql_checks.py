@@ -124,6 +124,29 @@ def test_a_log_proves_every_connection(tls: str) -> None:
     assert f"by the server's log 1 connections were {were}" in found_out
 
 
+@pytest.mark.parametrize("workload", ["reconnect", "point-select"])
+def test_a_log_until_the_window_proves_the_connections_before_it(workload: str) -> None:
+    """Of a client that keeps its connections these are all of them."""
+    record = trial(workload, logs=True)
+    assert record.server is not None
+    assert record.server.logged is not None
+    assert record.done is not None
+    (seen,) = record.server.logged
+    before = record.done.lifetime.connections - record.done.window.connections
+    seen = seen.model_copy(update={"connections": before})
+    told = with_server(record, logged=(seen,), logged_until_ready=True)
+    assert judge(told).value == "valid"
+    note = "PostgreSQL does not count handshakes: the client's word alone shows how many"
+    assert (note in judge(told).notes) is (workload == "reconnect")
+    for change in (-1, 1):
+        other = seen.model_copy(update={"connections": before + change})
+        said = reasons(with_server(record, logged=(other,), logged_until_ready=True))
+        assert f"names {before + change} connections before its window, the client {before}" in said
+    unencrypted = seen.model_copy(update={"version": None, "cipher": None})
+    said = reasons(with_server(record, logged=(unencrypted,), logged_until_ready=True))
+    assert f"by the server's log {before} connections were not encrypted" in said
+
+
 @pytest.mark.parametrize(("case", "really"), [("1.3", "1.3-direct"), ("1.3-direct", "1.3")])
 def test_tls_that_began_otherwise_is_invalid(case: str, really: str) -> None:
     record = trial("reconnect", really)

@@ -91,6 +91,20 @@ def test_a_client_in_the_clear_loads_none() -> None:
     assert _claimed(levels) is None
 
 
+@pytest.mark.parametrize("tls", ["off", "1.3"])
+def test_a_client_that_is_started_over_a_library_is_not_told_of_it(tls: str) -> None:
+    """libpq asks libcrypto for the hashes of SCRAM in plaintext, too."""
+    levels: dict[str, Level] = {
+        **LEVELS,
+        "tls": tls,
+        "client": "pgbench",
+        "client_tls_library": "openssl-3.0",
+    }
+    job = job_for(CaseLevels.of(levels), TERMS, sequence=0)
+    assert isinstance(job.tls, TlsOff) or job.tls.library is None
+    assert _claimed(levels) == CLAIM
+
+
 def test_a_servers_key_is_asked_for_only_where_it_may_be() -> None:
     """A driver, to which the field is unknown, is told it only where it is not to ask."""
     levels: dict[str, Level] = {**LEVELS, "tls": "off"}

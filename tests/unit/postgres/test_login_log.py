@@ -25,14 +25,14 @@ PLAIN = AT + "connection authorized: user=tlstax_load database=tlstax applicatio
     ("lines", "logged"),
     [
         ([OF_10.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, None)),
-        ([OF_11.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256)),
+        ([OF_11.format(7)], LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256, "psql")),
         (
             [AUTHENTICATED.format(7), AUTHORIZED.format(7)],
-            LoggedConnection("tlstax_load", "tlstax", "scram-sha-256", "TLSv1.3", SUITE, 256),
+            LoggedConnection("tlstax_load", "tlstax", "scram-sha-256", "TLSv1.3", SUITE, 256, "app (1)"),
         ),
         (
             [AUTHENTICATED.format(7), AUTHORIZED.format(8)],
-            LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256),
+            LoggedConnection("tlstax_load", "tlstax", None, "TLSv1.3", SUITE, 256, "app (1)"),
         ),
         (
             [
@@ -40,7 +40,7 @@ PLAIN = AT + "connection authorized: user=tlstax_load database=tlstax applicatio
                 + 'connection authenticated: user="tlstax_load" method=trust (/d/pg_hba.conf:3)\n',
                 PLAIN.format(7) + "\n",
             ],
-            LoggedConnection("tlstax_load", "tlstax", "trust"),
+            LoggedConnection("tlstax_load", "tlstax", "trust", application="pgbench"),
         ),
     ],
 )
@@ -69,10 +69,20 @@ def test_a_name_of_an_application_cannot_pass_for_tls() -> None:
 
 
 def test_logins_are_counted_by_what_they_negotiated() -> None:
-    lines = [*[AUTHORIZED.format(number) for number in range(3)], PLAIN.format(9), "", OF_10.format(10)]
-    lines.append(PLAIN.format(11).replace("user=tlstax_load", "user=tlstax_admin"))
-    assert seen(lines, {"tlstax_load"}) == (
+    own = PLAIN.replace("pgbench", "app (1)")
+    lines = [*[AUTHORIZED.format(number) for number in range(3)], own.format(9), "", OF_10.format(10)]
+    lines.append(own.format(11).replace("user=tlstax_load", "user=tlstax_admin"))
+    assert seen(lines, {"tlstax_load"}, "app (1)") == (
         ConnectionsSeen(connections=4, version="TLSv1.3", cipher=SUITE),
         ConnectionsSeen(connections=1, version=None, cipher=None),
     )
-    assert seen(lines, ()) == ()
+    assert seen(lines, (), "app (1)") == ()
+
+
+def test_logins_under_another_name_are_not_the_clients() -> None:
+    lines = [PLAIN.format(1), PLAIN.format(2).replace("pgbench", "tlstax trial 000007")]
+    (counted,) = seen(lines, {"tlstax_load"}, "tlstax trial 000007")
+    assert counted.connections == 1
+    # One that calls itself something cannot pass for TLS by that.
+    passing = PLAIN.format(3) + f" SSL enabled (protocol=TLSv1.3, cipher={SUITE}, bits=256)"
+    assert seen([passing.replace("=pgbench", "=")], {"tlstax_load"}, "tlstax trial 000007") == ()

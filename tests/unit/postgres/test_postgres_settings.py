@@ -16,14 +16,11 @@ from tlstax.support.errors import MachineFault
 class Configured(Database):
     """A server with settings, which it reads again some questions after it was told to."""
 
-    SESSIONS_OWN = "log_connections"
-    """A session takes it at its beginning."""
-
-    def __init__(self, late: int = 0, fixed: str = "", **settings: str) -> None:
+    def __init__(self, late: int = 0, fixed: str = "", kept: str = "", **settings: str) -> None:
         self.settings = dict(settings)
         self.said: list[str] = []
         self._asked_for: dict[str, str] = {}
-        self._late, self._fixed = late, fixed
+        self._late, self._fixed, self._kept = late, fixed, kept
         self._reloads = 0
 
     @property
@@ -43,34 +40,20 @@ class Configured(Database):
 
     def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         if "FROM pg_settings" in statement:
-            self._late -= 1
-            if self._late < 0:
-                self.settings |= self._asked_for
-            asked = [name for name in map(str, values) if name in self.settings]
-            if "context" not in statement:
-                return [(name, self.settings[name]) for name in asked]
-            own = "superuser-backend"
-            return [
-                (name, "as before", own)
-                if name == self.SESSIONS_OWN
-                else (name, self.settings[name], "sighup")
-                for name in asked
-            ]
+            return [(name, self.settings[name]) for name in map(str, values) if name in self.settings]
         if "pg_conf_load_time" in statement:
+            self._late -= self._reloads
+            if self._reloads and self._late < 0:
+                self.settings |= self._asked_for
             return [(self._reloads if self._late < 0 else 0,)]
         self.said.append(statement % values if values else statement)
         if changed := re.fullmatch(r"ALTER SYSTEM SET (\w+) = %s", statement):
             if changed[1] == self._fixed:
                 raise SqlError("42501", f'parameter "{changed[1]}" cannot be changed')
-            self._asked_for[changed[1]] = str(values[0])
+            if changed[1] != self._kept:
+                self._asked_for[changed[1]] = str(values[0])
         self._reloads += "pg_reload_conf" in statement
         return []
-
-
-def test_what_a_session_takes_at_its_beginning_alone_is_waited_for_too() -> None:
-    server = Configured(late=5, log_connections="off")
-    settings.change(server, {"log_connections": "on"})
-    assert server.settings == {"log_connections": "on"}
 
 
 def test_a_change_is_waited_for() -> None:
@@ -83,8 +66,10 @@ def test_a_change_is_waited_for() -> None:
 def test_a_change_that_does_not_come_into_force_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "_IN_FORCE_S", 0.01)
     with pytest.raises(MachineFault, match="keeps fsync at 'on', where 'off' was asked for") as fault:
-        settings.change(Configured(late=10**9, fsync="on"), {"fsync": "off"})
+        settings.change(Configured(kept="fsync", fsync="on"), {"fsync": "off"})
     assert "command line" in (fault.value.remedy or "")
+    with pytest.raises(MachineFault, match="does not read its settings again"):
+        settings.change(Configured(late=10**9, fsync="on"), {"fsync": "off"})
 
 
 def test_a_change_that_is_refused_names_its_statement() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens.certificates import Certificates
-from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, of_mysql
+from tlstax.specimens.mysql_setup import MariaDb, MySql, MySql5, measurement_options, of_mysql
 from tlstax.specimens.server_build import ServerBuild
 from tlstax.specimens.server_settings import ServerSettings, Site
 from tlstax.specimens.server_setup import ServerSetup, setup_of
@@ -40,6 +40,16 @@ def unpacked(
     build = ServerBuild(specimen, product, tmp_path / "bin/mysqld", basedir=tmp_path)
     files = Certificates(tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem")
     return Site(build, settings or ServerSettings(), tmp_path / "site", files)
+
+
+def test_many_connections_may_prepare_a_statement_each() -> None:
+    """By default MySQL keeps 16,382 of them (max_prepared_stmt_count)."""
+    usual = measurement_options(ServerSettings())
+    many = measurement_options(ServerSettings(max_connections=10_050))
+    assert [option for option in many if option not in usual] == [
+        "--max-connections=10050",
+        "--max-prepared-stmt-count=1048576",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tlstax.postgres import login_log
 from tlstax.records.trial import Specimen
 from tlstax.specimens import postgres_setup, processes
 from tlstax.specimens.certificates import Certificates
@@ -90,6 +91,7 @@ def test_no_certificate_is_asked_for_where_the_server_knows_no_authority_of_clie
     assert "clientcert" not in files["pg_hba.conf"]
     assert lets_in(files["pg_hba.conf"], "tls", "tlstax_by_cert") == "reject"
     assert "ssl_ca_file" not in files["postgresql.conf"]
+    assert f"include_if_exists '{login_log.INCLUDED}'" in files["postgresql.conf"]
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,14 @@ def test_a_job_says_how_tls_begins_and_how_to_log_in(
         assert (made.tls.key_file == "k.pem") is ("client_certificate" in levels)
 
 
+def test_trials_are_told_apart_by_the_names_of_their_clients() -> None:
+    """Names of one length: the bytes that a connection sends are measured."""
+    case = CaseLevels.of({"tls": "off"})
+    names = {job_for(case, TERMS, sequence=at).attributes["application_name"] for at in (0, 7, 99_999)}
+    assert len(names) == 3
+    assert len({len(name) for name in names}) == 1
+
+
 def test_a_job_says_nothing_that_postgresql_would_refuse() -> None:
     """StartupMessage takes settings alone: those of MySQL's attributes are none."""
     assert set(job(tls="off").attributes) == {"application_name"}

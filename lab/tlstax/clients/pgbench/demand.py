@@ -177,7 +177,7 @@ def environment(job: Job) -> dict[str, str]:
         **where,
         "PGUSER": account.user,
         "PGDATABASE": account.database or "",
-        "PGAPPNAME": job.attributes.get("program_name", "pgbench"),
+        "PGAPPNAME": job.attributes.get("application_name", "pgbench"),
         "PGGSSENCMODE": "disable",
         "PGSSLMODE": SSL_MODES[tls.verify] if tls else "disable",
         "PGSSLROOTCERT": (tls and tls.ca_file) or NOWHERE,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from tlstax.records.trial import Specimen
 from tlstax.specimens.progress import Progress
 from tlstax.specimens.resolve import named_server
+from tlstax.specimens.server_build import TlsLibrary
 from tlstax.study.client_kinds import PGBENCH
 from tlstax.support.checksums import sha256_of
+from tlstax.support.directories import plain
 from tlstax.support.errors import MachineFault
 from tlstax.support.plain_words import reason
 
@@ -36,6 +39,28 @@ def obtain(progress: Progress) -> tuple[Specimen, list[str]]:
         packages=build.specimen.packages,
     )
     return specimen, adapter_command(specimen.version, command)
+
+
+OF_OPENSSL_1 = "postgresql-18-openssl1.1"
+"""Its libpq was linked with OpenSSL 1.1, whose libraries have other names than those of 3."""
+
+
+def over(command: Sequence[str], library: TlsLibrary, progress: Progress) -> list[str]:
+    """The command of `obtain` with this TLS library in the place of pgbench's own.
+
+    libpq asks it for TLS, and for the hashes of SCRAM in plaintext as well. One of OpenSSL 1.1 needs the
+    libpq that was linked with such; pgbench itself then keeps a libcrypto of its own beside it, of which it
+    asks nothing. MachineFault where that libpq cannot be had.
+    """
+    place = list(command).index("--library-path") + 1
+    first = [library.directory]
+    if library.libssl.name.endswith(".1.1"):
+        other = named_server(
+            OF_OPENSSL_1, progress, why=f"{PGBENCH} over {library.specimen.name} needs its libpq"
+        )
+        first.append(other.executable.parent.parent / "lib")
+    path = ":".join([*(str(plain(at)) for at in first), command[place], *map(str, library.support)])
+    return [*command[:place], path, *command[place + 1 :]]
 
 
 def adapter_command(version: str, command: list[str]) -> list[str]:
