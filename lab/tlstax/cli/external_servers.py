@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tlstax.cli.options import ExternalOptions
-from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, needs_external, warn
+from tlstax.cli.target_servers import SERVER, Allowed, ExternalServers, check_known_url, needs_external, warn
 from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, ExternalAddress, settle
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
 from tlstax.external.tls import DEMANDING, ExternalTls
@@ -28,7 +28,11 @@ from tlstax.support.errors import UserMistake
 
 
 def let_into(options: AccessOptions) -> ExternalAccess:
-    """How to get into the external server; a password is asked for where there is a terminal. UserMistake."""
+    """How to get into the external server; a password is asked for where there is a terminal.
+
+    UserMistake, also for a product that only runs of a study know.
+    """
+    check_known_url(options.url)
     return settle(options, getpass.getpass if sys.stdin.isatty() else None, warn=warn)
 
 

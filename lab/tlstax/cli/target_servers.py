@@ -23,15 +23,21 @@ def warn(sentence: str) -> None:
 def external_url(server: str | None) -> str:
     """The external server's address, where --server names one; empty for a private server's name.
 
-    UserMistake for one of a product of which only private servers are measured.
+    UserMistake for one of a product that only runs of a study know.
     """
     if server is None or "://" not in server:
         return ""
-    # Who measures private servers needs nothing of what gets into others.
-    from tlstax.external.access import check_product
-
-    check_product(server)
+    check_known_url(server)
     return server
+
+
+def check_known_url(url: str) -> None:
+    """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
+    if url.lower().startswith(("postgres://", "postgresql://")):
+        raise UserMistake(
+            "an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone",
+            remedy="measure it with `tlstax run --server postgres://user@host/database`",
+        )
 
 
 def check_known_product(server: str | None, command: str) -> None:

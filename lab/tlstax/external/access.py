@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tlstax.contract import Endpoint, TcpEndpoint, UnixEndpoint
+from tlstax.contract import AuthMethod, Endpoint, TcpEndpoint, UnixEndpoint
 from tlstax.external import tls as external_tls
 from tlstax.external.given_password import PASSWORD_VARIABLE, REMEDY
 from tlstax.external.option_files import Groups, login_path, read_option_file, understood
 from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
+from tlstax.study.product import Family
 from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
@@ -36,7 +37,8 @@ class ExternalAddress:
     """Where an external server is, who goes there and in which schema, as far as the URL says.
 
     With a `socket`, the path of a Unix socket, it is on this machine: `host` is what certificates are checked
-    for then.
+    for then. `product` is the family whose protocol is spoken there. `database` is PostgreSQL's, which a
+    login names, and `schema` a namespace within it; what MySQL calls a schema, a login names.
     """
 
     host: str
@@ -44,6 +46,8 @@ class ExternalAddress:
     user: str | None = None
     schema: str | None = None
     socket: str | None = None
+    product: Family = "mysql"
+    database: str | None = None
 
     @property
     def endpoint(self) -> Endpoint:
@@ -79,7 +83,14 @@ def parse_url(url: str) -> ExternalAddress:
         port = parts.port
     except ValueError as error:
         raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
-    check_product(url)
+    if parts.scheme in {"postgres", "postgresql"}:
+        return ExternalAddress(
+            host=unquote(parts.hostname or LOCALHOST),
+            port=5432 if port is None else _checked_port(port),
+            user=_decoded(parts.username, "user"),
+            product="postgresql",
+            database=_schema(parts),
+        )
     if parts.scheme not in {"mysql", "mariadb"}:
         raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
     socket = _socket(parts)
@@ -92,15 +103,6 @@ def parse_url(url: str) -> ExternalAddress:
         schema=_schema(parts),
         socket=socket,
     )
-
-
-def check_product(url: str) -> None:
-    """UserMistake for the URL of a server of which only private ones are measured, as libpq writes it."""
-    if url.lower().startswith(("postgres://", "postgresql://")):
-        raise UserMistake(
-            "an external PostgreSQL server cannot be measured or inspected yet",
-            remedy="`tlstax run --server postgresql-18` measures a private one",
-        )
 
 
 def _socket(parts: SplitResult) -> str | None:
@@ -190,6 +192,8 @@ class ExternalAccess:
     """An external server's address, who logs in there, and how TLS is used on the way.
 
     `host` is the machine that it runs on, where its process is to be watched; None where it is not.
+    `require_auth` has the ways of logging in to PostgreSQL that are good enough, as the contract has them;
+    empty means whichever the server asks for. `auth_by` is what the user said that by.
     """
 
     address: ExternalAddress
@@ -197,6 +201,18 @@ class ExternalAccess:
     password: str = field(repr=False)
     tls: ExternalTls = field(default_factory=ExternalTls)
     host: SshHost | None = None
+    require_auth: tuple[AuthMethod, ...] = ()
+    auth_by: str = ""
+
+    @property
+    def product(self) -> Family:
+        """The family whose protocol is spoken there. MariaDB is told from MySQL by the server's own word."""
+        return self.address.product
+
+    @property
+    def database(self) -> str:
+        """PostgreSQL's database that logins name: the user's own where none was said, as with libpq."""
+        return self.address.database or self.user
 
 
 _OF_EACH = ("ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "defaults_file", "login_path", "server_host")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,10 +15,11 @@ from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.given_password import PASSWORD_VARIABLE
 from tlstax.external.greeting import Greeting
-from tlstax.mysql.database import error_number
 from tlstax.results.inspection import Certificate
 from tlstax.sql import answers
+from tlstax.sql.answers import Malformed
 from tlstax.sql.database import SqlError
+from tlstax.study.product import Family
 from tlstax.support.errors import MachineFault, TlstaxError, UserMistake
 from tlstax.support.text import enumerated, shortened
 from tlstax.topics.inspection.concerns import BROKEN_HASHES, has_weak_key, path
@@ -397,7 +399,7 @@ def _is_to_blame(own: Certificate, code: int) -> bool:
 
 def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
     """The server refused a login or a statement, or the connection was lost."""
-    code = error_number(error)
+    code = _code_of(access, error)
     message = answers.message_of(error)
     known = meaning_of(code)
     if known is None:
@@ -405,7 +407,7 @@ def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
     names = {
         "where": access.address,
         "user": access.user,
-        "schema": access.address.schema,
+        "schema": access.address.schema if access.product == "mysql" else access.database,
         "said": f"error {code}: {message}",
         "variable": PASSWORD_VARIABLE,
         "certificate": (
@@ -416,3 +418,19 @@ def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
         "plain": " and without TLS" if access.tls.mode == "DISABLED" else "",
     }
     return known.fault(known.message.format_map(names), remedy=known.remedy.format_map(names))
+
+
+_MALFORMED: Mapping[Family, int | str] = {"mysql": 2027, "postgresql": "08P01"}
+"""What the clients of each family call an answer that is none (CR_MALFORMED_PACKET, protocol_violation)."""
+
+_UNCODED = "XX000"
+"""internal_error: of an error whose SQLSTATE is none by its form."""
+
+
+def _code_of(access: ExternalAccess, error: SqlError) -> int | str:
+    """The number, or the SQLSTATE, of an error; a server may send anything in its place."""
+    if isinstance(error, Malformed):
+        return _MALFORMED[access.product]
+    if access.product == "mysql":
+        return error.code if isinstance(error.code, int) else 0
+    return error.code if re.fullmatch("[0-9A-Z]{5}", str(error.code)) else _UNCODED

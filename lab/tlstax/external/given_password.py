@@ -10,7 +10,7 @@ from tlstax.support import credentials
 from tlstax.support.errors import UserMistake
 
 PASSWORD_VARIABLE = "TLSTAX_PASSWORD"  # noqa: S105 (the variable's name)
-
+LIBPQ_VARIABLE = "PGPASSWORD"
 
 OTHERS = ("MYSQL_PWD",)
 """What the clients of MySQL take a password from (MySQL's manual, "Environment Variables")."""

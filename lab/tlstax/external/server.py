@@ -29,12 +29,11 @@ from tlstax.external.sql_text import Place
 from tlstax.external.tls import ExternalTls
 from tlstax.mysql import schema, server_facts, server_tls, session, status, table
 from tlstax.mysql.database import NOT_ALLOWED, READ_ONLY, error_number
-from tlstax.mysql.guarded_connection import GuardedDatabase
 from tlstax.mysql.session import JUST_ENDED_S, SchemaLock
 from tlstax.plan.elsewhere import Room
 from tlstax.products.product import Product, product_named
 from tlstax.records.trial import Specimen
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
 from tlstax.sql.table_rows import TableContent
 from tlstax.study.product import product_of
 from tlstax.study.workloads import KEPT, TABLES, Shape

@@ -27,6 +27,8 @@ DEMANDING: tuple[SslMode, ...] = ("REQUIRED", *VERIFYING)
 class ExternalTls:
     """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies.
 
+    With `direct` TLS begins at once, without PostgreSQL's question for it.
+
     `mode_by`, `ca_by` and `certificate_by` are what the user said the mode and the files by, for sentences
     about them: an option, or the word of an option file.
     """
@@ -35,6 +37,7 @@ class ExternalTls:
     ca_file: str | None = None
     certificate_file: str | None = None
     key_file: str | None = None
+    direct: bool = False
     mode_by: str = field(default="--ssl-mode", compare=False)
     ca_by: str = field(default="--ssl-ca", compare=False)
     certificate_by: str = field(default="--ssl-cert", compare=False)

@@ -8,6 +8,9 @@ from typing import Literal
 ProductName = Literal["mysql", "mariadb", "postgresql"]
 """The products that are told apart. Forks of MySQL (Percona Server) say the version that they come from."""
 
+Family = Literal["mysql", "postgresql"]
+"""The products whose protocol is one. Which product a server of a family is, it says itself."""
+
 Release = tuple[int, int, int]
 """A version's numbers."""
 
