@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tlstax.cli.command import FromEnvironment, With
+from tlstax.external.given_password import GivenPassword
 
 if TYPE_CHECKING:
     from tlstax.external.access import AccessOptions
@@ -171,7 +172,7 @@ class LoginOptions:
     login_path: Annotated[
         str | None, typer.Option(help="For an external server: a login path of mysql_config_editor.")
     ] = None
-    given_password: Annotated[bytes | None, FromEnvironment] = field(default=None, repr=False)
+    given_password: Annotated[GivenPassword, FromEnvironment] = field(default_factory=GivenPassword)
 
     def access(self, url: str = "", server_host: str | None = None) -> AccessOptions:
         """The same about the server at this address, whose process is looked at on `server_host`."""

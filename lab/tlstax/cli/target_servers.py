@@ -118,14 +118,17 @@ def external_among(
     Options of which there is one for each are told apart. UserMistake for a bad address, for two that are
     called the same, and for options without an external server.
     """
-    urls = [text for text in dict.fromkeys(typed) if "://" in text]
+    texts = tuple(typed)
+    urls = [text for text in dict.fromkeys(texts) if "://" in text]
     if not urls:
         for name in options.given():
             raise needs_external(name, where)
         return ExternalServers(options)
     # Who measures private servers needs nothing of what gets into others.
     from tlstax.external import access as external_access
+    from tlstax.external import libpq
 
+    libpq.check_one_host(texts)
     each = external_access.of_each(options.access, urls)
     by_level: dict[str | None, AccessOptions] = {}
     level_of: dict[str, str] = {}

@@ -1,10 +1,13 @@
 """How to get into an external server: its URL and the options that go with it, combined.
 
 A URL is `mysql://user@host:port/schema`, or of a Unix socket `mysql://user@/schema?socket=/path`.
+PostgreSQL's are as libpq has them (`libpq.py`): `postgres://user@host:port/database`, and
+`postgres://user@/database?host=/folder`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +16,10 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tlstax.contract import AuthMethod, Endpoint, TcpEndpoint, UnixEndpoint
+from tlstax.external import libpq
 from tlstax.external import tls as external_tls
-from tlstax.external.given_password import PASSWORD_VARIABLE, REMEDY
+from tlstax.external.given_password import LIBPQ_VARIABLE, PASSWORD_VARIABLE, REMEDY, GivenPassword
+from tlstax.external.libpq import Said, Word
 from tlstax.external.option_files import Groups, login_path, read_option_file, understood
 from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
@@ -64,15 +69,11 @@ class ExternalAddress:
 
 
 def parse_url(url: str) -> ExternalAddress:
-    """The parts of a URL; UserMistake when it is not one, or holds a password.
+    """The parts of a URL of MySQL's family; UserMistake when it is not one, or holds a password.
 
     No message repeats the URL, since a password may stand in it.
     """
-    if url_has_password(url):
-        raise UserMistake(
-            "a password may not stand in the server's URL, where other users and logs can see it",
-            remedy=REMEDY,
-        )
+    _check_no_password(url)
     if "," in url:
         raise UserMistake(
             "the server's URL has a comma, which stands between servers",
@@ -83,14 +84,6 @@ def parse_url(url: str) -> ExternalAddress:
         port = parts.port
     except ValueError as error:
         raise UserMistake("the server's URL has a bad host or port", remedy=URL_SHAPE) from error
-    if parts.scheme in {"postgres", "postgresql"}:
-        return ExternalAddress(
-            host=unquote(parts.hostname or LOCALHOST),
-            port=5432 if port is None else _checked_port(port),
-            user=_decoded(parts.username, "user"),
-            product="postgresql",
-            database=_schema(parts),
-        )
     if parts.scheme not in {"mysql", "mariadb"}:
         raise UserMistake("the server's URL does not begin with mysql://", remedy=URL_SHAPE)
     socket = _socket(parts)
@@ -105,6 +98,14 @@ def parse_url(url: str) -> ExternalAddress:
     )
 
 
+def _check_no_password(url: str) -> None:
+    if url_has_password(url):
+        raise UserMistake(
+            "a password may not stand in the server's URL, where other users and logs can see it",
+            remedy=REMEDY,
+        )
+
+
 def _socket(parts: SplitResult) -> str | None:
     """The Unix socket that the URL names; None for an address without one."""
     if not parts.query and not parts.fragment:
@@ -117,16 +118,20 @@ def _socket(parts: SplitResult) -> str | None:
     decoded = _decoded(path, "socket") or ""
     if not decoded.startswith("/") or "\0" in decoded:
         raise UserMistake("the socket in the server's URL is not a path from /", remedy=SOCKET_SHAPE)
-    if len(decoded.encode()) > LONGEST_SOCKET:
-        raise UserMistake(
-            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
-            remedy="connect to a link of a shorter name, or over TCP",
-        )
+    _check_length(decoded)
     if parts.hostname not in {None, LOCALHOST} or parts.port is not None:
         raise UserMistake(
             "the server's URL names a host or a port, and a socket of this machine", remedy=SOCKET_SHAPE
         )
     return decoded
+
+
+def _check_length(path: str) -> None:
+    if len(path.encode()) > LONGEST_SOCKET:
+        raise UserMistake(
+            f"the socket in the server's URL has a path of more than {LONGEST_SOCKET} bytes",
+            remedy="connect to a link of a shorter name, or over TCP",
+        )
 
 
 def _checked_port(port: int) -> int:
@@ -158,9 +163,9 @@ def _decoded(text: str | None, what: str) -> str | None:
 class AccessOptions:
     """What the user said about the server, as the mysql client names it.
 
-    The URL wins over the login path, and that over the groups for clients of the defaults file.
-    `given_password` is what TLSTAX_PASSWORD held, None where it was not set. `server_host` is where it runs,
-    `ssh://…`, None where nobody is to look at its process.
+    The URL wins over the login path, and that over the groups for clients of the defaults file; at PostgreSQL
+    over what libpq takes beside it. `given_password` is what the environment held. `server_host` is where it
+    runs, `ssh://…`, None where nobody is to look at its process.
     """
 
     url: str
@@ -170,7 +175,7 @@ class AccessOptions:
     ssl_key: str | None = None
     defaults_file: Path | None = None
     login_path: str | None = None
-    given_password: bytes | None = field(default=None, repr=False)
+    given_password: GivenPassword = field(default_factory=GivenPassword)
     server_host: str | None = None
 
     def given(self) -> list[str]:
@@ -249,7 +254,9 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
 
 
 def address_of(options: AccessOptions) -> ExternalAddress:
-    """Where the server is: by the URL, and by the files' port where that has none. Raises UserMistake."""
+    """Where the server is: by the URL, and by what clients read beside it. Raises UserMistake."""
+    if libpq.is_url(options.url):
+        return _address(_said_to_libpq(options))
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
     return _with_port(address, options.url, _value_of(dict(said.options), "port"))
@@ -267,8 +274,12 @@ def settle(
     that names what is not heeded of a file.
     The password is taken from the login path, the defaults file, the environment variable TLSTAX_PASSWORD
     (which may be empty for an account without one), or from `ask`, which is given the text of a prompt.
-    A file that names it without saying what it is leaves it to the others.
+    A file that names it without saying what it is leaves it to the others. PostgreSQL's is taken from
+    TLSTAX_PASSWORD, the service, PGPASSWORD, the password file, or from `ask`; where there is none the server
+    may want none.
     """
+    if libpq.is_url(options.url):
+        return _settled_by_libpq(options, ask, check, warn)
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
@@ -301,8 +312,8 @@ def settle(
         check(tls)
     if password is not None:
         password = _in_utf8(password, f"the password of {user} in the file")
-    elif options.given_password is not None:
-        password = _in_utf8(options.given_password.decode(errors="surrogateescape"), PASSWORD_VARIABLE)
+    elif options.given_password.own is not None:
+        password = _from_environment(options.given_password.own, PASSWORD_VARIABLE)
     else:
         password = _asked(user, address, ask)
     for what, text in (("user", user), ("schema", address.schema or ""), ("password", password)):
@@ -310,8 +321,94 @@ def settle(
     return ExternalAccess(address=address, user=user, password=password, tls=tls, host=host)
 
 
+def _settled_by_libpq(
+    options: AccessOptions,
+    ask: Callable[[str], str] | None,
+    check: Callable[[ExternalTls], None] | None,
+    warn: Callable[[str], None],
+) -> ExternalAccess:
+    host = None if options.server_host is None else far_process.parsed(options.server_host)
+    for name, value in (("--defaults-file", options.defaults_file), ("--login-path", options.login_path)):
+        if value is not None:
+            raise UserMistake(
+                f"{name} names a file of MySQL's, which says nothing of a PostgreSQL server",
+                remedy="leave it out; ~/.pgpass and a service (?service=…) are what libpq reads",
+            )
+    said = _said_to_libpq(options)
+    if sentence := libpq.unheeded_words(said):
+        warn(sentence)
+    address, user = _address(said), libpq.user_of(said)
+    require_auth, auth_by = libpq.methods_of(said)
+    tls = external_tls.of_libpq(said, os.environ)
+    if check is not None:
+        check(tls)
+    password = _password_of_libpq(options.given_password, said, address, user)
+    if password is None:
+        password = "" if ask is None else _asked(user, address, ask)
+    access = ExternalAccess(address, user, password, tls, host, require_auth, auth_by)
+    for what, text in (("user", user), ("database", access.database), ("password", password)):
+        _check_text(text, f"the {what} for {address}")
+    return access
+
+
+def _said_to_libpq(options: AccessOptions) -> Said:
+    """What libpq would be told, with our own options for the same."""
+    url = _in_utf8(options.url, "the server's URL")
+    _check_no_password(url)
+    typed = {
+        "sslmode": ("--ssl-mode", options.ssl_mode),
+        "sslrootcert": ("--ssl-ca", options.ssl_ca),
+        "sslcert": ("--ssl-cert", options.ssl_cert),
+        "sslkey": ("--ssl-key", options.ssl_key),
+    }
+    words = {
+        keyword: Word(_in_utf8(value, name), f"{name}={value}" if keyword == "sslmode" else name)
+        for keyword, (name, value) in typed.items()
+        if value
+    }
+    said = libpq.said_of(url, words, os.environ)
+    for word in said.words.values():
+        _in_utf8(word.value, word.by)
+    return said
+
+
+def _address(said: Said) -> ExternalAddress:
+    """Where libpq would go."""
+    (host, directory), port = libpq.host_of(said), libpq.port_of(said)
+    path = None if directory is None else libpq.socket_in(directory, port)
+    if path is not None:
+        _check_length(path)
+    return ExternalAddress(
+        host=host,
+        port=port,
+        user=said.value("user") or None,
+        schema=said.value(libpq.SCHEMA) or None,
+        socket=path,
+        product="postgresql",
+        database=said.value("dbname") or None,
+    )
+
+
+def _password_of_libpq(given: GivenPassword, said: Said, address: ExternalAddress, user: str) -> str | None:
+    """The first that there is, as libpq takes them after our own variable; None where there is none."""
+    if given.own is not None:
+        return _from_environment(given.own, PASSWORD_VARIABLE)
+    if said.service_password is not None:
+        return _in_utf8(said.service_password, "the password of the service")
+    if given.libpq:
+        return _from_environment(given.libpq, LIBPQ_VARIABLE)
+    host = address.host if address.socket is None else str(Path(address.socket).parent)
+    database = address.database or user
+    stored = libpq.stored_password(said, (host, str(address.port), database, user), os.environ)
+    return None if stored is None else _in_utf8(stored, "the password in the password file")
+
+
+def _from_environment(value: bytes, variable: str) -> str:
+    return _in_utf8(value.decode(errors="surrogateescape"), variable)
+
+
 def _check_text(text: str, what: str) -> None:
-    """MySQL's protocol has these as text that ends with a NUL. The text itself is not shown."""
+    """Both protocols have these as text that ends with a NUL. The text itself is not shown."""
     if "\0" in _in_utf8(text, what):
         raise UserMistake(f"{what} has a NUL in it", remedy="give it without")
 
@@ -354,6 +451,8 @@ def _value_of(stored: dict[str, str | None], option: str) -> str | None:
 
 def _asked(user: str, address: ExternalAddress, ask: Callable[[str], str] | None) -> str:
     remedy = f"set {PASSWORD_VARIABLE}, or name a file with --defaults-file or --login-path"
+    if address.product == "postgresql":
+        remedy = f"set {PASSWORD_VARIABLE} or {LIBPQ_VARIABLE}, or have a line for it in ~/.pgpass"
     if ask is None:
         raise UserMistake(f"no password was given for {user} at {address}", remedy=remedy)
     try:

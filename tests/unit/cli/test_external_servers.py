@@ -13,6 +13,7 @@ from tlstax.cli.measure_app import AbOptions
 from tlstax.cli.options import ExternalOptions, LoginOptions
 from tlstax.cli.study_command import changed
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, typed_servers
+from tlstax.external.given_password import GivenPassword
 from tlstax.records.trial import Changes
 from tlstax.study import Study, load_study, override
 from tlstax.support.errors import UserMistake
@@ -25,7 +26,9 @@ CALLED = ("old.example:3306", "new.example:3307")
 
 def options(**said: Any) -> ExternalOptions:
     host = said.pop("server_host", None)
-    return ExternalOptions(login=LoginOptions(given_password=b"of all", **said), server_host=host)
+    return ExternalOptions(
+        login=LoginOptions(given_password=GivenPassword(b"of all"), **said), server_host=host
+    )
 
 
 def at(*typed: str, **said: Any) -> ExternalServers:
@@ -154,25 +157,22 @@ POSTGRESQL = "postgres://ann@db.example/scratch"
 @pytest.mark.parametrize(
     "typed",
     [
-        ("run", "--server", POSTGRESQL),
-        ("run", "--server", f"mysql-9.7,{POSTGRESQL.replace('postgres:', 'postgresql:')}"),
-        ("ab", "--a", f"server={POSTGRESQL}", "--b", "server=mysql-9.7"),
-        ("study", "run", "tax", "--set", f"server={POSTGRESQL}"),
         ("study", "run", "memory", "--set", f"server={POSTGRESQL}"),
         ("storm", "--server", POSTGRESQL),
+        ("storm", "--server", POSTGRESQL.replace("postgres:", "PostgreSQL:")),
         ("inspect", POSTGRESQL),
         ("advise", POSTGRESQL),
         ("predict", "--server", POSTGRESQL),
         ("drivers", "probe", "--server", POSTGRESQL),
     ],
 )
-def test_an_external_postgresql_is_refused_and_a_private_one_is_named(
+def test_an_external_postgresql_is_refused_by_what_does_not_know_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]
 ) -> None:
     assert status_of(monkeypatch, *typed) == 2
     assert capsys.readouterr().err == (
-        "tlstax: an external PostgreSQL server cannot be measured or inspected yet; "
-        "`tlstax run --server postgresql-18` measures a private one\n"
+        "tlstax: an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone; "
+        "measure it with `tlstax run --server postgres://user@host/database`\n"
     )
 
 

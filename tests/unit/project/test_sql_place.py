@@ -39,7 +39,7 @@ SQL_ELSEWHERE = {
 
 LIBRARIES = {"pymysql", "pg8000"}
 LIBRARIES_ELSEWHERE = {
-    "external/connection.py": "proves a password to somebody else's server, which only they do",
+    "external/mysql_login.py": "proves a password to somebody else's server, which only they do",
 }
 """Folders and files outside the rooms that may import what carries SQL, and why."""
 
