@@ -15,6 +15,7 @@ from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
 from tlstax.mysql import accounts
 from tlstax.plan.admission import Leeway
+from tlstax.products.external import external_product
 from tlstax.run.external import ExternalRequest, check_clients
 from tlstax.specimens.private_server import PrivateServer
 from tlstax.specimens.resolve import check_server_name, default_server, named_server
@@ -123,7 +124,8 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     for level, access in accesses.items():
         _check_socket(study, level, access)
         check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
-        check_workloads(study.workloads.values(), access.address.schema or OWN_SCHEMA, EXTERNAL_TABLES)
+        product, schema = external_product(access.product), access.address.schema or OWN_SCHEMA
+        check_workloads(study.workloads.values(), product, schema, EXTERNAL_TABLES)
     leeway = Leeway(
         at_most=servers.options.max_connections,
         fewer_connections=allowed.fewer_connections,

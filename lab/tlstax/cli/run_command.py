@@ -110,7 +110,7 @@ def _at_external_servers(
     if options.table is not None:
         key = existing_table.parse(options.table)
         (access,) = external.servers.values()
-        study = reading(study, key, existing_table.key_range(access, key))
+        study = reading(study, key, existing_table.key_range(access, key), access.address)
     external = replace(external, addresses=addresses)
     return replace(request, study=study, external=external, bundle=bundle)
 
@@ -214,8 +214,12 @@ def study_of(
                 "--table says what is read, and --workload as well", remedy="leave one of the two out"
             )
         from tlstax.external import existing_table
+        from tlstax.external.access import address_of
 
-        study = reading(study, existing_table.parse(options.table), existing_table.UNKNOWN)
+        key, address = existing_table.parse(options.table), None
+        for own in servers.by_level.values():
+            address = address_of(own)
+        study = reading(study, key, existing_table.UNKNOWN, address)
     if named := servers.named(_typed(options)) if servers.levels or not servers else ():
         study = override(study, "server", named, external=servers.levels)
     for factor, text in (
@@ -301,11 +305,16 @@ def _addresses(options: RunOptions) -> dict[str, ExternalAddress]:
     return found
 
 
-def reading(study: Study, key: TableKey, drawn_from: KeyRange) -> Study:
-    """The study with selects of keys of a table that is there, in place of those from one of ours."""
+def reading(
+    study: Study, key: TableKey, drawn_from: KeyRange, address: ExternalAddress | None = None
+) -> Study:
+    """The study with selects of keys of a table that is there, in place of those from one of ours.
+
+    `address` is where it is, None where it is at a server of MySQL's family.
+    """
     from tlstax.external import existing_table
 
-    own = existing_table.workloads(key, drawn_from)
+    own = existing_table.workloads(key, drawn_from, address)
     named = study.model_copy(update={"workloads": {**study.workloads, **own}})
     return override(named, "workload", list(own), option="--table")
 

@@ -42,8 +42,8 @@ def connect(
 ) -> GuardedDatabase:
     """Log in, with autocommit; UserMistake or MachineFault with the reason when it fails.
 
-    `schema` is what unqualified names mean. MySQL's login names it; PostgreSQL's names the address's
-    database, and the connection's search_path is set then. None leaves it as it is.
+    `schema` is what MySQL's login names, None for none. PostgreSQL's names the address's database, and who
+    says something there names the schema with each table.
     `timeout_s` holds for each step: the TCP connection, the greeting, and each answer of the login.
     A server without TLS is refused before the password is sent when TLS is demanded; and who could read the
     password on the way, or could be somebody else, does not get it. With `old_tls`, the
@@ -61,7 +61,7 @@ def connect(
             # The rooms of other products than the server's are not imported.
             from tlstax.external import postgres_login  # noqa: PLC0415
 
-            database = postgres_login.log_in(access, channel, schema, timeout_s, context, seen)
+            database = postgres_login.log_in(access, channel, timeout_s, context, seen)
         else:
             from tlstax.external import mysql_login  # noqa: PLC0415
 

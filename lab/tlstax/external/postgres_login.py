@@ -24,7 +24,7 @@ from tlstax.external import postgres_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
 from tlstax.external.tls import VERIFYING
-from tlstax.postgres import scram
+from tlstax.postgres import scram, session
 from tlstax.postgres.guarded_connection import BoundedChannel, GuardedDatabase
 from tlstax.postgres.scram import ScramClient, ScramError
 from tlstax.sql.answers import Malformed
@@ -41,10 +41,9 @@ _OK, _CLEARTEXT, _MD5, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 5, 10, 11, 12
 _OTHERS = {2: "Kerberos V5", 7: "GSSAPI", 8: "GSSAPI", 9: "SSPI"}
 
 
-def log_in(  # noqa: PLR0913, PLR0917 (who, where, over what, and what is told of it)
+def log_in(
     access: ExternalAccess,
     channel: socket.socket,
-    schema: str | None,
     timeout_s: float,
     context: ssl.SSLContext | None,
     seen: Handshake,
@@ -69,8 +68,7 @@ def log_in(  # noqa: PLR0913, PLR0917 (who, where, over what, and what is told o
         raise
     try:
         proof.check_finished()
-        if schema is not None:
-            database.use(schema)
+        session.settle(database)
     except SqlError as error:
         database.close()
         raise external_failures.of_refusal(access, error) from error

@@ -135,6 +135,9 @@ class PostgresDatabase(Database):
     Integers come as such, other values as the server writes them, NULL as None.
     """
 
+    is_shared = False
+    """Whether the server is somebody else's, where others are counted as well."""
+
     def __init__(self, log_in: Callable[[str], tuple[Session, socket.socket]], database: str) -> None:
         """`log_in` opens a session in a database. Raises SqlError where the first is not opened."""
         self._log_in = log_in

@@ -147,6 +147,8 @@ class GuardedDatabase(PostgresDatabase):
         self._number = session.number
         return session, self._channel.channel
 
+    is_shared = True
+
     @property
     def is_encrypted(self) -> bool:
         """Whether TLS protects it."""
@@ -175,10 +177,6 @@ class GuardedDatabase(PostgresDatabase):
     def wait_at_most(self, timeout_s: float) -> None:
         """How long an answer may take from now on."""
         self._channel.answer_s = timeout_s
-
-    def use(self, schema: str) -> None:
-        """Have unqualified names mean what is in this schema. Raises SqlError."""
-        self.rows("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
 
     def leave(self) -> None:
         """Nothing: what others do is counted as well."""

@@ -90,7 +90,8 @@ def read_settled_status(connection: Database, expected: int) -> dict[str, int]:
 def _settled(connection: Database) -> dict[str, int]:
     """The counters, with all that sessions which have ended told the server."""
     version = settings.version_number(connection)
-    if version >= _FIRST_WITHOUT_COLLECTOR:
+    # Somebody else's server may never be still for so long.
+    if version >= _FIRST_WITHOUT_COLLECTOR or getattr(connection, "is_shared", False):
         return _counters(connection, version)
     return _collected(connection, version)
 
