@@ -23,11 +23,11 @@ from typing import Final, NamedTuple, get_args
 from urllib.parse import unquote
 
 from tlstax.contract import AuthMethod
+from tlstax.study.product import is_postgresql_url
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 
-SCHEMES: Final = ("postgres://", "postgresql://")
 DEFAULT_PORT: Final = "5432"
 LOCALHOST: Final = "localhost"
 
@@ -107,11 +107,6 @@ class Said:
         """What was said; the default where nothing was, or nothing in particular."""
         word = self.words.get(keyword)
         return default if word is None else word.value
-
-
-def is_url(url: str) -> bool:
-    """Whether it is the address of a PostgreSQL server, as libpq writes it."""
-    return url.lower().startswith(SCHEMES)
 
 
 def said_of(url: str, typed: Words, environment: Mapping[str, str]) -> Said:
@@ -204,7 +199,7 @@ def check_one_host(texts: Sequence[str]) -> None:
     """UserMistake where commas between servers have cut a URL in two, as that of several hosts has them."""
     for before, after in pairwise(texts):
         cut = not re.fullmatch(r"[\w.+=-]+", after) or after.removeprefix("!") in _METHODS
-        if is_url(before) and "://" not in after and cut:
+        if is_postgresql_url(before) and "://" not in after and cut:
             raise several_hosts()
 
 
