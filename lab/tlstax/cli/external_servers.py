@@ -13,7 +13,6 @@ from tlstax.external.access import URL_SHAPE, AccessOptions, ExternalAccess, Ext
 from tlstax.external.server import EXTERNAL_TABLES, OWN_SCHEMA
 from tlstax.external.tls import ExternalTls
 from tlstax.external.workload_guard import check_workloads
-from tlstax.mysql import accounts
 from tlstax.plan.admission import Leeway
 from tlstax.products.external import external_product
 from tlstax.run.external import ExternalRequest, check_clients
@@ -86,7 +85,7 @@ def private_access(name: str | None, say: Callable[[str], None]) -> Iterator[Ext
         say(f"starting {build.specimen.name}")
         with PrivateServer.start(build, session) as server:
             with server.admin() as database:
-                accounts.let_it_see_connections(database)
+                server.product.accounts.let_it_see_connections(database)
             account, endpoint = server.load_account, server.endpoint()
             yield ExternalAccess(
                 address=ExternalAddress(

@@ -130,8 +130,7 @@ def said_of(url: str, typed: Words, environment: Mapping[str, str]) -> Said:
     if service is not None:
         stored = _service(service, environment)
         password = stored.pop("password", None)
-        by = f"in the service {quoted(service.value)}"
-        of_service = {keyword: _word(keyword, value, by) for keyword, value in stored.items()}
+        of_service = {keyword: _word(keyword, value, "in the service") for keyword, value in stored.items()}
     _check_unchecked(of_service, environment)
     known = {*VARIABLES, *UNCHECKED}
     unheeded = tuple(keyword for keyword in of_service if keyword not in known)

@@ -46,8 +46,8 @@ LIBRARIES_ELSEWHERE = {
 PRODUCT_ROOMS = ("mysql", "postgres")
 ROOMS_ELSEWHERE = {
     "products": "chooses the room that answers for a product",
-    "external": "other people's servers: MySQL's and MariaDB's alone as yet",
-    "cli/external_servers.py": "the same",
+    "external/mysql_login.py": "a login to somebody else's server, by the product's own protocol",
+    "external/postgres_login.py": "the same",
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
     "tools/inspection.py": "an external server's use, in MySQL's words",
