@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LAB = Path(__file__).parents[2] / "lab"
 OF_OTHERS = (
     *("external.server", "machines", "network.distance", "network.paths.opening"),
@@ -38,6 +40,28 @@ def test_a_product_brings_in_its_own_room_alone() -> None:
     loaded = loaded_by("tlstax.cli.run_command", "tlstax.products.product", then=asks)
     assert "mysql.status" in loaded
     assert [name for name in loaded if name.split(".")[0] == "postgres"] == []
+
+
+EXTERNAL = ("tlstax.cli.external_servers", "tlstax.external.server", "tlstax.external.connection")
+
+
+@pytest.mark.parametrize(
+    ("login", "asks", "rooms"),
+    [
+        ("mysql_login", "external_product('mysql')", {"mysql"}),
+        ("postgres_login", "external_product('postgresql')", {"postgres"}),
+    ],
+)
+def test_an_external_server_brings_in_its_own_products_room_alone(
+    login: str, asks: str, rooms: set[str]
+) -> None:
+    loaded = loaded_by(
+        *EXTERNAL,
+        f"tlstax.external.{login}",
+        "tlstax.products.external",
+        then=f"tlstax.products.external.{asks}",
+    )
+    assert {name.split(".")[0] for name in loaded} & {"mysql", "postgres"} == rooms
 
 
 def test_a_report_imports_nothing_that_acts() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tlstax.cli import quantities
 from tlstax.cli.asked_cluster import AskedCluster, asked_cluster, check_has_server
 from tlstax.cli.measure_app import RunOptions
-from tlstax.cli.measuring import bounded, knowing_added, measure, new_request, shown_as
+from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
 from tlstax.external.tls import VERIFYING
@@ -207,7 +207,7 @@ def study_of(
     `servers` are the external ones among the servers that were typed, `bundle` is the file of authorities,
     `addresses` are other ways to one of them.
     """
-    study = load_study("tax")
+    study = knowing_external(load_study("tax"), servers)
     if options.table is not None:
         if options.workload is not None:
             raise UserMistake(

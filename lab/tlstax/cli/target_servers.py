@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.streams import tell
-from tlstax.study.server_abilities import abilities_named
+from tlstax.study.product import is_postgresql_url
+from tlstax.study.server_abilities import EXTERNAL_POSTGRESQL, UNNAMED, ServerAbilities, abilities_named
 from tlstax.support.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def external_url(server: str | None) -> str:
 
 def check_known_url(url: str) -> None:
     """UserMistake where a command that knows MySQL and MariaDB alone is given a PostgreSQL's address."""
-    if url.lower().startswith(("postgres://", "postgresql://")):
+    if is_postgresql_url(url):
         raise UserMistake(
             "an external PostgreSQL server is known to `tlstax run`, `study run` and `ab` alone",
             remedy="measure it with `tlstax run --server postgres://user@host/database`",
@@ -85,6 +86,12 @@ class ExternalServers:
     def levels(self) -> tuple[str, ...]:
         """Their levels of the factor `server`."""
         return tuple(level for level in self.by_level if level is not None)
+
+    @property
+    def abilities(self) -> dict[str, ServerAbilities]:
+        """What they can do, as far as their addresses say that."""
+        urls = {level or UNNAMED: own.url for level, own in self.by_level.items()}
+        return {level: EXTERNAL_POSTGRESQL for level, url in urls.items() if is_postgresql_url(url)}
 
     def alone(self) -> ExternalServers:
         """The same of a study that names no server."""

@@ -24,7 +24,7 @@ from tlstax.external.option_files import Groups, login_path, read_option_file, u
 from tlstax.external.tls import ExternalTls
 from tlstax.observers import far_process
 from tlstax.observers.far_process import SshHost
-from tlstax.study.product import Family
+from tlstax.study.product import Family, is_postgresql_url
 from tlstax.support.credentials import url_has_password
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
@@ -255,7 +255,7 @@ def _divided(name: str, value: str | Path | None, count: int) -> list[Any]:
 
 def address_of(options: AccessOptions) -> ExternalAddress:
     """Where the server is: by the URL, and by what clients read beside it. Raises UserMistake."""
-    if libpq.is_url(options.url):
+    if is_postgresql_url(options.url):
         return _address(_said_to_libpq(options))
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     said = understood(_stored(options), typed_mode=options.ssl_mode is not None)
@@ -278,7 +278,7 @@ def settle(
     TLSTAX_PASSWORD, the service, PGPASSWORD, the password file, or from `ask`; where there is none the server
     may want none.
     """
-    if libpq.is_url(options.url):
+    if is_postgresql_url(options.url):
         return _settled_by_libpq(options, ask, check, warn)
     address = parse_url(_in_utf8(options.url, "the server's URL"))
     host = None if options.server_host is None else far_process.parsed(options.server_host)

@@ -23,11 +23,11 @@ from typing import Final, NamedTuple, get_args
 from urllib.parse import unquote
 
 from tlstax.contract import AuthMethod
+from tlstax.study.product import is_postgresql_url
 from tlstax.support.credentials import quoted
 from tlstax.support.errors import UserMistake
 from tlstax.support.text import enumerated
 
-SCHEMES: Final = ("postgres://", "postgresql://")
 DEFAULT_PORT: Final = "5432"
 LOCALHOST: Final = "localhost"
 
@@ -109,11 +109,6 @@ class Said:
         return default if word is None else word.value
 
 
-def is_url(url: str) -> bool:
-    """Whether it is the address of a PostgreSQL server, as libpq writes it."""
-    return url.lower().startswith(SCHEMES)
-
-
 def said_of(url: str, typed: Words, environment: Mapping[str, str]) -> Said:
     """What is said of the server at this address, `typed` by options, and in the environment. UserMistake."""
     words = {keyword: _word(keyword, value, "in the URL") for keyword, value in parsed(url).items()}
@@ -135,8 +130,7 @@ def said_of(url: str, typed: Words, environment: Mapping[str, str]) -> Said:
     if service is not None:
         stored = _service(service, environment)
         password = stored.pop("password", None)
-        by = f"in the service {quoted(service.value)}"
-        of_service = {keyword: _word(keyword, value, by) for keyword, value in stored.items()}
+        of_service = {keyword: _word(keyword, value, "in the service") for keyword, value in stored.items()}
     _check_unchecked(of_service, environment)
     known = {*VARIABLES, *UNCHECKED}
     unheeded = tuple(keyword for keyword in of_service if keyword not in known)
@@ -204,7 +198,7 @@ def check_one_host(texts: Sequence[str]) -> None:
     """UserMistake where commas between servers have cut a URL in two, as that of several hosts has them."""
     for before, after in pairwise(texts):
         cut = not re.fullmatch(r"[\w.+=-]+", after) or after.removeprefix("!") in _METHODS
-        if is_url(before) and "://" not in after and cut:
+        if is_postgresql_url(before) and "://" not in after and cut:
             raise several_hosts()
 
 

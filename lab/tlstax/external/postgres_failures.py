@@ -5,6 +5,8 @@ What a server says before it is known who answers is not repeated, unless it is 
 
 from __future__ import annotations
 
+import re
+
 from tlstax.contract import AuthMethod
 from tlstax.external import failures as external_failures
 from tlstax.external import greeting
@@ -19,11 +21,14 @@ ITS_PORT = "check the port (PostgreSQL's own is 5432, PgBouncer's 6432)"
 _FIRST_TYPES = b"REvNSK"
 """Messages that a server may begin with (PostgreSQL documentation, "Message Flow", Start-up)."""
 
+_MYSQL = re.compile(rb".\0\0\0\x0a[0-9]", re.DOTALL)
+"""A greeting of MySQL's, cut short: its length, its number, the protocol's version, the server's version."""
+
 METHODS: dict[AuthMethod, str] = {
     "none": "lets whoever comes in without asking for a proof",
     "password": "asks for the password itself",
     "md5": "asks for the password's proof by md5",
-    "scram-sha-256": "asks for SCRAM without binding it to the TLS channel",
+    "scram-sha-256": "asks for SCRAM",
     "scram-sha-256-plus": "asks for SCRAM bound to the TLS channel",
 }
 
@@ -71,8 +76,10 @@ def of_login(access: ExternalAccess, error: SqlError, began: bytes, timeout_s: f
             return of_silence(access, error.cause, timeout_s)
         if not began and isinstance(error.cause, ConnectionError):
             return _closed(access)
+    if foreign := _foreign(access, began):
+        return foreign
     if began and began[0] not in _FIRST_TYPES:
-        return _foreign(access, began) or _not_postgresql(access)
+        return _not_postgresql(access)
     return of_refusal(access, error)
 
 
@@ -195,8 +202,11 @@ def no_password(access: ExternalAccess) -> UserMistake:
 
 def method_not_allowed(access: ExternalAccess, method: AuthMethod) -> MachineFault:
     """The server proves nothing, or less than is demanded of it."""
+    what = METHODS[method]
+    if method == "scram-sha-256" and "scram-sha-256-plus" in access.require_auth:
+        what += " without binding it to a TLS channel"
     return MachineFault(
-        f"{access.address} {METHODS[method]}, which {access.auth_by} does not allow, so nothing was sent",
+        f"{access.address} {what}, which {access.auth_by} does not allow, so nothing was sent",
         remedy="find out who answers there, or what pg_hba.conf asks of the account; or allow that method",
     )
 
@@ -204,7 +214,7 @@ def method_not_allowed(access: ExternalAccess, method: AuthMethod) -> MachineFau
 def _foreign(access: ExternalAccess, said: bytes) -> UserMistake | None:
     """Who answers, where that is told by the first bytes; None where it is not."""
     known = greeting.parse(said)
-    if known is not None and known.kind in {"mysql", "refusal"}:
+    if _MYSQL.match(said) or (known is not None and known.kind in {"mysql", "refusal"}):
         return UserMistake(
             f"what listens on {access.address} is a MySQL or MariaDB server",
             remedy=f"write its URL with mysql://, or {ITS_PORT}",

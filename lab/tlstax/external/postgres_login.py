@@ -23,7 +23,7 @@ from tlstax.external import failures as external_failures
 from tlstax.external import postgres_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.chain import Handshake
-from tlstax.external.tls import DEMANDING, VERIFYING
+from tlstax.external.tls import VERIFYING
 from tlstax.postgres import scram, session
 from tlstax.postgres.guarded_connection import BoundedChannel, GuardedDatabase
 from tlstax.postgres.scram import ScramClient, ScramError
@@ -89,7 +89,7 @@ def _begin_tls(
     if access.tls.direct:
         context.set_alpn_protocols([ALPN])
     elif not _offers_tls(access, channel, timeout_s):
-        if access.tls.mode in DEMANDING:
+        if access.tls.demanded_by:
             raise external_failures.without_tls(access)
         return channel
     try:

@@ -31,7 +31,8 @@ DEMANDING: tuple[SslMode, ...] = ("REQUIRED", *VERIFYING)
 class ExternalTls:
     """A mode and the files (PEM) that go with it; `ca_file` is None unless the mode verifies.
 
-    With `direct` TLS begins at once, without PostgreSQL's question for it.
+    With `direct` TLS begins at once, without PostgreSQL's question for it; `bound_by` is what demands that
+    logins there are bound to a TLS channel, empty where nothing does.
 
     `mode_by`, `ca_by` and `certificate_by` are what the user said the mode and the files by, for sentences
     about them: an option, or the word of an option file.
@@ -42,9 +43,15 @@ class ExternalTls:
     certificate_file: str | None = None
     key_file: str | None = None
     direct: bool = False
+    bound_by: str = field(default="", compare=False)
     mode_by: str = field(default="--ssl-mode", compare=False)
     ca_by: str = field(default="--ssl-ca", compare=False)
     certificate_by: str = field(default="--ssl-cert", compare=False)
+
+    @property
+    def demanded_by(self) -> str:
+        """What demands TLS, as the user said it; empty where nothing does."""
+        return self.mode_by if self.mode in DEMANDING else self.bound_by
 
     @property
     def verify(self) -> Literal["none", "ca", "identity"]:
@@ -185,6 +192,7 @@ def of_libpq(said: Said, environment: Mapping[str, str]) -> ExternalTls:
         certificate_file=certificate.value if certificate else None,
         key_file=(key or certificate).value if certificate else None,
         direct=_is_direct(said, chosen, mode_by),
+        bound_by=_bound_by(said, chosen, mode_by),
         mode_by=mode_by,
         ca_by=ca_by,
         certificate_by=certificate.by if certificate else "",
@@ -197,6 +205,17 @@ def _libpq_mode(mode: Word) -> SslMode:
     if known is None and own not in SSL_MODES:
         raise UserMistake(f"{mode.by} is unknown", remedy=f"choose one of {', '.join(LIBPQ_MODES)}")
     return known or own  # type: ignore[return-value]
+
+
+def _bound_by(said: Said, mode: SslMode, mode_by: str) -> str:
+    binding = said.words.get("channel_binding")
+    if binding is None or binding.value != "require":
+        return ""
+    if mode == "DISABLED":
+        raise UserMistake(
+            f"{binding.by} needs TLS, which {mode_by} leaves out", remedy="leave one of them out"
+        )
+    return binding.by
 
 
 def _is_direct(said: Said, mode: SslMode, mode_by: str) -> bool:

@@ -259,6 +259,10 @@ class Accounts(Protocol):
         """Make the load account that is proved by this plugin."""
         ...
 
+    def let_it_see_connections(self, admin: Database) -> None:
+        """Give the load account what an inspection reads of those that are connected."""
+        ...
+
     def make_by_certificate(self, admin: Database, password: str) -> None:
         """Make the load account that demands a client certificate."""
         ...

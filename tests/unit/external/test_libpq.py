@@ -203,7 +203,7 @@ def test_a_service_is_read_as_libpq_reads_it(home: Path, monkeypatch: pytest.Mon
     access = external_access.settle(options, warn=heard.append)
     assert (access.address.host, access.address.port) == ("db.example", 1)
     assert (access.user, access.database, access.password) == ("of service", "data", "s3cret")
-    assert access.tls.mode_by == "sslmode=require in the service 'mine'"
+    assert access.tls.mode_by == "sslmode=require in the service"
     assert heard == ["not heeded of the service: application_name"]
     monkeypatch.setenv("PGSERVICE", "other")
     monkeypatch.setenv("PGHOST", "env.example")
@@ -223,9 +223,9 @@ def test_a_service_is_read_as_libpq_reads_it(home: Path, monkeypatch: pytest.Mon
         ("[mine]\nhost\n", "line 2 of the service file"),
         ("[mine]\nservice=other\n", "names another service"),
         ("[mine]\nldap://ldap.example\n", "has no value"),
-        ("[mine]\nsslcrl=a.crl\n", "sslcrl in the service 'mine' says whom to trust"),
-        ("[mine]\nsslmode=strict\n", "sslmode=strict in the service 'mine' is unknown"),
-        ("[mine]\nport=high\n", "the port in the service 'mine' is no port"),
+        ("[mine]\nsslcrl=a.crl\n", "sslcrl in the service says whom to trust"),
+        ("[mine]\nsslmode=strict\n", "sslmode=strict in the service is unknown"),
+        ("[mine]\nport=high\n", "the port in the service is no port"),
     ],
 )
 def test_a_bad_service_is_the_users_mistake(home: Path, text: str, words: str) -> None:

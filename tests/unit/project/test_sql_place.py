@@ -48,7 +48,6 @@ ROOMS_ELSEWHERE = {
     "products": "chooses the room that answers for a product",
     "external/mysql_login.py": "a login to somebody else's server, by the product's own protocol",
     "external/postgres_login.py": "the same",
-    "cli/external_servers.py": "the account of a private server that is inspected, MySQL's or MariaDB's",
     "specimens/mysql_setup.py": "how a private server of the product is set up",
     "specimens/postgres_setup.py": "the same",
     "tools/inspection.py": "an external server's use, in MySQL's words",
