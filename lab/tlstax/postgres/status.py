@@ -29,6 +29,9 @@ CONNECTED: Final = "pg_stat_activity.client_backends"
 
 _SETTLING_S, _LOOK_AGAIN_S = 1.0, 0.001
 
+COUNTS_AT_ONCE: Final = False
+"""A session that works says once in a second what it has done, and all of it when it ends."""
+
 _STALE_S: Final = 0.55
 """Before 15, how old what is read may be (PGSTAT_STAT_INTERVAL, half a second), and a little."""
 

@@ -76,6 +76,11 @@ class Status(Protocol):
         """How many TLS sessions the server resumed between two readings."""
         ...
 
+    @property
+    def COUNTS_AT_ONCE(self) -> bool:  # noqa: N802 (a constant of the module)
+        """Whether `traffic` has each statement when it is over, and not only when its session ends."""
+        ...
+
     def traffic(self, connection: Database) -> Traffic:
         """How many statements the server has had of everybody. Raises MachineFault."""
         ...

@@ -567,4 +567,5 @@ def _ends(access: ExternalAccess, bench: Bench, session: Session) -> Ends:
         certificates=certificates,
         verify=access.tls.verify,
         near_cpus=bench.machine.client_cpus,
+        spoken=access.product,
     )
