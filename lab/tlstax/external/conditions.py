@@ -14,7 +14,7 @@ from tlstax.external import failures as external_failures
 from tlstax.external.access import ExternalAccess
 from tlstax.external.tls import ExternalTls
 from tlstax.products.external import ExternalProduct, external_product
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
 from tlstax.support.errors import TlstaxError, UserMistake
 from tlstax.support.text import counted
 
@@ -36,9 +36,16 @@ class Intent:
 READS_ONLY = Intent()
 
 
-def check(database: Database, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
+def check(database: GuardedDatabase, access: ExternalAccess, schema_name: str, intent: Intent) -> None:
     """UserMistake where the run cannot be made. Raises SqlError where the server does not answer."""
     product = external_product(access.product)
+    if product.session.has_pooler(database):
+        raise UserMistake(
+            f"a pooler answers at {access.address}, and what the server counts, locks and says of TLS is of "
+            "the pooler's own connections",
+            remedy="name the server itself in the URL, and the pooler as a way to it: --address "
+            f"direct,pooler={access.address}",
+        )
     terms = product.accounts.terms(database)
     hindrance = product.session.hindrance(database, writes=intent.writes)
     if hindrance is not None:

@@ -58,8 +58,10 @@ def workloads(
 ) -> dict[str, UserWorkload]:
     """The workloads that read rows of the table at this address by keys of this range.
 
-    Without an address it is one of MySQL's family.
+    Without an address it is one of MySQL's family. UserMistake where the address has no schema.
     """
+    if address is not None:
+        _check_has_schema(address)
     schema = external_product("mysql" if address is None else address.product).schema
     named = schema.quoted_table((address.schema if address is not None else None) or "", key.table)
     return reading_keys(named, schema.quoted(key.column), drawn_from.low, drawn_from.high)
@@ -71,8 +73,7 @@ def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
     UserMistake where there is no such table or column, or rows cannot be read by it one at a time; as a
     login raises it otherwise.
     """
-    if access.address.schema is None:
-        raise UserMistake("--table names a table of a schema, and the URL names none", remedy=SHAPE)
+    _check_has_schema(access.address)
     database = external_connection.connect(access, access.address.schema)
     try:
         return _asked(database, access, key)
@@ -80,6 +81,12 @@ def key_range(access: ExternalAccess, key: TableKey) -> KeyRange:
         raise external_failures.of_refusal(access, error) from error
     finally:
         external_connection.close(database)
+
+
+def _check_has_schema(address: ExternalAddress) -> None:
+    if address.schema is None:
+        remedy = SHAPE if address.product == "mysql" else f"{SHAPE} (?schema=public)"
+        raise UserMistake("--table names a table of a schema, and the URL names none", remedy=remedy)
 
 
 def _asked(database: Database, access: ExternalAccess, key: TableKey) -> KeyRange:

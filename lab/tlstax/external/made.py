@@ -238,7 +238,9 @@ class Made:
         name = self._product.server_facts.as_kept(database, creation.name) if is_table else creation.name
         thing = Thing(creation.kind, name)
         comment = self._owner.comment(thing.kind, name, "made this for a workload")
-        marked = self._guard.with_comment(statement, creation, self._schema, comment)
+        marked = self._guard.with_comment(
+            statement, creation, self._schemas.quoted_table(self._schema, name), comment
+        )
         self._write(database, "intended", thing, comment if thing.kind == "TABLE" else "")
         at_work = self._product.session.NamedLock(f"tlstax-{secrets.token_hex(16)}")
         at_work.take(worker)

@@ -32,7 +32,6 @@ from tlstax.external.reading import (
     without_end,
     word_set,
 )
-from tlstax.postgres.schema import quoted_table
 
 ENGINES: Final = frozenset({"HEAP"})
 """The access method that keeps a table's rows in the table, at that server."""
@@ -155,12 +154,11 @@ def read(statement: str, place: Place, schema: str, own_functions: Collection[st
     return reading
 
 
-def with_comment(statement: str, creation: Creation, schema: str, comment: str) -> str:
+def with_comment(statement: str, creation: Creation, named: str, comment: str) -> str:
     """The CREATE TABLE, which was read, and the statement that gives the table this comment: both or neither.
 
     Several statements at once are one transaction (documentation, "Simple Query"). `comment` has no quote.
     """
-    named = quoted_table(schema, creation.name)
     return f"{statement[: creation.after_name]}; COMMENT ON TABLE {named} IS '{comment}'"
 
 

@@ -55,7 +55,7 @@ def read(statement: str, place: Place, schema: str, own_functions: Collection[st
     return _Reader(place, schema, frozenset(own_functions)).statement(text)
 
 
-def with_comment(statement: str, creation: Creation, schema: str, comment: str) -> str | None:  # noqa: ARG001
+def with_comment(statement: str, creation: Creation, named: str, comment: str) -> str | None:  # noqa: ARG001
     """The CREATE TABLE, which was read, with this comment for the table; None where it has no place for it.
 
     Table options stand after the list of columns, or after the name where there is no list. `comment` has no

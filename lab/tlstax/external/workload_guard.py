@@ -46,8 +46,11 @@ class Guard(Protocol):
         """What the statement does there. Raises Refused unless all of it is known."""
         ...
 
-    def with_comment(self, statement: str, creation: Creation, schema: str, comment: str) -> str | None:
-        """The CREATE TABLE, which was read, with this comment for the table; None where it has no place."""
+    def with_comment(self, statement: str, creation: Creation, named: str, comment: str) -> str | None:
+        """The CREATE TABLE, which was read, with this comment for the table; None where it has no place.
+
+        `named` is the table as a statement names it.
+        """
         ...
 
 

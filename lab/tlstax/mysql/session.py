@@ -68,6 +68,11 @@ def hindrance(database: Database, *, writes: bool) -> tuple[str, str] | None:
     return None
 
 
+def has_pooler(database: Database) -> bool:  # noqa: ARG001
+    """No: whatever is in front is not known of, or named as a way to the server."""
+    return False
+
+
 def why_nothing_is_made(database: Database) -> None:
     """None: the server says so when something is to be made."""
 

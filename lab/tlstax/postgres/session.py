@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Final
 
 from tlstax.sql import answers
-from tlstax.sql.database import Database, SqlError
+from tlstax.sql.database import Database, GuardedDatabase, SqlError
 
 IDLE_S: Final = 7 * 24 * 3600
 """How long a connection of ours may be silent; where the server ends idle ones, that may be in a trial."""
@@ -47,8 +47,22 @@ _OUR_OWN: Final = {
 off, hang up. That transactions only read is not: whoever set that meant it."""
 
 
-def settle(database: Database) -> None:
-    """Have names without a schema mean the server's own alone, and undo what defaults do to statements."""
+def has_pooler(database: GuardedDatabase) -> bool:
+    """Whether a pooler is in front: the process that serves statements is not the one that the login named.
+
+    PgBouncer makes the number up with which a client would cancel a statement (BackendKeyData), as others do.
+    """
+    serves = answers.number(answers.row(database, "SELECT pg_backend_pid()", columns=1)[0])
+    return serves != database.number
+
+
+def settle(database: GuardedDatabase) -> None:
+    """Have names without a schema mean the server's own alone, and undo what defaults do to statements.
+
+    Behind a pooler nothing is set: the session may be another client's with the next statement.
+    """
+    if has_pooler(database):
+        return
     answers.carry_out(database, "SELECT pg_catalog.set_config('search_path', '', false)")
     _set(database, _OUR_OWN)
 

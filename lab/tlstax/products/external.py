@@ -12,7 +12,7 @@ from functools import cache
 from typing import Protocol
 
 from tlstax.products.product import Product, product_named
-from tlstax.sql.database import Database
+from tlstax.sql.database import Database, GuardedDatabase
 from tlstax.sql.schema_objects import Entry, Kind, Named, Thing
 from tlstax.study.product import Family
 
@@ -184,6 +184,10 @@ class Sessions(Protocol):
     @property
     def JUST_ENDED_S(self) -> int:  # noqa: N802
         """How long a server may take to notice that a run has just ended."""
+        ...
+
+    def has_pooler(self, database: GuardedDatabase) -> bool:
+        """Whether the connection is a pooler's, and statements on it whichever session's it chooses."""
         ...
 
     def hindrance(self, database: Database, *, writes: bool) -> tuple[str, str] | None:

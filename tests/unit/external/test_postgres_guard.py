@@ -61,7 +61,7 @@ def test_what_it_creates_is_read_and_gets_its_comment_in_the_same_message() -> N
     assert reading.creation is not None
     assert (reading.creation.kind, reading.creation.name) == ("TABLE", "t")
     assert reading.writes == {"u", "w"}, "what it refers to must be this run's"
-    marked = postgres_guard.with_comment(statement, reading.creation, "s", "tlstax 1f")
+    marked = postgres_guard.with_comment(statement, reading.creation, '"s"."t"', "tlstax 1f")
     assert marked == statement[: statement.index(" ;")] + """; COMMENT ON TABLE "s"."t" IS 'tlstax 1f'"""
     copied = read("CREATE TABLE s.t AS SELECT * FROM s.u")
     assert (copied.creation, copied.reads) == (Creation("TABLE", "t", False, 37), {"u"})
