@@ -175,6 +175,8 @@ def _check_table(table: Expr, schema: str, common: frozenset[str]) -> None:
     if not isinstance(table.this, exp.Identifier):
         raise Refused("it reads from something that is no table")
     within = table.args.get("db")
+    if within is not None and not isinstance(within, exp.Identifier):
+        raise Refused("the name of a table in it cannot be read")
     if within is None and _name(table.this) not in common:
         raise Refused(
             f"write {schema}.{table.name} for {table.name}: what it means depends on the search_path"

@@ -3,8 +3,9 @@
 Nothing but an ordinary account is needed. The laboratory works in the schema that the URL names, else in
 `tlstax`, which is created if the account may do so and dropped at the end if it was created. In it there
 are the tables that the workloads need, `tlstax_sbtest1` above all, known as ours by a signed comment
-(`ownership.py`). A named lock (GET_LOCK) keeps a second tlstax out of the same schema; the server releases it
-when the connection that holds it ends. On the other nodes of a cluster the record's newest row does.
+(`ownership.py`). A lock of the server's (GET_LOCK, or an advisory one) keeps a second tlstax out of the same
+schema; the server releases it when the connection that holds it ends. On the other nodes of a cluster the
+record's newest row does.
 """
 
 from __future__ import annotations

@@ -141,6 +141,7 @@ SELECT 1; SELECT 2 | a semicolon
 SELECT 1; COMMENT ON TABLE s.t IS 'x' | a semicolon
 SELECT c FROM t | write s.t for t
 SELECT c FROM other.t | it goes to the schema other
+SELECT c FROM ..t | cannot be read
 SELECT c FROM db.s.t | CATALOG|catalog
 SELECT c FROM pg_catalog.pg_class | it goes to the schema pg_catalog
 INSERT INTO t VALUES (1) | write s.t for t
