@@ -244,11 +244,9 @@ def test_whatever_is_answered_ends_in_one_sentence(script: Sequence[Act], words:
         ("53300", "sorry, too many clients already", "has no free connection"),
         ("57P03", "the database system is starting up", "is starting, stopping or recovering"),
         ("57P01", "terminating connection due to administrator command", "somebody ended a connection"),
-        (
-            "08P01",
-            "no such database: lent",
-            "does not follow PostgreSQL's protocol, or says so of its client",
-        ),
+        ("08P01", "no such database: lent", "has no database lent"),
+        ("08P01", "no more connections allowed (max_client_conn)", "has no free connection"),
+        ("08P01", "expected password", "does not follow PostgreSQL's protocol, or says so of its client"),
         ("ZZZZZ", "something", "reports an error (something, ZZZZZ)"),
     ],
 )

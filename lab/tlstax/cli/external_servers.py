@@ -121,7 +121,7 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     if demanded_by:
         study = _over_tls_alone(study)
     for level, access in accesses.items():
-        _check_socket(study, level, access)
+        _check_socket(access)
         check_clients(study, level, access, allow_plaintext=servers.options.allow_plaintext)
         product, schema = external_product(access.product), access.address.schema or OWN_SCHEMA
         check_workloads(study.workloads.values(), product, schema, EXTERNAL_TABLES)
@@ -137,16 +137,15 @@ def let_in(study: Study, servers: ExternalServers, allowed: Allowed) -> tuple[St
     return study, ExternalRequest(accesses, leeway)
 
 
-def _check_socket(study: Study, level: str | None, access: ExternalAccess) -> None:
-    """UserMistake for cases with TLS where there is none: PostgreSQL offers it over TCP alone.
+def _check_socket(access: ExternalAccess) -> None:
+    """UserMistake for a Unix socket of PostgreSQL's: it offers TLS over TCP alone, as libpq knows.
 
-    Source: PostgreSQL documentation, "Secure TCP/IP Connections with SSL".
+    Source: PostgreSQL documentation, "Database Connection Control Functions" (sslmode).
     """
-    cases = (case for case in study.included() if case.server == level)
-    if access.product == "postgresql" and access.address.socket and any(case.is_encrypted for case in cases):
+    if access.product == "postgresql" and access.address.socket is not None:
         raise UserMistake(
-            f"PostgreSQL has no TLS on a Unix socket ({access.address}), and the study has cases with it",
-            remedy="name the server's host and port, or leave TLS out with --tls off",
+            f"PostgreSQL has no TLS on a Unix socket ({access.address}), so there is nothing to compare",
+            remedy="name the server's host and port: postgres://user@localhost/database",
         )
 
 

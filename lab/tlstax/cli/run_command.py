@@ -12,7 +12,7 @@ from tlstax.cli.measure_app import RunOptions
 from tlstax.cli.measuring import bounded, knowing_added, knowing_external, measure, new_request, shown_as
 from tlstax.cli.options import ExternalOptions
 from tlstax.cli.target_servers import Allowed, ExternalServers, external_among, needs_external, warn
-from tlstax.external.tls import VERIFYING
+from tlstax.external.tls import VERIFYING, mode_named
 from tlstax.records.trial import Changes
 from tlstax.run.preparing import Request
 from tlstax.specimens import authorities
@@ -80,7 +80,7 @@ def run_command(options: RunOptions) -> int:
 def _verifying(options: RunOptions) -> ExternalOptions:
     """What was said of external servers: they are verified by the file of --trust where none was named."""
     external, login = options.external, options.external.login
-    if login.ssl_ca is not None or (login.ssl_mode or "").upper() not in VERIFYING:
+    if login.ssl_ca is not None or mode_named(login.ssl_mode) not in VERIFYING:
         return external
     return replace(external, login=replace(login, ssl_ca=options.trust))
 

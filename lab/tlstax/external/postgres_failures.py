@@ -65,7 +65,9 @@ def of_first_answer(access: ExternalAccess, said: bytes) -> TlstaxError:
     return _not_postgresql(access)
 
 
-def of_login(access: ExternalAccess, error: SqlError, began: bytes, timeout_s: float) -> TlstaxError:
+def of_login(
+    access: ExternalAccess, error: SqlError, began: bytes, timeout_s: float, *, is_encrypted: bool
+) -> TlstaxError:
     """A login failed; `began` has the first bytes that the server sent after TLS had begun, or without."""
     if isinstance(error.cause, OSError):
         reason = str(getattr(error.cause, "reason", ""))
@@ -80,16 +82,19 @@ def of_login(access: ExternalAccess, error: SqlError, began: bytes, timeout_s: f
         return foreign
     if began and began[0] not in _FIRST_TYPES:
         return _not_postgresql(access)
-    return of_refusal(access, error)
+    return of_refusal(access, error, is_encrypted=is_encrypted)
 
 
-def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
+def of_refusal(access: ExternalAccess, error: SqlError, *, is_encrypted: bool) -> TlstaxError:
     """The server refused the login; what 28000 means is told by words that are not translated."""
+    message, where = answers.message_of(error), access.address
+    for words, state in _POOLERS.items():
+        if error.code == "08P01" and message.startswith(words):
+            return external_failures.of_refusal(access, SqlError(state, message, is_of_connection=True))
     if error.code != "28000":
         return external_failures.of_refusal(access, error)
-    message, where = answers.message_of(error), access.address
     if "pg_hba.conf" in message:
-        how = "without TLS" if access.tls.mode == "DISABLED" else "as it connected"
+        how = "over TLS" if is_encrypted else "without TLS"
         return UserMistake(
             f"no line of pg_hba.conf at {where} lets {access.user} into {access.database} from this machine "
             f"{how} ({message})",
@@ -102,6 +107,9 @@ def of_refusal(access: ExternalAccess, error: SqlError) -> TlstaxError:
         )
     return external_failures.of_refusal(access, error)
 
+
+_POOLERS = {"no such database": "3D000", "no more connections allowed": "53300", "no such user": "28P01"}
+"""What PgBouncer says under the code of a breach of protocol, and PostgreSQL's own codes for it."""
 
 CLIENT_CERTIFICATE_ALERTS = (
     "ALERT_UNKNOWN_CA",

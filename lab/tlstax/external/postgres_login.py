@@ -62,7 +62,9 @@ def log_in(
         database = GuardedDatabase(bounded, proof.answer, access.user, name, proof.method)
     except SqlError as error:
         channel.close()
-        raise postgres_failures.of_login(access, error, bounded.began, timeout_s) from error
+        raise postgres_failures.of_login(
+            access, error, bounded.began, timeout_s, is_encrypted=isinstance(channel, ssl.SSLSocket)
+        ) from error
     except BaseException:
         channel.close()
         raise

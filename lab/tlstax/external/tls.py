@@ -138,6 +138,14 @@ LIBPQ_MODES: Mapping[str, SslMode] = {
 """What libpq's `sslmode` says. Of `allow`, which encrypts where the server does not do without, this is what
 concerns trust: nothing is demanded."""
 
+
+def mode_named(word: str | None) -> SslMode | None:
+    """The mode that either client calls so, in small letters or capitals; None for another word."""
+    named = (word or "").lower().replace("_", "-")
+    own = {mode.lower().replace("_", "-"): mode for mode in SSL_MODES}
+    return LIBPQ_MODES.get(named) or own.get(named)
+
+
 SYSTEM = "system"
 """The value of `sslrootcert` that stands for the authorities that the machine trusts."""
 
@@ -200,11 +208,10 @@ def of_libpq(said: Said, environment: Mapping[str, str]) -> ExternalTls:
 
 
 def _libpq_mode(mode: Word) -> SslMode:
-    known = LIBPQ_MODES.get(mode.value.lower().replace("_", "-"))
-    own = mode.value.upper().replace("-", "_")
-    if known is None and own not in SSL_MODES:
+    named = mode_named(mode.value)
+    if named is None:
         raise UserMistake(f"{mode.by} is unknown", remedy=f"choose one of {', '.join(LIBPQ_MODES)}")
-    return known or own  # type: ignore[return-value]
+    return named
 
 
 def _bound_by(said: Said, mode: SslMode, mode_by: str) -> str:
