@@ -70,9 +70,6 @@ def no_plaintext(database: Database, access: ExternalAccess) -> UserMistake | No
     does not answer.
     """
     product = external_product(access.product)
-    if product.name == "postgresql" and access.address.socket is not None:
-        # It has no TLS there, and a study with TLS was refused before anybody logged in.
-        return None
     if not product.server_tls.offers_tls(database):
         raise UserMistake(
             f"{access.address} does not offer TLS, so there is nothing to compare",
